@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { atOneGlance } from "../lib/kit/glance.ts";
-import { requirePerson } from "../lib/governance/caller.ts";
+import { callerNamed } from "../lib/governance/caller.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -25,9 +25,6 @@ export const inbox = endpoint(
     output: inboxSchema,
     errors: ["identity_mismatch"],
   },
-  async ({ person: named, limit }, call: Call<GovernanceDeps>) => {
-    requirePerson(call, "person", named);
-    const person = named ?? (call.agent ?? call.person)?.normalize("NFKC").trim();
-    return answer(await inboxOf(atOneGlance(call.deps), { person: person || null, limit }));
-  },
+  async ({ person, limit }, call: Call<GovernanceDeps>) =>
+    answer(await inboxOf(atOneGlance(call.deps), { person: callerNamed(call, person), limit })),
 );

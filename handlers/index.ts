@@ -13,6 +13,8 @@ import { docs } from "./docs.ts";
 import { events } from "./events.ts";
 import { evolved } from "./evolved.ts";
 import { evolvedFile } from "./evolved_file.ts";
+import { find } from "./find.ts";
+import { findSaved } from "./find_saved.ts";
 import { inbox } from "./inbox.ts";
 import { l1l5Trend } from "./l1l5_trend.ts";
 import { livez } from "./livez.ts";
@@ -72,7 +74,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
   drift, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, note, kpi,
-  inbox, state, log, capabilities, metrics, events,
+  inbox, find, findSaved, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,
   evolved, evolvedFile, l1l5Trend, actionRunNow, actionList,

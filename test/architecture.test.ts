@@ -21,6 +21,7 @@ const ROOMS = [
   "lib/governance",
   "lib/follow",
   "lib/memory",
+  "lib/find",
   "lib/pulse",
   "lib/chat",
   "lib/link",

@@ -3,7 +3,7 @@ import { sameName } from "../governance/rules/names.ts";
 import { quote, shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
 import type { Recalled } from "../memory/recall.ts";
-import { expireOverdue } from "../pulse/change_views.ts";
+import { expireOverdue } from "../follow/expire_overdue.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import type { ChangeFilter } from "../pulse/query/filter.ts";
 import { look } from "../pulse/query/look.ts";

@@ -39,3 +39,9 @@ export function requirePerson({ person, agent, deps }: Caller, field: string, na
   if (isAgent(used, { principals }))
     throw new AppError("identity_mismatch", `${used} is an agent's name, and needs the agent's own secret`, { field });
 }
+
+/** The name of the caller: an agent's, the proxy's, or the one that the request states; null without any. 403 `identity_mismatch`. */
+export function callerNamed(call: Caller, stated: string | undefined): string | null {
+  requirePerson(call, "person", stated);
+  return stated ?? ((call.agent ?? call.person)?.normalize("NFKC").trim() || null);
+}

@@ -3,6 +3,7 @@ import { jsonSchemaOf } from "../openapi/json_schema.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { inputOf, type Tool, type ToolCall } from "./tool.ts";
 import { explainPolicy } from "./tools/explain_policy.ts";
+import { findChanges } from "./tools/find.ts";
 import { getChange } from "./tools/get_change.ts";
 import { listChanges } from "./tools/list_changes.ts";
 import { productState } from "./tools/product_state.ts";
@@ -14,6 +15,7 @@ import { withdrawChange } from "./tools/withdraw_change.ts";
 /** Those that read first: a client that tries the first one changes nothing. */
 export const TOOLS: readonly Tool[] = [
   explainPolicy,
+  findChanges,
   listChanges,
   getChange,
   waitForDecision,

@@ -1,6 +1,7 @@
 /** What the document names once: shared bodies, headers and the token. */
 import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
+import { findRowSchema } from "../find/answer.ts";
 import { recalledSchema } from "../memory/recall.ts";
 import { awaitingChange } from "../governance/awaiting.ts";
 import { decisionAnswer, operationAnswer, proposalAnswer } from "../governance/answers.ts";
@@ -49,6 +50,7 @@ export const NAMED: Named = new Map<unknown, string>([
   [episodeSchema(), "DriftEpisode"],
   [proposalAnswer(), "Proposal"],
   [awaitingChange(), "AwaitingChange"],
+  [findRowSchema(), "FoundChange"],
   [inboxItem, "InboxItem"],
   [inboxList, "InboxList"],
   [decisionAnswer(), "Decision"],

@@ -2,30 +2,25 @@
 import { type Calibration, calibrationOf } from "../follow/calibration.ts";
 import { type OutcomeReading, outcomesAt } from "../follow/outcomes_now.ts";
 import { outcomes } from "../follow/outcomes.ts";
+import { expireOverdue } from "../follow/expire_overdue.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
 import { heldNow } from "../governance/freeze.ts";
-import { certainNow } from "../governance/certain_time.ts";
-import { expireDue } from "../governance/expiry.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { Outcome, OutcomeRecord } from "../governance/rules/outcome.ts";
 import { standingsOf } from "../governance/standings.ts";
 import { changeView, quietly } from "../governance/views.ts";
 import { type ChangeRecord, isRecord } from "../governance/rules/record.ts";
 import { recordIn } from "../governance/rules/written_record.ts";
-import { HOUR_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
-import { approvedBefore, pendingBefore } from "./overdue.ts";
 import { reviewsDue } from "../governance/reviews_due.ts";
 import { relatedTo } from "./related.ts";
 
 const SCANNED_A_PAGE = 5000;
-/** How many are denied at a time, at most. */
-const EXPIRED_AT_ONCE = 2000;
 
 /** A page of changes, newest first; `next` is the `before` of the next page. */
 export interface ChangePage {
@@ -171,17 +166,3 @@ export const shownOutcomes = (
   read: OutcomeReading,
   records: readonly OutcomeRecord[],
 ): Promise<Outcome[]> => outcomesAt(read, records, product!.intent, new Date(clock.now()).toISOString());
-
-/** Denies changes whose time is certainly over, pending or approved, the oldest first, and returns how many. */
-export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
-  const { consent_ttl_hours: pending, approval_ttl_hours: approved } = deps.product!.intent.policy;
-  const now = await certainNow(deps);
-  const before = (hours: number) => now - hours * HOUR_MS;
-  if (now === -Infinity) return 0;
-  const [expired, lapsed] = await Promise.all([
-    pending === undefined ? [] : pendingBefore(deps, before(pending), EXPIRED_AT_ONCE),
-    approved === undefined ? [] : approvedBefore(deps, before(approved), EXPIRED_AT_ONCE),
-  ]);
-  const ids = [...expired, ...lapsed].map(({ id }) => id);
-  return expireDue(deps, ids);
-}

@@ -9,7 +9,7 @@ import { rollBackCondemned } from "../governance/guardrail_rollback.ts";
 import { patrol } from "../governance/patrol.ts";
 import { recoverAbandoned } from "../governance/operation/recover.ts";
 import { forgetOldAnswers } from "../http/idempotency.ts";
-import { expireOverdue } from "./change_views.ts";
+import { expireOverdue } from "../follow/expire_overdue.ts";
 import type { PulseDeps } from "./deps.ts";
 import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";

@@ -19,7 +19,8 @@ import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
-import { expireOverdue, pick } from "./change_views.ts";
+import { expireOverdue } from "../follow/expire_overdue.ts";
+import { pick } from "./change_views.ts";
 
 /** So many changes of a list are put in order, the oldest; those behind them are counted. */
 export const MOST_ORDERED = 5000;

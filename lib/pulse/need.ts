@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting } from "../follow/waiting.ts";
-import { type AgeClass, AGE_CLASSES, type Aged, MOST_COUNTED, overdueOf } from "./overdue.ts";
+import { type AgeClass, AGE_CLASSES, type Aged, MOST_COUNTED, overdueOf } from "../follow/overdue.ts";
 import { misfitsOf } from "../governance/patrol.ts";
 import type { Effect } from "../governance/rules/effect.ts";
 import { isStale } from "../governance/rules/kpi.ts";

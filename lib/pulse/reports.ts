@@ -14,7 +14,7 @@ import type { PulseDeps } from "./deps.ts";
 import type { Figures } from "./figures.ts";
 import { code, list, page, quoted, share, table } from "./markdown.ts";
 import { staleKpis } from "./need.ts";
-import { AGE_CLASSES, type AgeClass, overdueOf } from "./overdue.ts";
+import { AGE_CLASSES, type AgeClass, overdueOf } from "../follow/overdue.ts";
 import type { Dimension } from "./tasks.ts";
 import { readRecords } from "../governance/records.ts";
 

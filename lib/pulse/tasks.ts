@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
-import { type AgeClass, openTaskKey } from "./overdue.ts";
+import { type AgeClass, openTaskKey } from "../follow/overdue.ts";
 
 declare module "../store/store.ts" {
   interface Collections {

@@ -289,7 +289,7 @@ export const consent = [
   },
   {
     name: "no cycle looks for what has lapsed",
-    file: "lib/pulse/change_views.ts",
+    file: "lib/follow/expire_overdue.ts",
     find: "const ids = [...expired, ...lapsed].map(",
     replace: "const ids = [...expired, ...lapsed.slice(0, 0)].map(",
     tests: REVOKE,

@@ -2,7 +2,7 @@
 import { reviewsDue } from "../../governance/reviews_due.ts";
 import { figuresOf } from "../../pulse/figures.ts";
 import { staleKpis } from "../../pulse/need.ts";
-import { overdueOf } from "../../pulse/overdue.ts";
+import { overdueOf } from "../../follow/overdue.ts";
 import { type Task, taskPage } from "../../pulse/tasks.ts";
 import type { PulseDeps } from "../../pulse/deps.ts";
 import { driftReport } from "../../governance/drift.ts";

@@ -328,6 +328,18 @@ export const OPERATIONS = {
       incident_rate: { type: "number", description: "Value of incident_rate now." },
     },
   },
+  "GET /api/find": {
+    summary: "Find changes",
+    description:
+      "Finds changes by free words and field:value terms, all of which must hold; a minus negates. It counts exactly, groups and measures time. GET /api/find/saved lists the fields.",
+    fields: {
+      q: { type: "string", description: "The query; empty: every change." },
+      limit: { type: "integer", description: "How many rows at most." },
+      after: { type: "string", description: "The next of the page before." },
+      tz: { type: "string", description: "The time zone in which days are read; absent: UTC." },
+      person: { type: "string", description: "Who asks; absent: whom the proxy names, or an agent's secret." },
+    },
+  },
   "GET /api/state": {
     summary: "The system's state",
     description:

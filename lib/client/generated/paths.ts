@@ -1921,6 +1921,126 @@ export interface paths {
       };
     };
   };
+  "/api/find": {
+    /** Find changes
+     *
+     * Finds changes by free words and field:value terms, all of which must hold; a minus negates. It counts exactly, groups and measures time. GET /api/find/saved lists the fields. */
+    get: {
+      parameters: {
+        query?: {
+          /** The query; empty: every change. */
+          q?: string | undefined;
+
+          /** How many rows at most. */
+          limit?: number | undefined;
+
+          /** The next of the page before. */
+          after?: string | undefined;
+
+          /** The time zone in which days are read; absent: UTC. */
+          tz?: string | undefined;
+
+          /** Who asks; absent: whom the proxy names, or an agent's secret. */
+          person?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** The query that ran, normalised. */
+              query: string;
+
+              /** A page of what was found. */
+              rows: components["schemas"]["FoundChange"][];
+
+              /** How many changes match: exact. */
+              total: number;
+
+              /** With group: how many changes match of each; empty without it. */
+              groups: {
+                /** What they have in common. */
+                key: string;
+
+                /** How many changes. */
+                count: number;
+              }[];
+
+              /** Give this as after for the next page; null at the end. */
+              next: string | null;
+
+              /** With time: the median of all that match, in seconds. */
+              median?: number | null;
+
+              /** With time: the longest of all that match, in seconds. */
+              max?: number | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/find/saved": {
+    /** Saved questions and fields
+     *
+     * Lists queries with names, and the fields of the query language with values to complete them with. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Queries with names. */
+              saved: {
+                /** Its name for programs. */
+                id: string;
+
+                /** Its name for people. */
+                title: {
+                  /** Its name in English. */
+                  en: string;
+
+                  /** Its name in Chinese. */
+                  zh: string;
+                };
+
+                /** What it asks. */
+                query: string;
+              }[];
+
+              /** The fields of the query language, with values to complete them with. */
+              fields: {
+                /** What stands before the colon. */
+                field: string;
+
+                /** What stands behind it. */
+                takes: "words" | "names" | "pattern" | "number" | "date";
+
+                /** Values to choose from: all words, or names on record. */
+                values: string[];
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
   "/api/state": {
     /** The system's state
      *
@@ -3831,6 +3951,48 @@ export interface components {
 
       /** What the host shows instead; absent where it fits. */
       drift?: "drifted" | "missing";
+    };
+
+    /** A change that a query found. */
+    FoundChange: {
+      change_id: components["schemas"]["Change"]["change_id"];
+      status: components["schemas"]["Change"]["status"];
+      resolution: components["schemas"]["Change"]["resolution"];
+      tenant_id: components["schemas"]["Change"]["tenant_id"];
+      kind: components["schemas"]["Change"]["kind"];
+      target: components["schemas"]["Change"]["target"];
+      summary: components["schemas"]["Change"]["summary"];
+      tier: components["schemas"]["Change"]["tier"];
+      risk: components["schemas"]["Change"]["risk"];
+      reversible: components["schemas"]["Change"]["reversible"];
+      affected_users: components["schemas"]["Change"]["affected_users"];
+      expected_delta_k: components["schemas"]["Change"]["expected_delta_k"];
+      kpi: components["schemas"]["Change"]["kpi"];
+      proposer: components["schemas"]["Change"]["proposer"];
+      proposer_kind?: components["schemas"]["Change"]["proposer_kind"];
+      asked_by?: components["schemas"]["Change"]["asked_by"];
+      required_approvers: components["schemas"]["Change"]["required_approvers"];
+
+      /** When it was proposed. */
+      created_at: string;
+      decided_at: components["schemas"]["Change"]["decided_at"];
+      applied_at: components["schemas"]["Change"]["applied_at"];
+      rolled_back_at: components["schemas"]["Change"]["rolled_back_at"];
+
+      /** Who consented. */
+      approvers: string[];
+
+      /** When its time ends or its review is due; null where nothing limits it. */
+      expires_at: string | null;
+
+      /** Verdict of its outcome; null where it was never applied. */
+      verdict: "met" | "missed" | "regressed" | "inconclusive" | "too_early" | null;
+
+      /** What the host shows instead; null where it matches. */
+      drift: "drifted" | "missing" | null;
+
+      /** With time: how long it took; null where one of the events did not happen. */
+      seconds?: number | null;
     };
 
     /** The service at a glance. No data is null, never 0. */

@@ -4,6 +4,7 @@ import { acceptLoss } from "./accept_loss.ts";
 import { auditExport, auditList, auditVerify } from "./audit.ts";
 import { certificate } from "./certificate.ts";
 import { approve, deny, revoke, withdraw } from "./decisions.ts";
+import { find } from "./find.ts";
 import { freeze, unfreeze } from "./freeze.ts";
 import { kpi } from "./kpi.ts";
 import { list } from "./list.ts";
@@ -19,7 +20,7 @@ import { whoami } from "./whoami.ts";
 
 // prettier-ignore
 export const VERBS: readonly Verb[] = [
-  propose, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, note, freeze, unfreeze,
+  propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, note, freeze, unfreeze,
   acceptLoss,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
   exportVerb, importVerb, migrateVerb, backupVerb, restoreVerb,

@@ -5,7 +5,7 @@ import { totalTally } from "../../../lib/follow/tallies.ts";
 import type { Counter } from "../../../lib/follow/tally.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import { submitDraft } from "../../../lib/governance/submit_proposal.ts";
-import { AGE_CLASSES, overdueOf } from "../../../lib/pulse/overdue.ts";
+import { AGE_CLASSES, overdueOf } from "../../../lib/follow/overdue.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { opened as openedFile, temporaryFolder } from "../../local/store/opened.ts";

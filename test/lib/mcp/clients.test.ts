@@ -18,7 +18,7 @@ test.each([
   await speaker.connect(transport);
   expect(speaker.getNegotiatedProtocolVersion()).toBe(version);
   expect(speaker.getInstructions()).toContain(AGENT);
-  expect((await speaker.listTools()).tools).toHaveLength(8);
+  expect((await speaker.listTools()).tools).toHaveLength(9);
   const call = async (name: string, args: Record<string, unknown>) =>
     (await speaker.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>;
   const proposal = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show" };

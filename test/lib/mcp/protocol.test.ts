@@ -7,7 +7,15 @@ import { opened, type TestOptions } from "../../support/deps.ts";
 import { asAgent, mcpClient, messageOf, SECRET, withAgents } from "../../support/mcp.ts";
 
 const ADMIN = "correct horse battery staple";
-const READS = ["explain_policy", "list_changes", "get_change", "wait_for_decision", "search_memory", "product_state"];
+const READS = [
+  "explain_policy",
+  "find",
+  "list_changes",
+  "get_change",
+  "wait_for_decision",
+  "search_memory",
+  "product_state",
+];
 const WRITES = ["propose_change", "withdraw_change"];
 
 async function served(options: TestOptions = {}, headers: Record<string, string> = asAgent) {

@@ -54,6 +54,7 @@ test("what the tools answer is what they declare", async () => {
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
   const calls: Record<string, object> = {
     explain_policy: { kind: "config", target: "ui.banner" },
+    find: { query: "group:tenant time:proposed-applied" },
     list_changes: {},
     get_change: { change_id },
     wait_for_decision: { change_id, seen_status: "approved" },

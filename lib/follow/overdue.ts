@@ -1,7 +1,7 @@
 /** How many open items are overdue. Each kind has an index in the order in which its items were made. */
-import type { FollowDeps } from "../follow/follower.ts";
-import { reading } from "../follow/reading.ts";
-import { waiting, waitingPrefix, waitOf } from "../follow/waiting.ts";
+import type { FollowDeps } from "./follower.ts";
+import { reading } from "./reading.ts";
+import { waiting, waitingPrefix, waitOf } from "./waiting.ts";
 import { DAY_MS, HOUR_MS } from "../kit/days.ts";
 
 declare module "../store/store.ts" {

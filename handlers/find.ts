@@ -1,0 +1,42 @@
+import * as z from "zod";
+import { findSchema } from "../lib/find/answer.ts";
+import { isTimeZone } from "../lib/find/dates.ts";
+import { MAX_QUERY_LENGTH, parseQuery } from "../lib/find/parse.ts";
+import { runQuery } from "../lib/find/run.ts";
+import { callerNamed } from "../lib/governance/caller.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { answer } from "../lib/http/answer.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { changeId, freeText, line, personName, wholeNumber } from "../lib/http/form.ts";
+import { atOneGlance } from "../lib/kit/glance.ts";
+
+/** GET /api/find: the changes that a query finds. */
+export const find = endpoint(
+  {
+    method: "GET",
+    path: "/api/find",
+    summary: "Find changes",
+    operation: "findChanges",
+    description:
+      "Finds changes by free words and field:value terms, all of which must hold; a minus negates. It counts exactly, groups and measures time. GET /api/find/saved lists the fields.",
+    example: { q: "is:pending risk:high", limit: 20 },
+    product: true,
+    input: z.object({
+      q: freeText(MAX_QUERY_LENGTH).default("").describe("The query; empty: every change."),
+      limit: wholeNumber(1, 1000).default(50).describe("How many rows at most."),
+      after: changeId().optional().describe("The next of the page before."),
+      tz: line(100)
+        .refine(isTimeZone, "must be a time zone such as Europe/Berlin")
+        .default("UTC")
+        .describe("The time zone in which days are read; absent: UTC."),
+      person: personName().optional().describe("Who asks; absent: whom the proxy names, or an agent's secret."),
+    }),
+    output: findSchema,
+    errors: ["identity_mismatch"],
+  },
+  async ({ q, limit, after, tz, person }, call: Call<GovernanceDeps>) => {
+    const deps = atOneGlance(call.deps);
+    const query = parseQuery(q, { now: deps.clock.now(), zone: tz });
+    return answer(await runQuery(deps, query, { limit, after, zone: tz, caller: callerNamed(call, person) }));
+  },
+);

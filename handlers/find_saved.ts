@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { rowsNow } from "../lib/find/change_index.ts";
+import { listCompletions, completionSchema } from "../lib/find/completion.ts";
+import { SAVED_QUESTIONS } from "../lib/find/saved.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { answer } from "../lib/http/answer.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { atOneGlance } from "../lib/kit/glance.ts";
+import { widely } from "../lib/kit/places.ts";
+
+/** GET /api/find/saved: saved questions, and what a query can be completed with. */
+export const findSaved = endpoint(
+  {
+    method: "GET",
+    path: "/api/find/saved",
+    summary: "Saved questions and fields",
+    operation: "listSavedQuestions",
+    description: "Lists queries with names, and the fields of the query language with values to complete them with.",
+    example: {},
+    product: true,
+    input: z.object({}),
+    output: () =>
+      z.object({
+        saved: z
+          .array(
+            z.object({
+              id: z.string().meta({ description: "Its name for programs.", examples: ["waiting-for-me"] }),
+              title: z
+                .object({
+                  en: z.string().meta({ description: "Its name in English.", examples: ["Waiting for me"] }),
+                  zh: z.string().meta({ description: "Its name in Chinese.", examples: ["等我处理的"] }),
+                })
+                .describe("Its name for people."),
+              query: z.string().meta({ description: "What it asks.", examples: ["is:waiting sort:expires-asc"] }),
+            }),
+          )
+          .describe("Queries with names."),
+        fields: completionSchema(),
+      }),
+  },
+  async (_, call: Call<GovernanceDeps>) => {
+    const deps = atOneGlance(call.deps);
+    const fields = await widely(deps.store, async () => listCompletions(deps, await rowsNow(deps)));
+    return answer({ saved: [...SAVED_QUESTIONS], fields });
+  },
+);

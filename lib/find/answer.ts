@@ -1,0 +1,94 @@
+/** The answer to a query. */
+import * as z from "zod";
+import { changeSchema } from "../governance/rules/change.ts";
+import { limitOf } from "../governance/rules/in_force.ts";
+import type { Policy } from "../governance/rules/intent.ts";
+import { VERDICTS } from "../governance/rules/outcome.ts";
+import { once } from "../kit/once.ts";
+import { listApprovers, type Found } from "./row.ts";
+
+const SHOWN = {
+  change_id: true,
+  status: true,
+  resolution: true,
+  tenant_id: true,
+  kind: true,
+  target: true,
+  summary: true,
+  tier: true,
+  risk: true,
+  reversible: true,
+  affected_users: true,
+  expected_delta_k: true,
+  kpi: true,
+  proposer: true,
+  proposer_kind: true,
+  asked_by: true,
+  required_approvers: true,
+  created_at: true,
+  decided_at: true,
+  applied_at: true,
+  rolled_back_at: true,
+} as const;
+const NAMES = Object.keys(SHOWN) as (keyof typeof SHOWN)[];
+
+export const findRowSchema = once(() =>
+  changeSchema()
+    .pick(SHOWN)
+    .extend({
+      approvers: z.array(z.string()).meta({ description: "Who consented.", examples: [["ana@acme.example"]] }),
+      expires_at: z
+        .string()
+        .nullable()
+        .describe("When its time ends or its review is due; null where nothing limits it."),
+      verdict: z.enum(VERDICTS).nullable().describe("Verdict of its outcome; null where it was never applied."),
+      drift: z.enum(["drifted", "missing"]).nullable().describe("What the host shows instead; null where it matches."),
+      seconds: z
+        .number()
+        .nullable()
+        .optional()
+        .describe("With time: how long it took; null where one of the events did not happen."),
+    })
+    .describe("A change that a query found."),
+);
+export type FindRow = z.infer<ReturnType<typeof findRowSchema>>;
+
+export const findSchema = once(() =>
+  z.object({
+    query: z
+      .string()
+      .meta({ description: "The query that ran, normalised.", examples: ["is:pending_consent risk:high"] }),
+    rows: z.array(findRowSchema()).describe("A page of what was found."),
+    total: z.number().int().describe("How many changes match: exact."),
+    groups: z
+      .array(
+        z.object({
+          key: z.string().meta({ description: "What they have in common.", examples: ["t-100"] }),
+          count: z.number().int().describe("How many changes."),
+        }),
+      )
+      .describe("With group: how many changes match of each; empty without it."),
+    next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
+    median: z.number().nullable().optional().describe("With time: the median of all that match, in seconds."),
+    max: z.number().nullable().optional().describe("With time: the longest of all that match, in seconds."),
+  }),
+);
+export type FindAnswer = z.infer<ReturnType<typeof findSchema>>;
+
+/** A row as it is answered. */
+export function shownRow(
+  { row, duration }: Found,
+  { policy, isTimed, ...shown }: Pick<FindRow, "verdict" | "drift"> & { policy: Policy; isTimed: boolean },
+): FindRow {
+  const { change } = row;
+  return {
+    ...(Object.fromEntries(NAMES.flatMap((name) => (name in change ? [[name, change[name]]] : []))) as Omit<
+      FindRow,
+      "approvers" | "expires_at" | "verdict" | "drift"
+    >),
+    approvers: listApprovers(row),
+    expires_at: limitOf(change, policy),
+    ...shown,
+    ...(isTimed && { seconds: duration === null ? null : duration / 1000 }),
+  };
+}

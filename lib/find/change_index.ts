@@ -1,0 +1,134 @@
+/**
+ * The changes as rows in memory: read once for each store, then brought up to date by the entries of the log, since every step of
+ * a change is an entry. Beyond a number of rows the oldest are read from the store for each query.
+ */
+import { entryKey, headOf } from "../audit/chain.ts";
+import type { AuditDeps } from "../audit/deps.ts";
+import { isRecord } from "../governance/rules/record.ts";
+import { recordIn } from "../governance/rules/written_record.ts";
+import { turn } from "../kit/turn.ts";
+import type { Store, Text } from "../store/store.ts";
+import { type Row, makeRow } from "./row.ts";
+
+/** Rows in memory, and characters of the records that they are made of. */
+const MAX_ROWS = 50_000;
+const MAX_TEXT = 64 * 1024 * 1024;
+/** Records of one read. */
+const PAGE = 500;
+/** Rows made or tested before other work runs: some milliseconds at most. */
+export const SLICE = 100;
+/** A log that grew by more is not followed: the rows are read again. */
+const MAX_BEHIND = 5000;
+
+/** Rows as of one moment, newest first. */
+export interface Rows {
+  rows: readonly Row[];
+  /** The id behind which older changes are left in the store; undefined where there are none. */
+  rest: string | undefined;
+}
+
+interface Known extends Rows {
+  length: number;
+  head: string;
+}
+
+const known = new WeakMap<Store, Promise<Known>>();
+
+/** Returns the rows up to the end of the log. */
+export async function rowsNow(deps: Pick<AuditDeps, "store" | "glance">): Promise<Rows> {
+  const { store } = deps;
+  const chain = await headOf(deps);
+  const [length, head] = [chain?.length ?? 0, chain?.head ?? ""];
+  const before = known.get(store);
+  // One after the other: each goes on from what the one before has read.
+  const next = (before ?? Promise.reject(new Error("nothing is read yet")))
+    .then((last) => (last.length >= length && last.head !== head ? undefined : last))
+    .catch(() => undefined)
+    .then((last) => (last?.head === head ? last : refresh(store, last, { length, head })));
+  known.set(store, next);
+  next.catch(() => known.get(store) === next && known.delete(store));
+  return next;
+}
+
+/** All rows in slices, newest first; other work runs between them. */
+export async function* readSlices(store: Store, { rows, rest }: Rows): AsyncGenerator<readonly Row[]> {
+  for (let begin = 0; begin < rows.length; begin += SLICE) {
+    if (begin > 0) await turn();
+    yield rows.slice(begin, begin + SLICE);
+  }
+  if (rest !== undefined) yield* stored(store, rest);
+}
+
+async function* stored(store: Store, before: string | undefined): AsyncGenerator<Row[] & { text?: number }> {
+  for (let after = before; ;) {
+    const page = await store.texts("changes", { ...(after !== undefined && { after }), reverse: true, limit: PAGE });
+    for (let begin = 0; begin < page.length; begin += SLICE, await turn()) {
+      const part = page.slice(begin, begin + SLICE);
+      yield Object.assign(part.flatMap(rowIn), { text: part.reduce((sum, { text }) => sum + text.length, 0) });
+    }
+    if (page.length < PAGE) return;
+    after = page.at(-1)!.id;
+  }
+}
+
+/** The row of a stored record; none where that is no record. */
+function rowIn(text: Text): Row[] {
+  const record = recordIn(text);
+  return isRecord(record) ? [makeRow(record.change)] : [];
+}
+
+async function refresh(store: Store, last: Known | undefined, chain: Pick<Known, "length" | "head">): Promise<Known> {
+  const changed = last && (await changedSince(store, last, chain.length));
+  if (!changed) return { ...(await readAll(store)), ...chain };
+  const rows = [...last.rows];
+  let { rest } = last;
+  const ids = [...changed].filter((id) => rest === undefined || id > rest);
+  for (let begin = 0; begin < ids.length; begin += SLICE, await turn()) {
+    const part = ids.slice(begin, begin + SLICE);
+    const made = new Map((await store.texts("changes", part)).flatMap(rowIn).map((row) => [row.change.change_id, row]));
+    for (const id of part) place(rows, id, made.get(id));
+  }
+  if (rows.length > MAX_ROWS) {
+    rows.length = MAX_ROWS;
+    rest = rows.at(-1)!.change.change_id;
+  }
+  return { rows, rest, ...chain };
+}
+
+/** The changes that entries are about since a reading; undefined where the log does not continue it, or grew by too much. */
+async function changedSince(store: Store, { length, head }: Known, end: number): Promise<Set<string> | undefined> {
+  if (end - length > MAX_BEHIND || length === 0) return undefined;
+  const ids = new Set<string>();
+  for (let after = length - 1; after < end;) {
+    const page = await store.list("audit", { after: entryKey(after), limit: Math.min(PAGE, end - after) });
+    if (after === length - 1 && page[0]?.value.current_hash !== head) return undefined;
+    for (const { value } of page) if (value.change_id !== "") ids.add(value.change_id);
+    if (page.length === 0) return undefined;
+    after += page.length;
+    await turn();
+  }
+  return ids;
+}
+
+/** Puts a row at its place among rows of falling ids, or takes it out. */
+function place(rows: Row[], id: string, row: Row | undefined): void {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rows[middle]!.change.change_id > id) low = middle + 1;
+    else high = middle;
+  }
+  const isThere = rows[low]?.change.change_id === id;
+  rows.splice(low, isThere ? 1 : 0, ...(row ? [row] : []));
+}
+
+async function readAll(store: Store): Promise<Rows> {
+  const rows: Row[] = [];
+  let characters = 0;
+  for await (const slice of stored(store, undefined)) {
+    rows.push(...slice);
+    characters += slice.text ?? 0;
+    if (rows.length >= MAX_ROWS || characters > MAX_TEXT) return { rows, rest: rows.at(-1)?.change.change_id };
+  }
+  return { rows, rest: undefined };
+}

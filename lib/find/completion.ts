@@ -1,0 +1,139 @@
+/** Completions of a query: fields, their words, and the names that are on record. */
+import * as z from "zod";
+import type { GovernanceDeps } from "../governance/deps.ts";
+import { sameName } from "../governance/rules/names.ts";
+import { invalidField } from "../kit/errors.ts";
+import { nearest } from "../kit/nearest.ts";
+import { once } from "../kit/once.ts";
+import { turn } from "../kit/turn.ts";
+import { type Rows, SLICE } from "./change_index.ts";
+import { DATE_WORDS } from "./dates.ts";
+import { DURATIONS, type Field, type FieldName, FIELDS, GROUPS, SORTS } from "./fields.ts";
+import type { Query } from "./parse.ts";
+import { listApprovers, findDenier } from "./row.ts";
+
+/** Values of one field, at most. */
+const MAX_VALUES = 500;
+
+export const completionSchema = once(() =>
+  z
+    .array(
+      z.object({
+        field: z.string().meta({ description: "What stands before the colon.", examples: ["risk"] }),
+        takes: z.enum(["words", "names", "pattern", "number", "date"]).describe("What stands behind it."),
+        values: z
+          .array(z.string())
+          .meta({ description: "Values to choose from: all words, or names on record.", examples: [["low", "high"]] }),
+      }),
+    )
+    .describe("The fields of the query language, with values to complete them with."),
+);
+export type Completion = z.infer<ReturnType<typeof completionSchema>>;
+
+/** Names on record, as they were first written. */
+interface Names {
+  tenants: ReadonlySet<string>;
+  targets: ReadonlySet<string>;
+  people: ReadonlySet<string>;
+  agents: ReadonlySet<string>;
+  kpis: ReadonlySet<string>;
+}
+
+/** Rows are immutable and so is a list of them: its names are collected once. */
+const collected = new WeakMap<Rows, Promise<Names>>();
+
+function namesIn(deps: GovernanceDeps, all: Rows): Promise<Names> {
+  let names = collected.get(all);
+  if (!names) collected.set(all, (names = collect(deps, all)));
+  return names;
+}
+
+async function collect({ product }: GovernanceDeps, { rows }: Rows): Promise<Names> {
+  const { intent } = product!;
+  const { policy, principals = {} } = intent;
+  const [tenants, targets] = [new Set<string>(), new Set<string>()];
+  const [people, agents] = [new Map<string, string>(), new Map<string, string>()];
+  const kpis = new Set<string>(Object.keys(intent.kpis));
+  const add = (to: Map<string, string>, name: string | null | undefined): void => {
+    if (typeof name === "string" && name !== "" && !to.has(sameName(name))) to.set(sameName(name), name);
+  };
+  const stated = [Object.keys(principals), policy.approvers, ...policy.owners.map(({ approvers }) => approvers)];
+  for (const name of stated.flatMap((names) => names ?? [])) add(people, name);
+  for (const [name, { kind }] of Object.entries(principals)) if (kind === "agent") add(agents, name);
+  for (const [index, row] of rows.entries()) {
+    if (index % SLICE === SLICE - 1) await turn();
+    const { change } = row;
+    tenants.add(change.tenant_id);
+    targets.add(change.target);
+    if (change.kpi !== null) kpis.add(change.kpi);
+    for (const name of [change.proposer, change.asked_by, findDenier(row), ...listApprovers(row)]) add(people, name);
+    if (change.proposer_kind === "agent") add(agents, change.proposer);
+  }
+  return { tenants, targets, people: new Set(people.values()), agents: new Set(agents.values()), kpis };
+}
+
+const SOURCES: Partial<Record<FieldName, keyof Names>> = {
+  tenant: "tenants",
+  target: "targets",
+  proposer: "people",
+  approver: "people",
+  "denied-by": "people",
+  agent: "agents",
+  kpi: "kpis",
+};
+
+/**
+ * Errors: 400 `invalid_field` q for a name that neither the records nor the intent know, with the nearest. Where older changes
+ * are not in memory, a name may be theirs.
+ */
+export async function requireKnown(
+  deps: GovernanceDeps,
+  all: Rows,
+  { terms }: Query,
+  caller: string | null,
+): Promise<void> {
+  if (all.rest !== undefined || terms.every(({ names }) => names === undefined)) return;
+  const known = await namesIn(deps, all);
+  for (const { field, names = [] } of terms) {
+    const source = SOURCES[field];
+    if (source === undefined) continue;
+    const isName = source === "people" || source === "agents";
+    const own = [...known[source], ...(isName && caller !== null ? [caller] : [])];
+    const same = new Set(isName ? own.map(sameName) : own);
+    const unknown = names.find((name) => !same.has(isName ? sameName(name) : name));
+    if (unknown === undefined) continue;
+    const meant = own.length === 0 ? "nothing is on record yet" : `did you mean ${nearest(unknown, own)}?`;
+    throw invalidField("q", `${field}: nothing on record has ${unknown}: ${meant}`);
+  }
+}
+
+const TAKES: Readonly<Record<Exclude<Field["type"], "later">, Completion[number]["takes"]>> = {
+  is: "words",
+  words: "words",
+  names: "names",
+  text: "names",
+  pattern: "pattern",
+  number: "number",
+  date: "date",
+};
+
+/** The fields with their values; those of data that is not recorded yet are left out. */
+export async function listCompletions(deps: GovernanceDeps, all: Rows): Promise<Completion> {
+  const names = await namesIn(deps, all);
+  const fields = Object.entries(FIELDS as Record<string, Field>).flatMap(([field, declared]) => {
+    if (declared.type === "later") return [];
+    const source = SOURCES[field as FieldName];
+    const values =
+      "values" in declared ? declared.values : source ? names[source] : declared.type === "date" ? DATE_WORDS : [];
+    return [{ field, takes: TAKES[declared.type], values: [...values].slice(0, MAX_VALUES) }];
+  });
+  const orders = {
+    sort: SORTS.flatMap((by) => (by === "relevance" ? [by] : [by, `${by}-asc`])),
+    group: GROUPS,
+    time: DURATIONS,
+  };
+  return [
+    ...fields,
+    ...Object.entries(orders).map(([field, values]) => ({ field, takes: "words" as const, values: [...values] })),
+  ];
+}

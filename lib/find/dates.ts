@@ -1,0 +1,149 @@
+/** Dates as queries write them, in the time zone of the caller. */
+import { DAY_MS } from "../kit/days.ts";
+
+/** Milliseconds since the epoch: `from` inclusive, `to` exclusive. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** The words and forms that a date may be written in, for completion and errors. */
+export const DATE_WORDS = [
+  "today",
+  "yesterday",
+  "tomorrow",
+  "this-week",
+  "last-week",
+  "next-week",
+  "this-month",
+  "last-month",
+  "next-month",
+  "last-7-days",
+  "last-30-days",
+  "next-7-days",
+] as const;
+
+/** The forms of a date, as errors name them. */
+export const DATE_FORMS = "a date such as 2026-10-26, 2026-10, 2026-W44, today, last-week or last-7-days";
+
+/** Returns whether a text names a time zone that this host knows. */
+export function isTimeZone(zone: string): boolean {
+  try {
+    return formatOf(zone) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Parses one date or date word; undefined where it is none. */
+export function parseSpan(text: string, now: number, zone: string): Span | undefined {
+  const word = text.toLowerCase();
+  return wordSpan(word, now, zone) ?? writtenSpan(text.toUpperCase(), zone);
+}
+
+/** The local day of a moment: `2026-10-26`. */
+export const localDay = (ms: number, zone: string): string =>
+  new Date(ms + offsetAt(ms, zone)).toISOString().slice(0, 10);
+
+function wordSpan(word: string, now: number, zone: string): Span | undefined {
+  const today = localDay(now, zone);
+  const days = (from: number, to: number): Span => between(addDays(today, from), addDays(today, to), zone);
+  if (word === "today") return days(0, 1);
+  if (word === "yesterday") return days(-1, 0);
+  if (word === "tomorrow") return days(1, 2);
+  const [, counted, count] = /^(last|next)-(\d{1,4})-days?$/.exec(word) ?? [];
+  if (counted === "last") return days(1 - Number(count), 1);
+  if (counted === "next") return days(0, Number(count));
+  const [, which, unit] = /^(this|last|next)-(week|month|year)$/.exec(word) ?? [];
+  if (which === undefined) return undefined;
+  const by = which === "last" ? -1 : which === "next" ? 1 : 0;
+  if (unit === "week") {
+    const monday = addDays(today, -((new Date(`${today}T00:00Z`).getUTCDay() + 6) % 7) + by * 7);
+    return between(monday, addDays(monday, 7), zone);
+  }
+  const months = unit === "month" ? 1 : 12;
+  const first = unit === "month" ? `${today.slice(0, 7)}-01` : `${today.slice(0, 4)}-01-01`;
+  return between(addMonths(first, by * months), addMonths(first, (by + 1) * months), zone);
+}
+
+function writtenSpan(text: string, zone: string): Span | undefined {
+  if (/^\d{4}-\d\d-\d\dT/.test(text)) {
+    const at = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
+    return Number.isNaN(at) ? undefined : { from: at, to: at + 1 };
+  }
+  const week = /^(\d{4})-W(\d\d)$/.exec(text);
+  if (week) {
+    const [year, number] = [Number(week[1]), Number(week[2])];
+    const monday = addDays(firstMonday(year), (number - 1) * 7);
+    const isOfYear = number >= 1 && monday < firstMonday(year + 1);
+    return isOfYear ? between(monday, addDays(monday, 7), zone) : undefined;
+  }
+  const [, year, month, day] = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?)?$/.exec(text) ?? [];
+  if (year === undefined) return undefined;
+  const first = `${year}-${month ?? "01"}-${day ?? "01"}`;
+  const ms = Date.parse(`${first}T00:00:00.000Z`);
+  // A 31st of June would be read as the first of July.
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== first) return undefined;
+  const end = day !== undefined ? addDays(first, 1) : addMonths(first, month === undefined ? 12 : 1);
+  return between(first, end, zone);
+}
+
+/** The Monday of the first ISO week of a year. */
+function firstMonday(year: number): string {
+  const fourth = `${String(year).padStart(4, "0")}-01-04`;
+  return addDays(fourth, -((new Date(`${fourth}T00:00Z`).getUTCDay() + 6) % 7));
+}
+
+const between = (from: string, to: string, zone: string): Span => ({
+  from: startOfDay(from, zone),
+  to: startOfDay(to, zone),
+});
+
+const addDays = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+
+function addMonths(first: string, months: number): string {
+  const date = new Date(`${first}T00:00Z`);
+  date.setUTCMonth(date.getUTCMonth() + months);
+  return date.toISOString().slice(0, 10);
+}
+
+/** The moment at which a day begins in a time zone. */
+function startOfDay(day: string, zone: string): number {
+  const midnight = Date.parse(`${day}T00:00Z`);
+  const guess = midnight - offsetAt(midnight, zone);
+  // The offset at the guess may be another, where clocks changed that night.
+  return midnight - offsetAt(guess, zone);
+}
+
+/** How far a zone's wall clock is ahead of UTC at a moment, in milliseconds. */
+function offsetAt(ms: number, zone: string): number {
+  if (zone === "UTC") return 0;
+  const parts = Object.fromEntries(
+    formatOf(zone)
+      .formatToParts(ms)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year, month, day, hour, minute, second } = parts as Record<string, number>;
+  return Date.UTC(year!, month! - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    });
+    if (formats.size < 500) formats.set(zone, format);
+  }
+  return format;
+}

@@ -1,0 +1,165 @@
+/** The fields of the query language: what each takes, and what a change has of it. */
+import { PROPOSER_KINDS, type ProposerKind } from "../governance/rules/actor.ts";
+import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../governance/rules/change.ts";
+import { awaits } from "../governance/rules/awaits.ts";
+import { isLive, isReviewDue, limitOf } from "../governance/rules/in_force.ts";
+import type { Intent } from "../governance/rules/intent.ts";
+import { missingConsents } from "../governance/rules/missing.ts";
+import { isOneOf } from "../governance/rules/names.ts";
+import { type Verdict, VERDICTS } from "../governance/rules/outcome.ts";
+import { TIME_LIMITS } from "../follow/overdue.ts";
+import { listApprovers, findDenier, type Row, listTimes } from "./row.ts";
+
+/** Facts other than the change itself that a query is evaluated against. */
+export interface Context {
+  /** Milliseconds since the epoch. */
+  now: number;
+  zone: string;
+  intent: Intent;
+  /** Who asks; null without a name. */
+  caller: string | null;
+  /** The changes whose host drifted. */
+  drifted: ReadonlySet<string>;
+  /** The verdict of each applied change. */
+  verdicts: ReadonlyMap<string, Verdict>;
+}
+
+/**
+ * `words`: one of a closed list; `names` and `text`: what the records know, compared as names or exactly; `pattern`: `*` stands
+ * for any characters; `number` and `date` take ranges. `of` returns what a change has; nothing of it matches nothing.
+ */
+export type Field =
+  | { type: "words"; values: readonly string[]; of(row: Row, context: Context): readonly string[] }
+  | { type: "is"; values: readonly string[]; is(row: Row, value: string, context: Context): boolean }
+  | { type: "names" | "text" | "pattern" | "later"; of(row: Row): readonly string[] }
+  | { type: "number"; of(row: Row): number | null }
+  | { type: "date"; of(row: Row, context: Context): readonly string[] };
+
+const present = (value: string | null | undefined): string[] => (value === null || value === undefined ? [] : [value]);
+
+/** A field that nobody stated is no statement of its default. */
+const stated = <K extends "risk" | "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
+  (change as { unstated?: readonly string[] }).unstated?.includes(field) ? null : change[field];
+
+export const BY: Readonly<Record<ProposerKind, string>> = {
+  person: "people",
+  agent: "agents",
+  model: "models",
+  peer: "peers",
+  unknown: "unknown",
+};
+
+/** The words of `is:` that are no status. */
+const STATES = ["mine", "waiting", "overdue", "emergency", "drifted", "minor", "automatic"] as const;
+
+function isState(row: Row, value: string, context: Context): boolean {
+  const { change } = row;
+  const { caller, drifted, intent, now } = context;
+  switch (value as (typeof STATES)[number]) {
+    case "mine":
+      return change.proposer !== null && isOneOf(change.proposer, caller ?? []);
+    case "waiting":
+      return isWaiting(change as Change, caller, intent);
+    case "overdue":
+      return drifted.has(change.change_id) || isOverdue(change as Change, now);
+    case "emergency":
+      return change.approvals.some(({ emergency }) => emergency === true);
+    case "drifted":
+      return drifted.has(change.change_id);
+    case "minor":
+      return change.tier === "minor";
+    case "automatic":
+      return change.tier === "minor" || change.approvals.some(({ approver }) => approver.startsWith("mandate:"));
+    default:
+      return change.status === value;
+  }
+}
+
+/** Returns whether N counts a change as overdue, apart from its drift. */
+function isOverdue(change: Change, now: number): boolean {
+  const { status, created_at, decided_at } = change;
+  if (status === "pending_consent") return now - Date.parse(created_at) > TIME_LIMITS.pending_changes;
+  if (status === "approved") return now - Date.parse(decided_at ?? created_at) > TIME_LIMITS.approved_changes;
+  return isReviewDue(change);
+}
+
+function isWaiting(change: Change, caller: string | null, intent: Intent): boolean {
+  if (!isLive(change.status)) return false;
+  if (caller !== null) return awaits(change, caller, intent);
+  return change.status === "pending_consent" || missingConsents(change, intent).length > 0;
+}
+
+/** A field of data that this version does not record yet: it is known, and no change has any. */
+const LATER: Field = { type: "later", of: () => [] };
+
+export const FIELDS = {
+  is: { type: "is", values: [...STATUSES, ...STATES], is: isState },
+  tenant: { type: "text", of: ({ change }) => [change.tenant_id] },
+  target: { type: "pattern", of: ({ change }) => [change.target] },
+  kind: { type: "words", values: KINDS, of: ({ change }) => [change.kind] },
+  risk: { type: "words", values: RISKS, of: (row) => present(stated(row, "risk")) },
+  tier: { type: "words", values: TIERS, of: ({ change }) => [change.tier] },
+  proposer: { type: "names", of: ({ change }) => present(change.proposer) },
+  approver: { type: "names", of: listApprovers },
+  "denied-by": { type: "names", of: (row) => present(findDenier(row)) },
+  by: {
+    type: "words",
+    values: PROPOSER_KINDS.map((kind) => BY[kind]),
+    of: ({ change }) => present(change.proposer_kind && BY[change.proposer_kind]),
+  },
+  agent: { type: "names", of: ({ change }) => (change.proposer_kind === "agent" ? present(change.proposer) : []) },
+  users: { type: "number", of: (row) => stated(row, "affected_users") },
+  gain: { type: "number", of: ({ change }) => change.expected_delta_k },
+  kpi: { type: "text", of: ({ change }) => present(change.kpi) },
+  verdict: {
+    type: "words",
+    values: VERDICTS,
+    of: ({ change }, { verdicts }) => present(verdicts.get(change.change_id)),
+  },
+  reversible: {
+    type: "words",
+    values: ["yes", "no", "unstated"],
+    of: (row) => [{ true: "yes", false: "no", null: "unstated" }[`${stated(row, "reversible")}`]],
+  },
+  reason: { type: "words", values: ["present", "absent"], of: ({ reasoned }) => [reasoned ? "present" : "absent"] },
+  resolution: { type: "words", values: RESOLUTIONS, of: ({ change }) => present(change.resolution) },
+  proposed: { type: "date", of: (row) => listTimes(row, "proposed") },
+  decided: { type: "date", of: (row) => listTimes(row, "decided") },
+  applied: { type: "date", of: (row) => listTimes(row, "applied") },
+  rolledback: { type: "date", of: (row) => listTimes(row, "rolledback") },
+  expires: { type: "date", of: ({ change }, { intent }) => present(limitOf(change, intent.policy)) },
+  system: LATER,
+  stage: LATER,
+  plan: LATER,
+  mandate: LATER,
+} as const satisfies Record<string, Field>;
+export type FieldName = keyof typeof FIELDS;
+
+/** A field by its name; undefined for a name that is none. */
+export const fieldNamed = (name: string): Field | undefined =>
+  Object.hasOwn(FIELDS, name) ? FIELDS[name as FieldName] : undefined;
+
+/** Keys that rows are counted by: a field, or the day, week or month of an event. */
+export const GROUPS = [
+  ...["tenant", "target", "kind", "risk", "tier", "proposer", "approver", "denied-by", "by", "kpi", "verdict"],
+  ...["reversible", "reason", "resolution", "status", "day", "week", "month"],
+] as const;
+
+/** Pairs of events between which time is measured. */
+export const DURATIONS = ["proposed-decided", "proposed-applied", "decided-applied", "applied-rolledback"] as const;
+
+/** Orders of rows; each but `relevance` may end in `-asc`. */
+export const SORTS = [
+  ...["proposed", "decided", "applied", "rolledback", "expires", "users", "gain", "risk"],
+  ...["tenant", "target", "time", "relevance"],
+] as const;
+
+/** Every word that may stand before a colon. */
+export const FIELD_NAMES: readonly string[] = [...Object.keys(FIELDS), "sort", "group", "time"];
+
+/** Other spellings of fields and of the words of closed lists. */
+export const FIELD_ALIASES: Readonly<Record<string, string>> = { "rolled-back": "rolledback", denied_by: "denied-by" };
+export const VALUE_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  is: { pending: "pending_consent", rolledback: "rolled_back" },
+  by: { ...Object.fromEntries(PROPOSER_KINDS.map((kind) => [kind, BY[kind]])) },
+};

@@ -1,0 +1,59 @@
+/** Counts of found rows by what they have in common. */
+import { sameName, sameTarget } from "../governance/rules/names.ts";
+import { weekOf } from "../kit/days.ts";
+import { localDay } from "./dates.ts";
+import { type Context, type Field, FIELDS, type FieldName } from "./fields.ts";
+import type { Query } from "./parse.ts";
+import { type Event, type Found, type Row, listTimes } from "./row.ts";
+
+/** How many rows have this in common. */
+export interface Group {
+  key: string;
+  count: number;
+}
+export type Counts = Map<string, Group>;
+
+const SPANS: readonly string[] = ["day", "week", "month"];
+const EVENTS: readonly string[] = ["proposed", "decided", "applied", "rolledback"] satisfies Event[];
+
+/** Adds rows to the counts; a row with two approvers counts with each, one that has nothing of the kind with none. */
+export function countGroups(counts: Counts, found: readonly Found[], query: Query, context: Context): void {
+  for (const { row } of found)
+    for (const [same, key] of new Map(keysOf(row, query, context).map((key) => [comparedAs(query.group!, key), key]))) {
+      const group = counts.get(same) ?? { key, count: 0 };
+      group.count++;
+      counts.set(same, group);
+    }
+}
+
+/** The groups, the largest first; days, weeks and months in their order. */
+export function sortGroups(counts: Counts, by: string): Group[] {
+  const byKey = (a: Group, b: Group): number => (a.key < b.key ? -1 : 1);
+  return [...counts.values()].sort(SPANS.includes(by) ? byKey : (a, b) => b.count - a.count || byKey(a, b));
+}
+
+function comparedAs(by: string, key: string): string {
+  if (by === "target") return sameTarget(key);
+  return by === "proposer" || by === "approver" || by === "denied-by" ? sameName(key) : key;
+}
+
+function keysOf(row: Row, query: Query, context: Context): readonly string[] {
+  const { group } = query;
+  if (group === "status") return [row.change.status];
+  if (SPANS.includes(group!)) return timesIn(row, query).map((time) => spanName(group!, time, context.zone));
+  const field: Field = FIELDS[group as FieldName];
+  return field.type === "number" || field.type === "is" ? [] : field.of(row, context);
+}
+
+/** The moments that days and weeks are counted by: of the first event that the query dates or sorts by, else the proposal. */
+function timesIn(row: Row, { terms, sort }: Query): string[] {
+  const dated = terms.find(({ field, negated }) => EVENTS.includes(field) && !negated);
+  const event = (dated?.field ?? (EVENTS.includes(sort?.by ?? "") ? sort!.by : "proposed")) as Event;
+  // Only the moments that the query asks for.
+  return listTimes(row, event).filter((time) => dated?.holdsAt?.(Date.parse(time)) !== false);
+}
+
+const spanName = (by: string, time: string, zone: string): string => {
+  const day = localDay(Date.parse(time), zone);
+  return by === "day" ? day : by === "month" ? day.slice(0, 7) : weekOf(Date.parse(`${day}T00:00Z`)).name;
+};

@@ -1,0 +1,126 @@
+/** Parses the text of a query: free words and `field:value` terms, all of which must hold. */
+import { invalidField } from "../kit/errors.ts";
+import { nearest } from "../kit/nearest.ts";
+import { queryTerms, textTerms } from "../memory/tokens.ts";
+import { DURATIONS, FIELD_ALIASES, FIELD_NAMES, type FieldName, fieldNamed, GROUPS, SORTS } from "./fields.ts";
+import type { Event } from "./row.ts";
+import { type Part, split } from "./split.ts";
+import { type Moment, type Test, parseTest } from "./values.ts";
+
+export const MAX_QUERY_LENGTH = 1000;
+const MAX_PARTS = 40;
+
+/** One `field:value`. */
+export interface Term extends Test {
+  field: FieldName;
+  negated: boolean;
+}
+
+/** One or several search terms of a free word; `sequence`: they must follow each other. */
+export interface Word {
+  negated: boolean;
+  /** A complete term, or with `*` the beginning of one. */
+  terms: readonly string[];
+  sequence?: string | undefined;
+}
+
+/** The order of rows. */
+export interface Sort {
+  by: (typeof SORTS)[number];
+  ascending: boolean;
+}
+
+/** A query, ready to run. */
+export interface Query {
+  /** Normalised. */
+  text: string;
+  words: readonly Word[];
+  /** The ids that stand among the free words. */
+  ids: readonly { id: string; negated: boolean }[];
+  terms: readonly Term[];
+  sort?: Sort | undefined;
+  group?: (typeof GROUPS)[number] | undefined;
+  time?: { name: string; from: Event; to: Event } | undefined;
+}
+
+/** Parses a query. Dates are read at a moment, in a time zone. Errors: 400 `invalid_field` q, naming the nearest word. */
+export function parseQuery(text: string, moment: Moment): Query {
+  const parts = split(text);
+  if (parts.length > MAX_PARTS) throw invalidField("q", `must have at most ${MAX_PARTS} words and terms`);
+  const query = { words: [] as Word[], ids: [] as Query["ids"][number][], terms: [] as Term[] };
+  const orders: Pick<Query, "sort" | "group" | "time"> = {};
+  const shown: string[] = [];
+  for (const part of parts) {
+    const sign = part.negated ? "-" : "";
+    if (part.field === undefined) {
+      shown.push(sign + quoted(part));
+      addWord(query, part);
+      continue;
+    }
+    const field = fieldIn(part);
+    if (field === "sort" || field === "group" || field === "time") {
+      if (part.negated) throw invalidField("q", `${field}: cannot be negated`);
+      if (orders[field]) throw invalidField("q", `${field}: stands twice`);
+      shown.push(`${field}:${orderIn(orders, field, part.value)}`);
+    } else {
+      const test = parseTest(field, fieldNamed(field)!, part, moment);
+      query.terms.push({ field, negated: part.negated, ...test });
+      shown.push(`${sign}${field}:${test.text}`);
+    }
+  }
+  if (orders.sort?.by === "time" && !orders.time)
+    throw invalidField("q", `sort:time needs a time:, such as time:${DURATIONS[0]}`);
+  return { text: shown.join(" "), ...query, ...orders };
+}
+
+function fieldIn({ field }: Part): FieldName | "sort" | "group" | "time" {
+  const name = field!.toLowerCase();
+  const known = FIELD_ALIASES[name] ?? name;
+  if (FIELD_NAMES.includes(known)) return known as FieldName;
+  throw invalidField(
+    "q",
+    `has no field ${field}: did you mean ${nearest(name, FIELD_NAMES)}:? Put text that holds a colon in quotes`,
+  );
+}
+
+function addWord(query: { words: Word[]; ids: Query["ids"][number][] }, { value, negated, isQuoted }: Part): void {
+  if (/^chg_[0-9a-f-]+$/i.test(value)) {
+    (query.ids as { id: string; negated: boolean }[]).push({ id: value.toLowerCase(), negated });
+    return;
+  }
+  const isPrefix = !isQuoted && value.length > 1 && value.endsWith("*");
+  const terms = queryTerms(isPrefix ? value.slice(0, -1) : value);
+  if (terms.length === 0) return;
+  if (isPrefix) terms.push(`${terms.pop()!}*`);
+  const hasSequence = isQuoted && /\s/.test(value.trim()) && !CJK.test(value);
+  query.words.push({ negated, terms, ...(hasSequence && { sequence: ` ${textTerms(value).join(" ")} ` }) });
+}
+
+/** Characters whose search terms overlap, so that those of a phrase do not stand one after the other. */
+const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+
+const quoted = ({ value, isQuoted }: Part): string => (isQuoted ? `"${value}"` : value);
+
+/** Reads one of the words that order and count rows, and returns it as it is normalised. */
+function orderIn(
+  orders: Pick<Query, "sort" | "group" | "time">,
+  name: "sort" | "group" | "time",
+  given: string,
+): string {
+  const value = given.toLowerCase().replaceAll("_", "-");
+  const isAscending = name === "sort" && value.endsWith("-asc");
+  const word = isAscending ? value.slice(0, -4) : value;
+  const known: readonly string[] = { sort: SORTS, group: GROUPS, time: DURATIONS }[name];
+  if (!known.includes(word) || (isAscending && word === "relevance"))
+    throw invalidField(
+      "q",
+      `${name}: has no value ${given}: did you mean ${nearest(word, known)}? Its values are ${known.join(", ")}`,
+    );
+  if (name === "sort") orders.sort = { by: word as Sort["by"], ascending: isAscending };
+  else if (name === "group") orders.group = word as (typeof GROUPS)[number];
+  else {
+    const [from, to] = word.split("-") as [Event, Event];
+    orders.time = { name: word, from, to };
+  }
+  return value;
+}

@@ -1,0 +1,190 @@
+/** Runs a query over all changes: exact counts, a page of rows, groups and durations. */
+import { outcomes } from "../follow/outcomes.ts";
+import { reading } from "../follow/reading.ts";
+import type { GovernanceDeps } from "../governance/deps.ts";
+import type { DriftEpisode } from "../governance/drift.ts";
+import { recordIn } from "../governance/rules/written_record.ts";
+import { isRecord } from "../governance/rules/record.ts";
+import { quietly } from "../governance/views.ts";
+import { invalidField } from "../kit/errors.ts";
+import { PAGE_BYTES } from "../kit/gather.ts";
+import { widely } from "../kit/places.ts";
+import { expireOverdue } from "../follow/expire_overdue.ts";
+import { outcomesAt } from "../follow/outcomes_now.ts";
+import { type FindAnswer, type FindRow, shownRow } from "./answer.ts";
+import { type Rows, rowsNow, readSlices } from "./change_index.ts";
+import { requireKnown } from "./completion.ts";
+import type { Context } from "./fields.ts";
+import { countGroups, type Counts, sortGroups } from "./groups.ts";
+import { comparing } from "./order.ts";
+import type { Query } from "./parse.ts";
+import { countTerm, holdsWord, Ranking } from "./rank.ts";
+import { type Found, type Row, makeRow, listTimes } from "./row.ts";
+
+/** How a query is run. */
+export interface RunOptions {
+  limit: number;
+  /** The last row of the page before. */
+  after?: string | undefined;
+  zone: string;
+  caller: string | null;
+  /** `any`: rows that hold one of the free words are found too; otherwise each must hold all. */
+  words?: "all" | "any" | undefined;
+  /** A further condition, of the service itself. */
+  where?: ((row: Row) => boolean) | undefined;
+}
+
+/** Runs a query. Errors: 400 `invalid_field` for a name that nothing on record has, and for an unknown `after`. */
+export async function runQuery(deps: GovernanceDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
+  await quietly(deps, expireOverdue(deps));
+  return widely(deps.store, async () => {
+    const all = await rowsNow(deps);
+    await requireKnown(deps, all, query, options.caller);
+    return new Run(deps, all, query, options).answer();
+  });
+}
+
+class Run {
+  readonly #terms: readonly string[];
+  readonly #ranking: Ranking;
+  #drift: ReadonlyMap<string, DriftEpisode> = new Map();
+  #context: Context;
+
+  constructor(
+    readonly deps: GovernanceDeps,
+    readonly all: Rows,
+    readonly query: Query,
+    readonly options: RunOptions,
+  ) {
+    const { zone, caller } = options;
+    this.#terms = [...new Set(query.words.flatMap(({ negated, terms }) => (negated ? [] : terms)))];
+    this.#ranking = new Ranking(this.#terms);
+    const { intent } = deps.product!;
+    this.#context = { now: deps.clock.now(), zone, intent, caller, drifted: new Set(), verdicts: new Map() };
+  }
+
+  async answer(): Promise<FindAnswer> {
+    const { deps, query, options, all } = this;
+    if (
+      query.terms.some(({ field, text }) => field === "is" && text.split(",").includes("mine")) &&
+      options.caller === null
+    )
+      throw invalidField("q", "is:mine needs to know who asks: give your name as person");
+    this.#drift = await driftNow(deps);
+    this.#context.drifted = new Set(this.#drift.keys());
+    if (this.#terms.length > 0)
+      for await (const slice of readSlices(deps.store, all)) for (const row of slice) this.#ranking.add(row);
+    const compare = comparing(query, this.#context);
+    const cursor = options.after === undefined ? undefined : await this.#cursor(options.after);
+    const counts: Counts = new Map();
+    const durations: number[] = [];
+    let total = 0;
+    let best: Found[] = [];
+    let isMore = false;
+    for await (const slice of readSlices(deps.store, all)) {
+      const found = await this.#matching(slice);
+      total += found.length;
+      if (query.group !== undefined) countGroups(counts, found, query, this.#context);
+      for (const { duration } of found) if (duration !== null) durations.push(duration);
+      const behind = cursor ? found.filter((one) => compare(cursor, one) < 0) : found;
+      if (behind.length === 0) continue;
+      best = [...best, ...behind].sort(compare);
+      isMore ||= best.length > options.limit;
+      best.length = Math.min(best.length, options.limit);
+    }
+    const { rows, isCut } = await this.#shown(best);
+    return {
+      query: query.text,
+      rows,
+      total,
+      groups: query.group === undefined ? [] : sortGroups(counts, query.group),
+      next: (isMore || isCut) && rows.length > 0 ? rows.at(-1)!.change_id : null,
+      ...(query.time && timesIn(durations)),
+    };
+  }
+
+  async #matching(slice: readonly Row[]): Promise<Found[]> {
+    const { query } = this;
+    const needsVerdicts = query.group === "verdict" || query.terms.some(({ field }) => field === "verdict");
+    if (needsVerdicts) this.#context = { ...this.#context, verdicts: await this.#verdicts(slice) };
+    return slice.filter((row) => this.#holds(row)).map((row) => this.#found(row));
+  }
+
+  #holds(row: Row): boolean {
+    const { words, ids, terms } = this.query;
+    const { where } = this.options;
+    const isAny = this.options.words === "any";
+    return (
+      (where === undefined || where(row)) &&
+      terms.every((term) => term.holds(row, this.#context) !== term.negated) &&
+      ids.every(({ id, negated }) => (row.change.change_id === id) !== negated) &&
+      words.every((word) => (isAny && !word.negated) || holdsWord(row, word) !== word.negated) &&
+      (!isAny || this.#terms.length === 0 || this.#terms.some((term) => countTerm(row, term) > 0))
+    );
+  }
+
+  #found(row: Row): Found {
+    const { time } = this.query;
+    const [from, to] = time ? [listTimes(row, time.from)[0], listTimes(row, time.to)[0]] : [];
+    const duration = from === undefined || to === undefined ? null : Date.parse(to) - Date.parse(from);
+    return { row, score: this.#terms.length === 0 ? 0 : this.#ranking.scoreOf(row), duration };
+  }
+
+  /** The row of the page before, which may no longer be found itself. */
+  async #cursor(id: string): Promise<Found> {
+    const [text] = await this.deps.store.texts("changes", [id]);
+    const record = text && recordIn(text);
+    if (!record || !isRecord(record)) throw invalidField("after", "is no change; give the next of the page before");
+    return this.#found(makeRow(record.change));
+  }
+
+  async #verdicts(slice: readonly Row[]): Promise<Context["verdicts"]> {
+    const ids = slice.flatMap(({ change }) => (change.applied_at === null ? [] : [change.change_id]));
+    const read = await reading(this.deps, outcomes);
+    const records = ids.length === 0 ? [] : await read.getMany("outcomes", ids);
+    const kept = records.flatMap((record) => record?.value ?? []);
+    const at = new Date(this.#context.now).toISOString();
+    const shown = await outcomesAt(read, kept, this.#context.intent, at);
+    return new Map(shown.map(({ change_id, verdict }) => [change_id, verdict]));
+  }
+
+  /** The rows as they are answered: 1 MiB of them at most. */
+  async #shown(best: readonly Found[]): Promise<{ rows: FindRow[]; isCut: boolean }> {
+    const verdicts = await this.#verdicts(best.map(({ row }) => row));
+    const rows: FindRow[] = [];
+    let bytes = 0;
+    for (const found of best) {
+      const row = shownRow(found, {
+        verdict: verdicts.get(found.row.change.change_id) ?? null,
+        drift: this.#drift.get(found.row.change.change_id)?.state ?? null,
+        policy: this.#context.intent.policy,
+        isTimed: this.query.time !== undefined,
+      });
+      bytes += JSON.stringify(row).length * 2;
+      if (bytes > PAGE_BYTES && rows.length > 0) return { rows, isCut: true };
+      rows.push(row);
+    }
+    return { rows, isCut: false };
+  }
+}
+
+function timesIn(durations: number[]): Pick<FindAnswer, "median" | "max"> {
+  if (durations.length === 0) return { median: null, max: null };
+  const sorted = Float64Array.from(durations).sort();
+  const middle = sorted.length >> 1;
+  const median = sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return { median: median / 1000, max: sorted.at(-1)! / 1000 };
+}
+
+const PAGE = 1000;
+
+/** The episodes of drift under way, by change. */
+async function driftNow({ store }: GovernanceDeps): Promise<Map<string, DriftEpisode>> {
+  const episodes = new Map<string, DriftEpisode>();
+  for (let after: string | undefined; ;) {
+    const page = await store.list("drift", { ...(after !== undefined && { after }), limit: PAGE });
+    for (const { id, value } of page) episodes.set(id, value);
+    if (page.length < PAGE) return episodes;
+    after = page.at(-1)!.id;
+  }
+}

@@ -1,0 +1,146 @@
+/** The values of terms: parsed once, then tested against each change. */
+import { invalidField } from "../kit/errors.ts";
+import { nearest } from "../kit/nearest.ts";
+import { isOneOf, matchesPattern } from "../governance/rules/names.ts";
+import { DATE_FORMS, parseSpan } from "./dates.ts";
+import { type Context, type Field, type FieldName, VALUE_ALIASES } from "./fields.ts";
+import type { Row } from "./row.ts";
+import type { Part } from "./split.ts";
+
+/** When and where dates are read. */
+export type Moment = Pick<Context, "now" | "zone">;
+
+/** A value, ready to be tested. */
+export interface Test {
+  /** As it stands in the normalised query. */
+  text: string;
+  holds(row: Row, context: Context): boolean;
+  /** Names that must be known to the records or the intent. */
+  names?: readonly string[] | undefined;
+  /** Tests one moment; present for dates. */
+  holdsAt?: ((ms: number) => boolean) | undefined;
+}
+
+/** Parses the value of a term. Errors: 400 `invalid_field` q, naming the nearest value. */
+export function parseTest(name: FieldName, field: Field, part: Part, moment: Moment): Test {
+  const value = part.value.trim();
+  if (value === "") throw invalidField("q", `${name}: needs a value${hintOf(field)}`);
+  if (value === "*" && field.type !== "is")
+    return { text: "*", holds: (row, context) => [ofRow(field, row, context)].flat().some((one) => one !== null) };
+  switch (field.type) {
+    case "words":
+    case "is": {
+      const words = listIn(part).map((one) => wordIn(name, one, field.values));
+      const holds = (row: Row, context: Context): boolean =>
+        field.type === "is"
+          ? words.some((word) => field.is(row, word, context))
+          : field.of(row, context).some((one) => words.includes(one));
+      return { text: words.join(","), holds };
+    }
+    case "number":
+      return numberTest(name, field, value);
+    case "date":
+      return dateTest(name, field, value, moment);
+    default:
+      return textTest(field, part);
+  }
+}
+
+const ofRow = (
+  field: Exclude<Field, { type: "is" }>,
+  row: Row,
+  context: Context,
+): string | number | null | readonly string[] => field.of(row, context);
+
+/** Alternatives, any of which may hold; what stands in quotes is one value. */
+const listIn = ({ value, isQuoted }: Part): string[] =>
+  (isQuoted ? [value] : value.split(",")).map((one) => one.trim()).filter((one) => one !== "");
+
+function wordIn(name: string, given: string, known: readonly string[]): string {
+  const lower = given.toLowerCase().replaceAll("-", "_");
+  const word = VALUE_ALIASES[name]?.[lower.replaceAll("_", "")] ?? VALUE_ALIASES[name]?.[lower] ?? lower;
+  if (known.includes(word)) return word;
+  const spellings = [...known, ...Object.keys(VALUE_ALIASES[name] ?? {})];
+  throw invalidField(
+    "q",
+    `${name}: has no value ${given}: did you mean ${nearest(word, spellings)}? Its values are ${known.join(", ")}`,
+  );
+}
+
+const hintOf = (field: Field): string =>
+  "values" in field ? `: one of ${field.values.join(", ")}` : field.type === "date" ? `: ${DATE_FORMS}` : "";
+
+function textTest(field: Extract<Field, { of(row: Row): readonly string[] }>, part: Part): Test {
+  const values = listIn(part);
+  const same =
+    field.type === "pattern"
+      ? (one: string) => values.some((value) => matchesPattern(one, value))
+      : field.type === "names"
+        ? (one: string) => isOneOf(one, values)
+        : (one: string) => values.includes(one);
+  const text = values.map((value) => (/[\s",]/.test(value) ? `"${value}"` : value)).join(",");
+  const isKnown = field.type === "names" || field.type === "text";
+  return {
+    text,
+    holds: (row) => (field.of as (row: Row) => readonly string[])(row).some(same),
+    ...(isKnown && { names: values }),
+  };
+}
+
+const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
+function numberTest(name: string, field: Extract<Field, { type: "number" }>, value: string): Test {
+  const read = (text: string, open: number): number => {
+    if (text === "") return open;
+    if (NUMBER.test(text)) return Number(text);
+    throw invalidField("q", `${name}: must be a number, or a range such as >100, <100 or 10..100; not ${value}`);
+  };
+  const { sign, from, to } = rangeIn(value);
+  const [low, high] = [read(from, -Infinity), read(to, Infinity)];
+  if (sign !== "" && from === "") read("?", 0);
+  const fits =
+    sign === ">"
+      ? (n: number) => n > low
+      : sign === "<"
+        ? (n: number) => n < low
+        : (n: number) => n >= low && n <= high;
+  return {
+    text: value,
+    holds: (row) => {
+      const own = field.of(row);
+      return own !== null && fits(own);
+    },
+  };
+}
+
+function dateTest(name: string, field: Extract<Field, { type: "date" }>, value: string, { now, zone }: Moment): Test {
+  const read = (text: string) => {
+    if (text === "") return { from: -Infinity, to: Infinity };
+    const span = parseSpan(text, now, zone);
+    if (!span) throw invalidField("q", `${name}: must be ${DATE_FORMS}, or a range such as >2026-10-01; not ${value}`);
+    return span;
+  };
+  const { sign, from, to } = rangeIn(value);
+  if (sign !== "" && from === "") throw invalidField("q", `${name}: needs a date after ${sign}`);
+  const [first, last] = [read(from), read(to)];
+  const [begin, end] =
+    sign === ">" ? [first.to, Infinity] : sign === "<" ? [-Infinity, first.from] : [first.from, last.to];
+  const holdsAt = (ms: number): boolean => ms >= begin && ms < end;
+  return {
+    text: value
+      .toLowerCase()
+      .replace(/t(?=\d\d:)/g, "T")
+      .replace(/z(?=$|\.\.)/g, "Z")
+      .replace(/-w(?=\d\d)/g, "-W"),
+    holds: (row, context) => field.of(row, context).some((time) => holdsAt(Date.parse(time))),
+    holdsAt,
+  };
+}
+
+/** The ends of a range; of a single value both are it. */
+function rangeIn(value: string): { sign: "" | ">" | "<"; from: string; to: string } {
+  const sign = value[0] === ">" || value[0] === "<" ? value[0] : "";
+  if (sign !== "") return { sign, from: value.slice(1), to: "" };
+  const at = value.indexOf("..");
+  return at === -1 ? { sign, from: value, to: value } : { sign, from: value.slice(0, at), to: value.slice(at + 2) };
+}

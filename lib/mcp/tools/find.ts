@@ -1,0 +1,32 @@
+import * as z from "zod";
+import { findRowSchema, findSchema } from "../../find/answer.ts";
+import { MAX_QUERY_LENGTH, parseQuery } from "../../find/parse.ts";
+import { runQuery } from "../../find/run.ts";
+import { callerNamed } from "../../governance/caller.ts";
+import { changeId, freeText, wholeNumber } from "../../http/form.ts";
+import { pageOf } from "../../pulse/page_address.ts";
+import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
+import { tool } from "../tool.ts";
+
+/** The changes that a query finds. */
+export const findChanges = tool(
+  {
+    name: "find",
+    title: "Find changes",
+    description:
+      "Finds, counts, groups and times changes by one query: free words and field:value terms that must all hold, such as `is:pending risk:high`, `applied:last-week group:tenant`, `-reason:present`, `users:>5000`, `10 euro deposit`. `total` is exact. An error names the nearest field or value.",
+    input: z.strictObject({
+      query: freeText(MAX_QUERY_LENGTH).describe("The query; empty: every change, newest first."),
+      limit: wholeNumber(1, 50).default(20).describe("How many rows at most."),
+      after: changeId().optional().describe("The `next` of the page before."),
+    }),
+    output: findSchema().extend({ rows: z.array(findRowSchema().extend({ page })), about_texts: aboutTexts }),
+  },
+  async ({ query, limit, after }, call) => {
+    const { deps } = call;
+    const parsed = parseQuery(query, { now: deps.clock.now(), zone: "UTC" });
+    const found = await runQuery(deps, parsed, { limit, after, zone: "UTC", caller: callerNamed(call, undefined) });
+    const rows = found.rows.map((row) => ({ ...row, page: pageOf(call, row.change_id) }));
+    return { ...found, rows, about_texts: ABOUT_TEXTS };
+  },
+);

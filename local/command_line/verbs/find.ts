@@ -1,0 +1,82 @@
+import type { Schema } from "../../../lib/client/client.ts";
+import { UsageError } from "../exit.ts";
+import { table } from "../text.ts";
+import type { Session, Verb } from "../verb.ts";
+
+/** Finds changes by a query; without one it lists the saved questions and the fields. */
+export const find: Verb = {
+  usage: "find [query...]",
+  operation: "GET /api/find",
+  summary: "Changes that a query finds; without a query: saved questions and fields",
+  fields: ["limit", "after", "tz", "person"],
+  options: { "--saved <name>": "a saved question, such as waiting-for-me" },
+  async run(session, { rest, fields, options: { saved } }) {
+    if (rest.length === 0 && saved === undefined) return { text: await listSaved(session) };
+    const { client, columns, say } = session;
+    const q = saved === undefined ? rest.join(" ") : await queryNamed(session, `${saved}`);
+    const query = { limit: 50, ...fields, q } as never;
+    const found = await client.get("/api/find", { params: { query } });
+    const { rows, total, next, groups, median, max } = found;
+    say(`${found.query === "" ? "every change" : found.query}: ${total}`);
+    if (next !== null) say(`${rows.length} shown; the next: --after ${next}`);
+    if (median != null && max != null) say(`median ${duration(median)}, longest ${duration(max)}`);
+    const shown =
+      groups.length > 0
+        ? table(
+            ["count", "of"],
+            groups.map(({ key, count }) => [String(count), key]),
+            columns,
+          )
+        : "";
+    return { text: [shown, rows.length === 0 ? "no changes" : rowsTable(rows, columns)].filter(Boolean).join("\n\n") };
+  },
+};
+
+const rowsTable = (rows: readonly Schema<"FoundChange">[], columns: number | undefined): string => {
+  const isTimed = rows.some(({ seconds }) => seconds !== undefined);
+  return table(
+    ["change", "status", "risk", "reach", ...(isTimed ? ["took"] : []), "tenant", "target", "summary"],
+    rows.map((row) => [
+      row.change_id,
+      row.resolution ?? row.status,
+      row.risk,
+      row.affected_users === null ? "-" : String(row.affected_users),
+      ...(isTimed ? [row.seconds == null ? "-" : duration(row.seconds)] : []),
+      row.tenant_id,
+      row.target,
+      row.summary,
+    ]),
+    columns,
+    ["reach", "risk", "tenant"],
+  );
+};
+
+/** A duration in the two largest of its units. */
+function duration(seconds: number): string {
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ];
+  if (days > 0) return `${days} d ${hours} h`;
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`;
+}
+
+async function queryNamed({ client }: Session, name: string): Promise<string> {
+  const { saved } = await client.get("/api/find/saved");
+  const found = saved.find(({ id, title }) => [id, title.en, title.zh].includes(name));
+  if (found) return found.query;
+  throw new UsageError(`there is no saved question ${name}; countersign find lists them`);
+}
+
+async function listSaved({ client, columns }: Session): Promise<string> {
+  const { saved, fields } = await client.get("/api/find/saved");
+  const questions = saved.map(({ id, title, query }) => [id, title.en, query]);
+  const words = fields.map(({ field, takes, values }) => [
+    `${field}:`,
+    takes === "words"
+      ? values.join(", ")
+      : `${takes}${values.length > 0 ? `, such as ${values.slice(0, 3).join(", ")}` : ""}`,
+  ]);
+  return `${table(["name", "question", "query"], questions, columns)}\n\n${table(["field", "takes"], words, columns)}`;
+}

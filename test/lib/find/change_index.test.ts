@@ -1,0 +1,27 @@
+/** Given rows in memory, when the log grows, then the next query sees what is so now. */
+import { expect, test } from "vitest";
+import { parseQuery } from "../../../lib/find/parse.ts";
+import { runQuery } from "../../../lib/find/run.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { service, type TestService } from "../../support/service.ts";
+
+const find = async ({ deps }: TestService, text: string) => {
+  const query = parseQuery(text, { now: deps.clock.now(), zone: "UTC" });
+  return runQuery(deps, query, { limit: 100, zone: "UTC", caller: null });
+};
+
+test("every step of a change is seen by the next query, also those that another process made", async () => {
+  const store = memoryStore();
+  const [ours, theirs] = [await service({ store }), await service({ store })];
+  expect((await find(ours, "")).total).toBe(0);
+  const id = await theirs.bring("pending_consent", { summary: "Show the winter banner" });
+  expect((await find(ours, "winter is:pending")).total).toBe(1);
+  await theirs.act("approve", id);
+  expect((await find(ours, "is:approved winter approver:ana")).rows).toMatchObject([
+    { change_id: id, approvers: ["ana"] },
+  ]);
+  await ours.act("apply", id);
+  expect((await find(theirs, "is:applied")).total).toBe(1);
+  await ours.bring("denied", { target: "ui.other" });
+  expect((await find(theirs, "")).total).toBe(2);
+});
