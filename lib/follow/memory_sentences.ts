@@ -104,12 +104,12 @@ const VERDICT: Readonly<Record<Verdict, string>> = {
   missed: "missed its promise",
   regressed: "regressed, its KPI got worse",
   inconclusive: "inconclusive",
-  too_early: "too early to judge",
+  too_early: "ended too early to judge",
 };
 
-/** A verdict on what a change promised. */
-export const verdictTold = (change: ToldChange, outcome: Outcome): string =>
-  `${named(change)}: ${VERDICT[outcome.verdict]}, ${outcome.state === "final" ? "the final verdict" : "the verdict so far"}; ${movementOf(outcome)}`;
+/** The final verdict on a change, in a sentence. */
+export const verdictSentence = (change: ToldChange, outcome: Outcome): string =>
+  `${named(change)}: ${VERDICT[outcome.verdict]}, the final verdict; ${movementOf(outcome)}`;
 
 function proposed({ asked_by, tier, proposer, proposer_kind, kpi, expected_delta_k, rationale }: Change): string {
   const drafted =

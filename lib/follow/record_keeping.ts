@@ -32,10 +32,7 @@ export const memorySchema = once(() =>
     value: z.number().nullable().describe("M, from 0 to 1: present / expected; null when no change was closed."),
     from: z.string().meta({ description: "First UTC day that is looked at.", examples: ["2026-08-25"] }),
     to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
-    closed: z
-      .number()
-      .int()
-      .describe("Changes closed within these days: denied, rolled back, or 30 days after their apply."),
+    closed: z.number().int().describe("Changes closed within these days: denied, or applied and their outcome final."),
     expected: z.number().int().describe("Items that should be on their records."),
     present: z.number().int().describe("Items of these that are, those that were added late too."),
     late: z.number().int().describe("How many of those present were added late."),
@@ -55,9 +52,9 @@ export interface OnRecord {
 }
 
 /**
- * What should be on record of a closed change, and what of it is not, also among what was added `late`. A minor change has no note, since nobody decided;
- * one that expired has no decider, for the same reason; a change that was never applied, or was taken back before it could be
- * judged, has no verdict.
+ * The items that should be on record of a closed change, and those that are missing, also among what was added `late`. A minor
+ * change needs no note, because no person decided. A change that was never applied, or whose outcome ended before its horizon,
+ * needs no verdict.
  */
 export function recordOf(
   change: ToldChange,
@@ -69,7 +66,11 @@ export function recordOf(
     decider: change.approver !== null && change.approver !== POLICY_EXPIRY,
   };
   if (change.approver !== POLICY_MINOR)
-    present.note = [change.approval_note, ...change.approvals.map(({ note }) => note)].some((note) => note?.trim());
+    present.note = [
+      // An expiry bears the rule's own note, which no person wrote.
+      change.approver === POLICY_EXPIRY ? null : change.approval_note,
+      ...change.approvals.map(({ note }) => note),
+    ].some((note) => note?.trim());
   if (outcome && (isJudged(outcome) || !isCutShort(outcome))) present.verdict = isJudged(outcome);
   const expected = RECORD_ITEMS.filter((item) => present[item] !== undefined);
   return { expected, missing: expected.filter((item) => !present[item] && !late.includes(item)) };

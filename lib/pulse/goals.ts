@@ -14,8 +14,10 @@ export const goalSchema = z.object({
   deadline: z.string().nullable().describe("By when it should be reached; null: at no time."),
   on_pace: z.boolean().nullable().describe("Whether progress is as far as the time to the deadline; null without one."),
   status: z
-    .enum(["no_data", "stale", "behind", "on_track", "met"])
-    .describe("Where that stands; stale: not fed for 7 days."),
+    .enum(["no_data", "stale", "behind", "under_way", "on_track", "met"])
+    .describe(
+      "Where that stands. stale: not fed for 7 days; under_way: better than the baseline, with no deadline to be in time for; on_track: in time for its deadline.",
+    ),
 });
 type Goal = z.infer<typeof goalSchema>;
 
@@ -41,7 +43,8 @@ function goalOf(
   if (isStale(fed_at, now)) return { ...told, status: "stale" };
   if (progress >= 1) return { ...told, status: "met" };
   // At its baseline nothing has moved yet.
-  return { ...told, status: (on_pace ?? progress > 0) && progress > 0 ? "on_track" : "behind" };
+  if (progress <= 0) return { ...told, status: "behind" };
+  return { ...told, status: on_pace === null ? "under_way" : on_pace ? "on_track" : "behind" };
 }
 
 /** Where a value is only to be kept there is no way to go: it is there, or not, in the direction that the intent means. */

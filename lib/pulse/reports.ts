@@ -6,7 +6,8 @@ import { movementOf } from "../governance/rules/outcome_words.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { RECORD_ITEMS } from "../follow/record_keeping.ts";
-import { type KpiState, roundDelta } from "../governance/rules/kpi.ts";
+import { goodOf, type KpiState, roundDelta } from "../governance/rules/kpi.ts";
+import { movedWords } from "../governance/rules/kpi_words.ts";
 import { DAY_MS, dayOf, HOUR_MS } from "../kit/days.ts";
 import { isJudged } from "../governance/rules/outcome.ts";
 import { outcomePage } from "./change_views.ts";
@@ -34,9 +35,10 @@ export const REPORTS: Readonly<Record<Dimension, (deps: PulseDeps, figures: Figu
 /** Which KPIs moved within a week, and what applied changes were expected to move. */
 async function effectReport(deps: PulseDeps, { effect }: Figures): Promise<string> {
   const before = await aWeekAgo(deps);
+  const intent = deps.product?.intent ?? { kpis: {} };
   const rows = effect.parts.map(({ kpi, value, target, attainment, reason }) => {
     const was = before[kpi]?.value;
-    const moved = was === undefined ? "no earlier value" : roundDelta(value - was);
+    const moved = was === undefined ? "no earlier value" : movedWords(roundDelta(value - was), goodOf(kpi, intent));
     return [code(kpi), was ?? "–", value, moved, target ?? "–", attainment === null ? reason : share(attainment)];
   });
   const newest = deps.product ? (await outcomePage(deps, { limit: 50 })).outcomes : [];
@@ -44,7 +46,7 @@ async function effectReport(deps: PulseDeps, { effect }: Figures): Promise<strin
   return page(
     "## Effect: what moved",
     `E is ${share(effect.value)}: the weighted mean of the attainments below.`,
-    table(["KPI", "a week ago", "now", "moved by", "target", "attainment"], rows) ?? "No KPI was fed yet.",
+    table(["KPI", "a week ago", "now", "moved", "target", "attainment"], rows) ?? "No KPI was fed yet.",
     judged.length > 0
       ? "Expected against realised movement of applied changes (a correlation, not a cause):"
       : undefined,

@@ -118,7 +118,7 @@ test("the shop shows what was consented to and applied, and nothing else; Ctrl-C
   const { body: outcomes } = await ask("api/product/outcomes");
   expect(outcomes.outcomes).toMatchObject([
     { change_id: id, verdict: "too_early" },
-    { kpi: "checkout_rate", verdict: "regressed", closed_by: "rollback" },
+    { kpi: "checkout_rate", verdict: "regressed", ended_by: "guardrail" },
     { kpi: "basket_value", verdict: "met", state: "open" },
   ]);
 

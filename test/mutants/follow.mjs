@@ -5,7 +5,6 @@ const HTTP = ["test/contract/http.test.ts"];
 const catchUp = { file: "lib/follow/catch_up.ts", tests: FOLLOW };
 const fold = { file: "lib/follow/fold.ts", tests: FOLLOW };
 const outcomes = { file: "lib/follow/outcomes.ts" };
-const judging = { file: "lib/follow/outcomes/judging.ts" };
 
 export const follow = [
   {
@@ -168,44 +167,23 @@ export const follow = [
   {
     ...outcomes,
     name: "a rollback leaves the outcome open",
-    find: "if (record && !record.final) return close(on, record, by, timestamp);",
-    replace: "void [record, by, timestamp];",
+    find: "if (record && !record.final) return close(on, record, { at, by });",
+    replace: "void [record, by, at];",
     tests: HTTP,
     only: "bare handlers outcomes",
   },
   {
-    ...judging,
-    name: "each verdict that a feed changes is a row of its own",
-    find: "if (was.realised_delta === null)",
-    replace: "if (was)",
-    tests: FOLLOW,
-  },
-  {
-    ...judging,
-    name: "a first verdict is told before the horizon is over",
-    find: "judged_from! < at",
-    replace: "judged_from !== at",
-    tests: FOLLOW,
-  },
-  {
-    ...judging,
-    name: "no verdict is told when a horizon ends without a feed",
-    find: "if (isJudged(outcome)) await tellFirst(on, record, outcome, at);",
-    replace: "void [isJudged, outcome];",
-    tests: FOLLOW,
+    ...outcomes,
+    name: "an outcome goes on after another change took its target",
+    find: "if (replaced === undefined) return open(on, entry);",
+    replace: "if (replaced !== null) return open(on, entry);",
+    tests: ["test/lib/follow/outcomes.test.ts"],
   },
   {
     file: "lib/follow/catch_up.ts",
     name: "what another version of a follower made is gone on with",
     find: " || stored.value.version !== follower.version",
     replace: "",
-    tests: FOLLOW,
-  },
-  {
-    ...judging,
-    name: "a verdict is told again with every feed",
-    find: 'outcome.verdict !== "inconclusive" && outcome.verdict !== was.verdict',
-    replace: 'outcome.verdict !== "inconclusive"',
     tests: FOLLOW,
   },
   {

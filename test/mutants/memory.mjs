@@ -78,11 +78,11 @@ export const memory = [
     tests: ["test/lib/follow/memories.test.ts"],
   },
   {
-    name: "each verdict on a change is a memory more",
+    name: "the verdict on an erased change is remembered",
     file: "lib/follow/outcomes/verdict_memory.ts",
-    find: 'on.tx.delete("outcome_memories", id);',
+    find: 'on.tx.delete("outcome_memories", record.memory);',
     replace: "",
-    tests: ["test/lib/follow/memories.test.ts"],
+    tests: ["test/lib/governance/erase.test.ts"],
   },
   {
     name: "memories of older versions' chat are lost",

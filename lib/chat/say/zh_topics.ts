@@ -31,6 +31,7 @@ const GOALS: Record<string, string> = {
   no_data: "无数据",
   stale: "陈旧",
   behind: "落后",
+  under_way: "优于基线",
   on_track: "正常",
   met: "已达成",
 };

@@ -3678,7 +3678,7 @@ export interface components {
       basis: "correlation";
     };
 
-    /** What was expected of an applied change beside what its KPI did since. */
+    /** What was expected of an applied change, and what its KPI did since. */
     Outcome: {
       /** The applied change. */
       change_id: string;
@@ -3707,7 +3707,10 @@ export interface components {
       /** Over how many days that was. */
       trend_days: number | null;
 
-      /** Its value now, or at the close; null before the first feed. */
+      /** In which direction the KPI is good; null without a KPI. */
+      good: "up" | "down" | null;
+
+      /** Its value now, or at the end; null before the first feed. */
       current: number | null;
 
       /** current - baseline, its sign turned so that up is good; null while one is unknown. */
@@ -3722,14 +3725,53 @@ export interface components {
       /** How the gain compares with what was expected; too_early before judged_from. */
       verdict: "met" | "missed" | "regressed" | "inconclusive" | "too_early";
 
-      /** 7 days after the apply, or the KPI's deadline if sooner; null without a KPI. */
-      judged_from: string | null;
+      /** The horizon: 7 days after the apply, or the KPI's deadline if sooner. */
+      judged_from: string;
 
-      /** open while feeds still change it, for 30 days; then final. */
+      /** open while feeds still change it; then final: its verdict stays. */
       state: "open" | "final";
 
-      /** Why it is final: 30 days are over, or the change was rolled back; null while open. */
-      closed_by: "time" | "rollback" | null;
+      /** Why it is final: the horizon was reached, the change was rolled back, by a guardrail too, or another change took its target; null while open. */
+      ended_by: "horizon" | "rollback" | "guardrail" | "change" | null;
+
+      /** The change that took its target; null unless that ended it. */
+      replaced_by: string | null;
+
+      /** What the KPI did after the end; it changes no verdict. */
+      later: {
+        /** When the KPI was last fed. */
+        at: string;
+
+        /** Its value then. */
+        current: number;
+
+        /** current - baseline, its sign turned so that up is good. */
+        realised_delta: number | null;
+
+        /** The same in words. */
+        words: string;
+      } | null;
+
+      /** Every other KPI that moved between the apply and the end. */
+      side_effects: {
+        /** A KPI that the change does not name. */
+        kpi: string;
+
+        /** Its value at the apply. */
+        from: number;
+
+        /** Its value now, or at the end. */
+        to: number;
+
+        /** Whether that is good. */
+        effect: "better" | "worse";
+
+        /** The same in words. */
+        words: string;
+      }[];
+
+      /** Promise and movement in a sentence, each with its direction. */
+      words: string;
 
       /** As of when this is so. */
       as_of: string;
@@ -4061,7 +4103,7 @@ export interface components {
           /** Last UTC day that is looked at. */
           to: string;
 
-          /** Changes closed within these days: denied, rolled back, or 30 days after their apply. */
+          /** Changes closed within these days: denied, or applied and their outcome final. */
           closed: number;
 
           /** Items that should be on their records. */
@@ -4210,8 +4252,8 @@ export interface components {
         /** Whether progress is as far as the time to the deadline; null without one. */
         on_pace: boolean | null;
 
-        /** Where that stands; stale: not fed for 7 days. */
-        status: "no_data" | "stale" | "behind" | "on_track" | "met";
+        /** Where that stands. stale: not fed for 7 days; under_way: better than the baseline, with no deadline to be in time for; on_track: in time for its deadline. */
+        status: "no_data" | "stale" | "behind" | "under_way" | "on_track" | "met";
       }[];
 
       /** What the newest results were made of. */

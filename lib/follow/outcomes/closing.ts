@@ -1,46 +1,65 @@
-/** What is counted, kept and told when a change is over. */
-import { closesAt, finalOutcome, type Outcome, type OutcomeRecord } from "../../governance/rules/outcome.ts";
-import { wordOf } from "../../governance/rules/outcome_words.ts";
+/** What is stored, counted and reported when the outcome of a change ends, or a change is over without one. */
+import { type Ending, isJudged, measure, type Outcome, type OutcomeRecord } from "../../governance/rules/outcome.ts";
+import { movementOf, wordOf } from "../../governance/rules/outcome_words.ts";
 import { calibrate } from "../calibration.ts";
 import type { Entry } from "../entries.ts";
 import type { Following, ToldChange } from "../follower.ts";
-import { dueKey, newestApplied, placeOver } from "../outcome_places.ts";
+import { addRow, OUTCOME_KIND } from "../growth_row.ts";
+import { indexOver, newestApplied } from "../outcome_places.ts";
 import { closingTally, gapsWithout, newestGaps, type OnRecord, recordOf } from "../record_keeping.ts";
 import { push } from "../ring.ts";
 import { bump } from "../tally.ts";
-import { findDue, measured, type State, windowsOf } from "./state.ts";
-import { tell } from "./telling.ts";
+import { findDue, type State, windowsOf } from "./state.ts";
 import { rememberVerdict } from "./verdict_memory.ts";
 
 const CLOSED_KEPT = 10_000;
 
-/** Closes an outcome for good. */
+/** Ends an outcome: its verdict stays. */
 export async function close(
   on: Following<State>,
   record: OutcomeRecord,
-  by: "time" | "rollback" | "guardrail",
-  at: string,
+  end: { at: string; by: Ending; replaced_by?: string },
 ): Promise<void> {
-  const { change_id, kpi, applied_entry, judged_from } = record;
+  const { change_id, kpi, applied_entry } = record;
+  const { at, by } = end;
   const newest = kpi === null ? [] : await newestApplied(on.tx, kpi);
   const later = newest.flatMap((one) => (one.entry > applied_entry ? one.change_id : []));
-  const final = finalOutcome(record, by, { ...(await measured(on)), later }, at);
-  on.tx.put("outcomes", change_id, { ...record, final });
-  await rememberVerdict(on, record, final, at);
-  placeOver(on.tx, record);
-  const { windows: all } = on.state;
+  const { kpis, windows: all, manifest } = on.state;
+  const final = measure(record, { kpis, windows: all, intent: await on.intentOf(manifest), later }, end);
+  const memory = await rememberVerdict(on, final, at);
+  const ended = { ...record, final, ended_entry: on.position, ...(memory !== undefined && { memory }) };
+  on.tx.put("outcomes", change_id, ended);
   const windows = windowsOf(all, kpi);
   if (kpi !== null) on.state = { ...on.state, windows: { ...all, [kpi]: { ...windows, over: windows.over + 1 } } };
-  const horizon = dueKey(judged_from ?? "", change_id);
-  const isEarly = (await on.tx.get("outcomes_due", horizon)) !== undefined;
-  on.tx.delete("outcomes_due", isEarly ? horizon : dueKey(closesAt(record.applied_at), change_id));
-  await findDue(on);
+  const { timed_out, verdicts } = on.state;
+  on.state = {
+    ...on.state,
+    timed_out: timed_out + (by === "horizon" ? 1 : 0),
+    verdicts: verdicts + (isJudged(final) ? 1 : 0),
+  };
   const change = await on.change(change_id);
+  await indexOver(on.tx, record, change);
+  await findDue(on);
   await over(on, change, final, at);
   await calibrate(on.tx, change, final);
-  const how = by === "time" ? "after 30 days" : "by its rollback";
-  const title = `The outcome of ${change_id} is final: ${wordOf(final)}`;
-  await tell(on, final, title, at, `It was closed ${how}. `);
+  // A change that names no KPI has no verdict to report.
+  if (kpi !== null) await addOutcomeRow(on, final, at);
+}
+
+const ENDED: Readonly<Record<Ending, string>> = {
+  horizon: "at its horizon",
+  rollback: "by its rollback",
+  guardrail: "by a guardrail's rollback",
+  change: "by another change of its target",
+};
+
+async function addOutcomeRow(on: Following<State>, final: Outcome, at: string): Promise<void> {
+  const { change_id: ref, ended_by } = final;
+  const place = { position: on.position, tick: await on.tickAt(on.position) };
+  const title = `The outcome of ${ref} is final: ${wordOf(final)}`;
+  const detail = `It ended ${ENDED[ended_by!]}. ${movementOf(final)}`;
+  const row = { kind: OUTCOME_KIND, at, title, detail, ref };
+  on.state = { ...on.state, rows: await addRow(on.tx, "outcome_rows", on.state.rows, place, row) };
 }
 
 /** Counts a change that is over, and keeps what is missing on its record. `final`: `null` when it was never applied. */

@@ -1,9 +1,8 @@
-/** What the follower of outcomes keeps with its cursor and beside it, and what each of its steps reads of that. */
+/** The state of the projection of outcomes, and its small collections. */
 import { type KpiState, NO_KPIS } from "../../governance/rules/kpi.ts";
-import type { Measured, Windows } from "../../governance/rules/outcome.ts";
-import type { Changed } from "../changed_verdicts.ts";
+import type { Windows } from "../../governance/rules/outcome.ts";
 import type { Following } from "../follower.ts";
-import { dueOf, nextDue } from "../outcome_places.ts";
+import { nextDue } from "../outcome_places.ts";
 import type { Gap, OnRecord } from "../record_keeping.ts";
 import type { Ring } from "../ring.ts";
 import type { Tally } from "../tally.ts";
@@ -26,7 +25,7 @@ export interface State {
   kpis: KpiState;
   /** The manifest under which the last entry was written that names one. */
   manifest: string | null;
-  /** When the next horizon is over, or time closes the next outcome. */
+  /** When the next horizon is over. */
   due: string | null;
   /** By KPI. */
   windows: Record<string, Windows>;
@@ -35,11 +34,9 @@ export interface State {
   rows: Required<Ring>;
   memories: Required<Ring>;
   closed: Required<Ring>;
-  /** How many outcomes time closed, and how many verdicts were new, since the log began. */
+  /** Outcomes that ended at their horizon, and verdicts, since the log began. */
   timed_out: number;
   verdicts: number;
-  /** While a feed is judged: the KPIs before it, and what it has changed so far. */
-  judging?: { before: KpiState; changed: Changed };
 }
 
 const EMPTY = { seq: 0, count: 0 };
@@ -66,12 +63,5 @@ export const windowsOf = (windows: State["windows"], kpi: string | null): Window
 /** Finds when the next horizon is over. */
 export async function findDue(on: Following<State>): Promise<void> {
   const next = await nextDue(on.tx);
-  on.state = { ...on.state, due: next === undefined ? null : dueOf(next).moment };
+  on.state = { ...on.state, due: next?.moment ?? null };
 }
-
-/** What outcomes are worked out by here. */
-export const measured = async (on: Following<State>): Promise<Measured> => ({
-  kpis: on.state.kpis,
-  windows: on.state.windows,
-  intent: await on.intentOf(on.state.manifest),
-});

@@ -1,6 +1,7 @@
 /** KPIs: their direction, what is remembered of the feeds, and what they are held against. */
 import { DAY_MS } from "../../kit/days.ts";
 import type { Intent, KpiGoal } from "./intent.ts";
+import type { Good } from "./kpi_words.ts";
 
 /** What is known of one KPI. */
 export interface KpiValue {
@@ -55,6 +56,10 @@ export function directionOf(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 {
   if (stated) return stated.target >= stated.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;
 }
+
+/** The direction in which a KPI is good, for its words. */
+export const goodOf = (kpi: string, intent: Pick<Intent, "kpis">): Good =>
+  directionOf(kpi, intent) === 1 ? "up" : "down";
 
 /** Whether a KPI's newest value is too old to go by. */
 export const isStale = (fed_at: string, now: number): boolean => now - Date.parse(fed_at) > STALE_MS;

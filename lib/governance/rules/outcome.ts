@@ -1,28 +1,53 @@
 /**
- * Expected against realised KPI movement of an applied change. It is a correlation: nothing here shows that the change
- * caused it. An open outcome is worked out from the newest feed whenever it is read, and judged once its horizon is over; a
- * final one was frozen at its close: at its rollback, or 30 days after its apply.
+ * Expected and measured KPI movement of an applied change. It is a correlation: nothing here shows that the change caused it.
+ * An outcome is open until its horizon, its rollback, or the apply of another change on its target. Then it is final: its
+ * verdict stays, and what the KPI does afterwards is shown as later movement.
  */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
-import { deadlineOf, directionOf, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
+import { deadlineOf, goodOf, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
+import { effectOf, gainWords, type Good, sideEffectWords } from "./kpi_words.ts";
+import { outcomeWords } from "./outcome_words.ts";
 
-/** The verdicts that are told to others. */
+/** The verdicts that peers get. */
 export const TOLD_VERDICTS = ["met", "missed", "regressed", "inconclusive"] as const;
 export const VERDICTS = [...TOLD_VERDICTS, "too_early"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** How long an outcome is open, and how far back what came before its apply is looked at. */
-const OPEN_MS = 30 * DAY_MS;
+/** Reasons for which an outcome ends. */
+const ENDINGS = ["horizon", "rollback", "guardrail", "change"] as const;
+export type Ending = (typeof ENDINGS)[number];
+
 const HORIZON_MS = 7 * DAY_MS;
+/** How far before an apply the trend begins. */
+const TREND_MS = 30 * DAY_MS;
 /** So many of the changes that share a movement are named. */
 export const NAMED = 10;
 
 const id = () =>
   z.string().meta({ description: "The applied change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] });
+
+const laterSchema = once(() =>
+  z.object({
+    at: z.string().meta({ description: "When the KPI was last fed.", format: "date-time" }),
+    current: z.number().describe("Its value then."),
+    realised_delta: z.number().nullable().describe("current - baseline, its sign turned so that up is good."),
+    words: z.string().meta({ description: "The same in words.", examples: ["fell by 0.02 (better) since the apply"] }),
+  }),
+);
+
+const sideEffectSchema = once(() =>
+  z.object({
+    kpi: z.string().meta({ description: "A KPI that the change does not name.", examples: ["support_minutes"] }),
+    from: z.number().describe("Its value at the apply."),
+    to: z.number().describe("Its value now, or at the end."),
+    effect: z.enum(["better", "worse"]).describe("Whether that is good."),
+    words: z.string().meta({ description: "The same in words.", examples: ["support_minutes rose by 1.1, worse"] }),
+  }),
+);
 
 export const outcomeSchema = once(() =>
   z
@@ -53,7 +78,8 @@ export const outcomeSchema = once(() =>
           "How it moved in the 30 UTC days before the apply, or since its first feed a day or more before; up is good.",
         ),
       trend_days: z.number().nullable().describe("Over how many days that was."),
-      current: z.number().nullable().describe("Its value now, or at the close; null before the first feed."),
+      good: z.enum(["up", "down"]).nullable().describe("In which direction the KPI is good; null without a KPI."),
+      current: z.number().nullable().describe("Its value now, or at the end; null before the first feed."),
       realised_delta: z
         .number()
         .nullable()
@@ -65,17 +91,34 @@ export const outcomeSchema = once(() =>
       verdict: z.enum(VERDICTS).describe("How the gain compares with what was expected; too_early before judged_from."),
       judged_from: z
         .string()
+        .meta({
+          description: "The horizon: 7 days after the apply, or the KPI's deadline if sooner.",
+          format: "date-time",
+        }),
+      state: z.enum(["open", "final"]).describe("open while feeds still change it; then final: its verdict stays."),
+      ended_by: z
+        .enum(ENDINGS)
         .nullable()
-        .describe("7 days after the apply, or the KPI's deadline if sooner; null without a KPI."),
-      state: z.enum(["open", "final"]).describe("open while feeds still change it, for 30 days; then final."),
-      closed_by: z
-        .enum(["time", "rollback"])
+        .describe(
+          "Why it is final: the horizon was reached, the change was rolled back, by a guardrail too, or another change took its target; null while open.",
+        ),
+      replaced_by: z
+        .string()
         .nullable()
-        .describe("Why it is final: 30 days are over, or the change was rolled back; null while open."),
+        .meta({
+          description: "The change that took its target; null unless that ended it.",
+          examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f2"],
+        }),
+      later: laterSchema().nullable().describe("What the KPI did after the end; it changes no verdict."),
+      side_effects: z.array(sideEffectSchema()).describe("Every other KPI that moved between the apply and the end."),
+      words: z.string().meta({
+        description: "Promised and measured movement in a sentence, each with its direction.",
+        examples: ["no_show_rate: expected to fall by 0.02, it fell by 0.012 (better), a KPI of the whole product."],
+      }),
       as_of: z.string().meta({ description: "As of when this is so.", format: "date-time" }),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
     })
-    .describe("What was expected of an applied change beside what its KPI did since."),
+    .describe("What was expected of an applied change, and what its KPI did since."),
 );
 export type Outcome = z.infer<ReturnType<typeof outcomeSchema>>;
 
@@ -94,12 +137,18 @@ export interface OutcomeRecord extends Pick<
 > {
   /** The audit entry of the apply. */
   applied_entry: number;
+  /** The other KPIs at the apply. */
+  others: Record<string, number>;
   /** The value that `trend_before` goes by. */
   earlier: number | null;
   /** Of the changes on its KPI at its apply: the newest that were open, and how many were over. */
   open_then: string[];
   over_then: number;
   final: Outcome | null;
+  /** The newest entry when it ended; absent while open. */
+  ended_entry?: number;
+  /** The key of the memory of its verdict. */
+  memory?: string;
 }
 
 /** How many outcomes of a KPI were opened so far, and how many of these are over. */
@@ -139,9 +188,12 @@ export function openOutcome(
     expected_delta_k,
     baseline: latest?.value ?? null,
     baseline_age_hours: latest ? tenths((Date.parse(at) - Date.parse(latest.at)) / HOUR_MS) : null,
+    others: Object.fromEntries(
+      Object.entries(kpis.values).flatMap(([name, { value }]) => (name === kpi ? [] : [[name, value]])),
+    ),
     earlier: before?.value ?? null,
     trend_days: before?.days ?? null,
-    judged_from: kpi === null ? null : horizonOf(at, deadlineOf(intent.kpis[kpi])),
+    judged_from: horizonOf(at, deadlineOf(kpi === null ? undefined : intent.kpis[kpi])),
     open_then: open,
     over_then: windows.over,
     final: null,
@@ -155,7 +207,7 @@ function horizonOf(applied_at: string, deadline: number): string {
 }
 
 function trendOf(latest: KpiValue, earlier: KpiValue | undefined, at: string) {
-  if (earlier) return earlier.entry === latest.entry ? undefined : { value: earlier.value, days: OPEN_MS / DAY_MS };
+  if (earlier) return earlier.entry === latest.entry ? undefined : { value: earlier.value, days: TREND_MS / DAY_MS };
   const { first, first_at = at } = latest;
   const days = (Date.parse(at) - Date.parse(first_at)) / DAY_MS;
   return days < 1 || first_at >= latest.at ? undefined : { value: first, days: tenths(days) };
@@ -163,13 +215,10 @@ function trendOf(latest: KpiValue, earlier: KpiValue | undefined, at: string) {
 
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 
-/** The moment at which time closes the outcome of what was applied then. */
-export const closesAt = (applied_at: string): string => new Date(Date.parse(applied_at) + OPEN_MS).toISOString();
-
 /** The moment up to whose day what came before an apply is looked at. */
-export const lookedBackTo = (applied_at: string): string => new Date(Date.parse(applied_at) - OPEN_MS).toISOString();
+export const lookedBackTo = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
 
-/** What an outcome is worked out by, beside its record. */
+/** What an outcome is worked out from, apart from its record. */
 export interface Measured {
   kpis: KpiState;
   intent: Pick<Intent, "kpis">;
@@ -178,66 +227,107 @@ export interface Measured {
   later?: readonly string[];
 }
 
-/** The outcome as it stands at a moment. */
+/** The outcome at a moment. */
 export function outcomeOf(record: OutcomeRecord, measured: Measured, at: string): Outcome {
-  if (record.final) return record.final;
-  const { applied_entry, earlier, open_then, over_then, final: _, ...kept } = record;
-  const { kpi, baseline, applied_at, judged_from } = record;
+  if (record.final) return { ...record.final, later: laterOf(record, measured) };
+  const { judged_from } = record;
+  return at < judged_from
+    ? measure(record, measured, { at })
+    : measure(record, measured, { at: judged_from, by: "horizon" });
+}
+
+/** A moment, and what ends the outcome there. */
+export interface Moment {
+  at: string;
+  by?: Ending | undefined;
+  replaced_by?: string;
+}
+
+/** The outcome as it is measured at a moment, final where something ends it there. */
+export function measure(record: OutcomeRecord, measured: Measured, { at, by, replaced_by }: Moment): Outcome {
+  const { applied_entry, earlier, open_then, over_then, others: _, final: __, ...kept } = record;
+  const { kpi, baseline } = record;
   const { kpis, intent, windows, later = [] } = measured;
-  const over = closesAt(applied_at) < at;
-  const latest = kpis.values[kpi ?? ""];
-  const fed = latest && latest.entry > applied_entry ? latest.value : null;
-  const direction = kpi === null ? 1 : directionOf(kpi, intent);
-  const since = (from: number | null, to: number | null) =>
-    from === null || to === null ? null : roundDelta(direction * (to - from));
-  const realised_delta = kpi === null ? null : since(baseline, fed);
-  return {
+  const current = kpi === null ? null : fedAfter(kpis, kpi, applied_entry);
+  const good = kpi === null ? null : goodOf(kpi, intent);
+  const realised_delta = gainOf(baseline, current, good);
+  const outcome = {
     ...kept,
-    trend_before: since(earlier, baseline),
-    current: fed,
+    good,
+    trend_before: gainOf(earlier, baseline, good),
+    current,
     realised_delta,
     shared_with: [...later, ...open_then].slice(0, NAMED),
     shared_count: kpi === null ? 0 : (windows[kpi]?.opened ?? 1) - 1 - over_then,
-    verdict: verdictOf(record.expected_delta_k, realised_delta, { early: judged_from !== null && at < judged_from }),
-    state: over ? "final" : "open",
-    closed_by: over ? "time" : null,
-    as_of: over ? closesAt(applied_at) : at,
+  };
+  return {
+    ...outcome,
+    verdict: verdictOf(record, realised_delta, { at, by }),
+    state: by === undefined ? "open" : "final",
+    ended_by: by ?? null,
+    replaced_by: replaced_by ?? null,
+    later: null,
+    side_effects: sideEffectsOf(record, measured),
+    words: outcomeWords(outcome),
+    as_of: at,
     basis: "correlation",
   };
 }
 
-/**
- * The outcome frozen. What a guardrail took back did not wait for its horizon: where the KPI is worse than it was, that is the
- * verdict. What a person took back by then was never judged, and is `too_early` for good.
- */
-export function finalOutcome(
-  record: OutcomeRecord,
-  by: "time" | "rollback" | "guardrail",
-  measured: Measured,
-  at: string,
-): Outcome {
-  const outcome = outcomeOf(record, measured, at);
-  const { verdict, realised_delta: realised } = outcome;
-  const tripped = by === "guardrail" && verdict === "too_early" && realised !== null && realised < 0;
-  return {
-    ...outcome,
-    ...(tripped && { verdict: "regressed" }),
-    state: "final",
-    closed_by: by === "time" ? "time" : "rollback",
-  };
+/** A KPI's value, where it was fed after an entry. */
+function fedAfter({ values }: KpiState, kpi: string, entry: number): number | null {
+  const latest = values[kpi];
+  return latest && latest.entry > entry ? latest.value : null;
+}
+
+/** The movement between two values, its sign turned so that up is good. */
+const gainOf = (from: number | null, to: number | null, good: Good | null): number | null =>
+  from === null || to === null || good === null ? null : roundDelta(good === "up" ? to - from : from - to);
+
+function sideEffectsOf({ others, applied_entry }: OutcomeRecord, { kpis, intent }: Measured): Outcome["side_effects"] {
+  return Object.entries(others)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([kpi, from]) => {
+      const to = fedAfter(kpis, kpi, applied_entry);
+      const delta = to === null ? 0 : roundDelta(to - from);
+      if (to === null || delta === 0) return [];
+      const good = goodOf(kpi, intent);
+      return [{ kpi, from, to, effect: effectOf(delta, good), words: sideEffectWords(kpi, delta, good) }];
+    });
+}
+
+function laterOf({ kpi, baseline, final, ended_entry = 0 }: OutcomeRecord, { kpis }: Measured): Outcome["later"] {
+  const current = kpi === null ? null : fedAfter(kpis, kpi, ended_entry);
+  if (kpi === null || current === null || !final?.good) return null;
+  const realised_delta = gainOf(baseline, current, final.good);
+  const words =
+    realised_delta === null ? "not measured at the apply" : `${gainWords(realised_delta, final.good)} since the apply`;
+  return { at: kpis.values[kpi]!.at, current, realised_delta, words };
 }
 
 /** Whether the KPI's movement was found good or bad. */
 export const isJudged = ({ verdict }: Pick<Outcome, "verdict">): boolean =>
   verdict !== "inconclusive" && verdict !== "too_early";
 
-/** Whether the change was taken back before there could be a verdict on it. */
-export const isCutShort = ({ closed_by, judged_from, as_of }: Outcome): boolean =>
-  closed_by === "rollback" && judged_from !== null && as_of < judged_from;
+/** Whether the outcome ended before its horizon. */
+export const isCutShort = ({
+  ended_by,
+  judged_from,
+  as_of,
+}: Pick<Outcome, "ended_by" | "judged_from" | "as_of">): boolean => ended_by !== null && as_of < judged_from;
 
-function verdictOf(expected: number | null, realised: number | null, { early }: { early: boolean }): Verdict {
+/** A guardrail does not wait for the horizon: where it takes a change back while the KPI is worse, that is the verdict. */
+function verdictOf(
+  { kpi, expected_delta_k: expected, judged_from }: OutcomeRecord,
+  realised: number | null,
+  { at, by }: Moment,
+): Verdict {
+  if (kpi === null) return "inconclusive";
+  if (at < judged_from) {
+    if (by === "guardrail" && realised !== null && realised < 0) return "regressed";
+    return by === undefined && realised === null ? "inconclusive" : "too_early";
+  }
   if (realised === null) return "inconclusive";
-  if (early) return "too_early";
   if (expected !== null && realised >= expected - 1e-9 * Math.abs(expected)) return "met";
   if (realised < 0) return "regressed";
   return expected === null ? "inconclusive" : "missed";

@@ -1,27 +1,52 @@
-/** What is said of an outcome, wherever its verdict is shown. */
-import type { Outcome } from "./outcome.ts";
+/** The words for an outcome, wherever its verdict is shown. */
+import { gainWords, type Good, promiseWords } from "./kpi_words.ts";
 
-/** Expected and realised movement, in a sentence, with what keeps it from being the change's own. */
-export function movementOf(outcome: Outcome): string {
-  const { kpi, expected_delta_k, realised_delta } = outcome;
-  if (kpi === null) return "The change names no KPI.";
-  const moved = realised_delta ?? "no feed since the apply";
-  const words = [`expected ${expected_delta_k ?? "nothing stated"}`, `realised ${moved}`, ...caveatsOf(outcome)];
-  return `${kpi}: ${words.join(", ")}.`;
+interface Shared {
+  realised_delta: number | null;
+  shared_count: number;
+  scope: "tenant" | "product" | "other_tenant" | null;
+}
+
+interface Moved extends Shared {
+  kpi: string | null;
+  good: Good | null;
+  expected_delta_k: number | null;
+}
+
+interface Traced extends Moved {
+  trend_before: number | null;
+  trend_days: number | null;
+}
+
+/** Promised and measured movement, in a sentence, with what keeps it from being the change's own. */
+export function movementOf(outcome: Moved): string {
+  const { kpi, good, expected_delta_k, realised_delta } = outcome;
+  if (kpi === null || good === null) return "The change names no KPI.";
+  const promise =
+    expected_delta_k === null ? "nothing was expected" : `expected ${promiseWords(expected_delta_k, good)}`;
+  const moved = realised_delta === null ? "not measured since the apply" : `it ${gainWords(realised_delta, good)}`;
+  return `${kpi}: ${[promise, moved, ...caveatsOf(outcome)].join(", ")}.`;
+}
+
+/** The same with how the KPI moved before the apply. */
+export function outcomeWords(outcome: Traced): string {
+  const { good, trend_before, trend_days } = outcome;
+  if (good === null || trend_before === null) return movementOf(outcome);
+  return `${movementOf(outcome)} In the ${trend_days} days before the apply it ${gainWords(trend_before, good)}.`;
 }
 
 /** What keeps a movement that was measured from being the change's own. */
-export const caveatsOf = (outcome: Pick<Outcome, "realised_delta" | "shared_count" | "scope">): string[] =>
+export const caveatsOf = (outcome: Shared): string[] =>
   outcome.realised_delta === null ? [] : [sharedWords(outcome), scopeWords(outcome)].filter((words) => words !== "");
 
 /** The verdict in a word or two. */
-export const wordOf = ({ verdict }: Pick<Outcome, "verdict">): string =>
-  verdict === "too_early" ? "too early to judge" : verdict;
+export const wordOf = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
+  verdict !== "too_early" ? verdict : state === "final" ? "ended too early to judge" : "too early to judge";
 
 /** With how many other changes the movement is shared; empty where with none. */
-export const sharedWords = ({ shared_count: count }: Pick<Outcome, "shared_count">): string =>
+export const sharedWords = ({ shared_count: count }: Pick<Shared, "shared_count">): string =>
   count === 0 ? "" : `shared with ${count} other${count === 1 ? "" : "s"}`;
 
 /** Whose figure it is, where it is not that of the change's tenant alone; else empty. */
-const scopeWords = ({ scope }: Pick<Outcome, "scope">): string =>
+const scopeWords = ({ scope }: Pick<Shared, "scope">): string =>
   scope === "product" ? "a KPI of the whole product" : scope === "other_tenant" ? "a KPI of another tenant" : "";

@@ -1,7 +1,8 @@
 /** How the KPIs moved in a week. */
 import { outcomes } from "../../follow/outcomes.ts";
 import { reading } from "../../follow/reading.ts";
-import { roundDelta } from "../../governance/rules/kpi.ts";
+import { goodOf, roundDelta } from "../../governance/rules/kpi.ts";
+import { movedWords } from "../../governance/rules/kpi_words.ts";
 import { DAY_MS, dayOf, type Week } from "../../kit/days.ts";
 import type { PulseDeps } from "../deps.ts";
 import type { Figures } from "../figures.ts";
@@ -18,13 +19,14 @@ export async function kpisTold(deps: PulseDeps, week: Week, { effect }: Figures)
   const end = await lastOn(week.to);
   const stale = staleKpis(effect, deps.clock.now());
   const targets = new Map(effect.parts.map(({ kpi, target }) => [kpi, target]));
+  const intent = deps.product?.intent ?? { kpis: {} };
   const rows = Object.entries(end)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([kpi, { value, at }]) => {
       const was = before[kpi]?.value;
-      const moved = was === undefined ? "first fed" : roundDelta(value - was);
+      const moved = was === undefined ? "first fed" : movedWords(roundDelta(value - was), goodOf(kpi, intent));
       const fed = `${moment(at)}${stale.includes(kpi) ? ", stale" : ""}`;
       return [code(kpi), was ?? "–", value, moved, targets.get(kpi) ?? "–", fed];
     });
-  return table(["KPI", "before the week", "at its end", "moved by", "target", "last fed"], rows);
+  return table(["KPI", "before the week", "at its end", "moved", "target", "last fed"], rows);
 }

@@ -6,7 +6,7 @@ import type { Outcome } from "../../governance/rules/outcome.ts";
 import { recordOf } from "../../follow/record_keeping.ts";
 import { lateItems } from "../../governance/rules/late_items.ts";
 import { code, list, page, quoted } from "../markdown.ts";
-import { movementOf, wordOf } from "../../governance/rules/outcome_words.ts";
+import { wordOf } from "../../governance/rules/outcome_words.ts";
 import { outcomes } from "../../follow/outcomes.ts";
 import { reading } from "../../follow/reading.ts";
 import { findChange } from "../../governance/records.ts";
@@ -58,6 +58,7 @@ function deciders({ approver, approval_note, approvals }: Change): string {
 function resultOf(outcome: Outcome | null, entries: readonly AuditEntry[]): string {
   if (!outcome) return "It was never applied.";
   const failures = entries.filter(({ event_type }) => event_type.endsWith("_failed")).length;
-  const verdict = `Verdict: ${wordOf(outcome)}. ${movementOf(outcome)} This is a correlation, not a cause.`;
+  const others = outcome.side_effects.map(({ words }) => words).join("; ");
+  const verdict = `Verdict: ${wordOf(outcome)}. ${outcome.words}${others && ` Other KPIs: ${others}.`} This is a correlation, not a cause.`;
   return failures === 0 ? verdict : `${verdict} ${failures} operations failed on the way.`;
 }

@@ -5,7 +5,7 @@ import { deadlineOf } from "../../governance/rules/in_force.ts";
 import type { Intent, Policy } from "../../governance/rules/intent.ts";
 import type { Missing } from "../../governance/rules/missing.ts";
 import { deadlineOf as goalBy } from "../../governance/rules/kpi.ts";
-import { closesAt, type Outcome, type Verdict } from "../../governance/rules/outcome.ts";
+import { type Outcome, type Verdict } from "../../governance/rules/outcome.ts";
 import { movementOf, wordOf } from "../../governance/rules/outcome_words.ts";
 import { DAY_MS } from "../../kit/days.ts";
 import { code, list } from "../markdown.ts";
@@ -90,10 +90,10 @@ export function promisesTold({ changes, judged }: WeekSeen): (string | undefined
     : [...blocks, "A movement is a correlation: nothing here shows that a change caused it."];
 }
 
-function stateOf({ state, closed_by, verdict, judged_from }: Outcome): string {
-  if (state === "final") return `final, closed by ${closed_by}`;
-  return verdict === "too_early" ? `judged from ${moment(judged_from!)}` : "so far";
-}
+const stateOf = ({ ended_by, judged_from }: Outcome): string =>
+  ended_by === null
+    ? `judged on ${moment(judged_from)}`
+    : `final, ended by ${ended_by === "change" ? "another change" : ended_by}`;
 
 /** The targets of those with whom a movement is shared. */
 function sharersOf({ shared_with, realised_delta }: Outcome, changes: WeekSeen["changes"]): string {
@@ -114,17 +114,11 @@ export function dueTold(seen: WeekSeen, intent: Intent, until: string | null): s
       return change ? { at: at(change), what: `${briefOf(change)} ${what}` } : [];
     });
   const open = seen.judged.filter((id) => changes.get(id)!.outcome!.state === "open");
-  const early = open.filter((id) => (changes.get(id)!.outcome!.judged_from ?? "") > new Date(now).toISOString());
   const due = [
     ...of(seen.pending, "expires", (change) => endOf(change, policy)),
     ...of(seen.approved, "lapses", (change) => endOf(change, policy)),
     ...of(seen.reviews, "is to be reviewed", ({ review }) => review?.due_at),
-    ...of(
-      early,
-      "is judged for the first time",
-      (change) => changes.get(change.change_id)!.outcome!.judged_from ?? undefined,
-    ),
-    ...of(open, "is judged for good", (change) => closesAt(changes.get(change.change_id)!.outcome!.applied_at)),
+    ...of(open, "is judged", (change) => changes.get(change.change_id)!.outcome!.judged_from),
     { at: until ?? undefined, what: "the freeze ends" },
     ...Object.entries(intent.kpis).map(([kpi, goal]) => ({
       at: goal.deadline === undefined ? undefined : new Date(goalBy(goal)).toISOString(),

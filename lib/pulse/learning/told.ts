@@ -63,5 +63,5 @@ function whyOf({ facts }: Entry): string {
   };
   if (by !== POLICY_GUARDRAIL) return "";
   const { kpi, baseline, value } = evidence ?? {};
-  return `: the guardrail saw ${code(String(kpi))} go from ${Number(baseline)} to ${Number(value)}`;
+  return `: the guardrail saw ${code(String(kpi))} go from ${Number(baseline)} to ${Number(value)}, worse`;
 }

@@ -14,7 +14,7 @@ export function Verdict({ of: outcome }: { of: Outcome }) {
       {outcome.state === "open" && outcome.verdict === "too_early" && (
         <span class="quiet">
           {" "}
-          judged from <Moment at={outcome.judged_from!} />
+          judged from <Moment at={outcome.judged_from} />
         </span>
       )}
       {caveats !== "" && <span class="quiet"> {caveats}</span>}

@@ -110,7 +110,7 @@ export function kpiRules(open: Open): void {
     ]);
     const nrr = goals.find(({ kpi }: { kpi: string }) => kpi === "nrr_quarterly");
     expect(nrr.progress).toBeCloseTo(0.5, 12);
-    expect(nrr.status).toBe("on_track");
+    expect(nrr.status).toBe("under_way");
   });
 
   test("one feed is one kpi_refreshed entry, and the intent shows its time", async () => {

@@ -55,7 +55,8 @@ export function outcomeRules(open: Open): void {
         current: after,
         realised_delta: realised,
         verdict,
-        state: "open",
+        state: "final",
+        ended_by: "horizon",
         basis: "correlation",
       });
       expect((await api.change(change_id)).outcome).toEqual(outcome);
@@ -85,24 +86,49 @@ export function outcomeRules(open: Open): void {
     expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: 200, verdict: "met" });
   });
 
-  test("an open outcome follows each feed; a rollback freezes it", async () => {
+  test("a verdict stays as it was at the horizon; later movement is shown apart", async () => {
     const api = await open();
-    const change_id = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 1 });
-    const verdict = async () => (await api.change(change_id)).outcome;
-    api.advance(7 * DAY);
+    const change_id = await applied(api, { csat: 4, incident_rate: 0.04 }, { kpi: "csat", expected_delta_k: 1 });
+    const shown = async () => (await api.change(change_id)).outcome;
     await api.post("kpi", { csat: 5 });
-    expect(await verdict()).toMatchObject({ verdict: "met", state: "open", closed_by: null });
-    await api.post("kpi", { csat: 3 });
-    expect(await verdict()).toMatchObject({ verdict: "regressed", realised_delta: -1 });
-    await api.must("rollback", change_id);
-    await api.post("kpi", { csat: 6 });
-    expect(await verdict()).toMatchObject({
-      verdict: "regressed",
-      current: 3,
-      realised_delta: -1,
-      state: "final",
-      closed_by: "rollback",
+    expect(await shown()).toMatchObject({ state: "open", ended_by: null, later: null, realised_delta: 1 });
+    await api.post("kpi", { csat: 3.5, incident_rate: 0.05 });
+    expect(await shown()).toMatchObject({
+      verdict: "too_early",
+      realised_delta: -0.5,
+      words: "csat: expected to rise by 1, it fell by 0.5 (worse), a KPI of the whole product.",
+      side_effects: [{ kpi: "incident_rate", words: "incident_rate rose by 0.01, worse" }],
     });
+    api.advance(7 * DAY + 1);
+    await api.post("kpi", { csat: 6, incident_rate: 0.01 });
+    await api.must("rollback", change_id);
+    await api.post("kpi", { csat: 6.5 });
+    expect(await shown()).toMatchObject({
+      verdict: "regressed",
+      current: 3.5,
+      realised_delta: -0.5,
+      state: "final",
+      ended_by: "horizon",
+      later: { current: 6.5, realised_delta: 2.5, words: "rose by 2.5 (better) since the apply" },
+      side_effects: [{ from: 0.04, to: 0.05 }],
+    });
+  });
+
+  test("an outcome ends where another change takes its target, and is too early for good", async () => {
+    const api = await open();
+    const first = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 0.1 });
+    await api.post("kpi", { csat: 4.5 });
+    const second = await applied(api, {}, { kpi: "csat", expected_delta_k: 0.1 });
+    api.advance(8 * DAY);
+    await api.post("kpi", { csat: 5 });
+    expect((await api.change(first)).outcome).toMatchObject({
+      verdict: "too_early",
+      realised_delta: 0.5,
+      state: "final",
+      ended_by: "change",
+      replaced_by: second,
+    });
+    expect((await api.change(second)).outcome).toMatchObject({ ended_by: "horizon", replaced_by: null });
   });
 
   test("what is taken back before its horizon is final and was never judged", async () => {
@@ -115,7 +141,7 @@ export function outcomeRules(open: Open): void {
       verdict: "too_early",
       realised_delta: 0.2,
       state: "final",
-      closed_by: "rollback",
+      ended_by: "rollback",
     });
   });
 

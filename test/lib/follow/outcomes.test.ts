@@ -27,9 +27,16 @@ async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>>
   const now = ms(log.clock.iso());
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
   const about = async ({ change_id, id, timestamp }: Entry) => {
-    const { kpi, expected_delta_k: expected } = (await log.record(change_id)).change;
-    const back = entries.find((one) => one.event_type === "change_rolled_back" && one.change_id === change_id);
-    const closes = ms(timestamp) + 30 * DAY;
+    const { kpi, expected_delta_k: expected, target, tenant_id } = (await log.record(change_id)).change;
+    const rolledBack = entries.find((one) => one.event_type === "change_rolled_back" && one.change_id === change_id);
+    const places = await Promise.all(
+      applies.map(async (one) => ({ one, change: (await log.record(one.change_id)).change })),
+    );
+    const replaced = places.find(
+      ({ one, change }) => one.id > id && change.target === target && change.tenant_id === tenant_id,
+    )?.one;
+    const back = [rolledBack, replaced].flatMap((one) => one ?? []).sort((a, b) => a.id - b.id)[0];
+    const closes = ms(timestamp) + 7 * DAY;
     const byTime = back ? ms(back.timestamp) > closes : now > closes;
     return {
       change_id,
@@ -66,11 +73,14 @@ async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>>
       );
       const state = byTime || back ? "final" : "open";
       const early = to < from + 7 * DAY;
-      const tripped = early && back?.facts.by === "policy:guardrail" && realised !== null && realised < 0;
+      const isOver = byTime || back !== undefined;
+      const guarded = back?.facts.by === "policy:guardrail";
+      const ending = back?.event_type === "change_applied" ? "change" : guarded ? "guardrail" : "rollback";
+      const tripped = early && guarded && realised !== null && realised < 0;
       const verdict =
-        realised === null
+        kpi === null || (realised === null && !(early && isOver))
           ? "inconclusive"
-          : early && !tripped
+          : realised === null || (early && !tripped)
             ? "too_early"
             : expected !== null && realised >= expected
               ? "met"
@@ -90,7 +100,8 @@ async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>>
           kpi,
           state,
           verdict,
-          closed_by: byTime ? "time" : back ? "rollback" : null,
+          ended_by: byTime ? "horizon" : back ? ending : null,
+          replaced_by: !byTime && ending === "change" ? back!.change_id : null,
           baseline: baseline ?? null,
           current: current ?? null,
           baseline_age_hours: before.length === 0 ? null : Math.round(((from - before.at(-1)!.at) / HOUR) * 10) / 10,
@@ -139,11 +150,11 @@ test("more than ten that share a movement are counted, and the newest named, als
   await log.feed({ csat: 4 });
   const ids: string[] = [];
   for (let made = 0; made < 30; made++) {
-    ids.push(await log.applied({ kpi: "csat", expected_delta_k: 0.1 }));
+    ids.push(await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 0.1 }));
     log.clock.advance(HOUR);
   }
   for (const id of ids.slice(10, 25)) await log.rollBack(id);
-  const late = await log.applied({ kpi: "csat" });
+  const late = await log.applied({ target: "ui.late", kpi: "csat" });
   await followAll(log);
   const of = async (id: string) => (await told(log)).find(({ change_id }) => change_id === id)!;
   const newestFirst = ids.toReversed();
@@ -154,11 +165,45 @@ test("more than ten that share a movement are counted, and the newest named, als
   });
 });
 
-test("a horizon that ends without a feed is told of then; one that ends without a figure is not", async () => {
+test("an outcome ends at its horizon with what was fed by then, and at the apply of another change of its target", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4, incident_rate: 0.04 });
+  const first = await log.applied({ target: "ui.form", kpi: "csat", expected_delta_k: 1 });
+  await log.feed({ csat: 4.5, incident_rate: 0.06 });
+  log.hours(48);
+  const second = await log.applied({ target: "UI.form", kpi: "csat", expected_delta_k: 0.2 });
+  await log.feed({ csat: 4.6 });
+  const of = async (id: string) => (await told(log)).find(({ change_id }) => change_id === id)!;
+  expect(await of(first)).toMatchObject({
+    state: "final",
+    verdict: "too_early",
+    ended_by: "change",
+    replaced_by: second,
+    realised_delta: 0.5,
+    later: { current: 4.6, realised_delta: 0.6, words: "rose by 0.6 (better) since the apply" },
+    side_effects: [
+      { kpi: "incident_rate", from: 0.04, to: 0.06, effect: "worse", words: "incident_rate rose by 0.02, worse" },
+    ],
+  });
+  expect(await of(second)).toMatchObject({ state: "open", verdict: "too_early", ended_by: null, later: null });
+  await pass(log, 7 * DAY + 1);
+  await log.feed({ csat: 5 });
+  expect(await of(second)).toMatchObject({
+    state: "final",
+    verdict: "missed",
+    ended_by: "horizon",
+    realised_delta: 0.1,
+    later: { realised_delta: 0.5 },
+    words: "csat: expected to rise by 0.2, it rose by 0.1 (better), a KPI of the whole product.",
+  });
+  await log.rollBack(second);
+  expect(await of(second)).toMatchObject({ verdict: "missed", ended_by: "horizon" });
+});
+
+test("a horizon that ends without a feed is told of then", async () => {
   const log = await handMade();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
-  await log.applied({ kpi: "nrr_quarterly", expected_delta_k: 1 });
   await log.feed({ csat: 4.5 });
   const titles = async () => {
     await followAll(log);
@@ -167,7 +212,7 @@ test("a horizon that ends without a feed is told of then; one that ends without 
   expect(await titles()).toEqual([]);
   const over = new Date(ms(log.clock.iso()) + 7 * DAY).toISOString();
   await pass(log, 7 * DAY + 1);
-  expect(await titles()).toEqual([[`The first verdict on ${id} is missed`, over]]);
-  await log.feed({ csat: 4.6, nrr_quarterly: 1 });
+  expect(await titles()).toEqual([[`The outcome of ${id} is final: missed`, over]]);
+  await log.feed({ csat: 4.6 });
   expect(await titles()).toHaveLength(1);
 });

@@ -65,6 +65,8 @@ export async function live(log: HandMade, seed: number, steps: number, between?:
       const evidence = {
         kpi: "incident_rate",
         action: "alert",
+        baseline: 0.04,
+        value: 0.06,
         regression: 0.02,
         change_id: pick([...applied, "none"]),
       };

@@ -1,4 +1,4 @@
-/** What time alone closes: outcomes after 30 days. */
+/** Time alone ends outcomes, at their horizon. */
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
@@ -17,14 +17,15 @@ async function met() {
   return { api, change_id, outcome };
 }
 
-test("an outcome is open for 30 days; the cycle after them makes it final", async () => {
+test("an outcome is open for 7 days; the cycle after them makes it final", async () => {
   const { api, outcome } = await met();
-  api.deps.clock.advance(30 * DAY);
+  api.deps.clock.advance(7 * DAY - MINUTE);
   expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
-  expect(await outcome()).toMatchObject({ state: "open" });
+  expect(await outcome()).toMatchObject({ state: "open", verdict: "too_early" });
+  await pass(api.deps, MINUTE);
   await pass(api.deps, MINUTE);
   expect((await runCycle(api.deps)).outcomes_closed).toBe(1);
-  expect(await outcome()).toMatchObject({ state: "final", closed_by: "time", verdict: "met", current: 5 });
+  expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon", verdict: "met", current: 5 });
   await api.post("kpi", { csat: 1 });
   expect(await outcome()).toMatchObject({ state: "final", verdict: "met", current: 5 });
   expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
@@ -32,22 +33,22 @@ test("an outcome is open for 30 days; the cycle after them makes it final", asyn
 
 test("a rollback after the close does not change what was final", async () => {
   const { api, change_id, outcome } = await met();
-  api.deps.clock.advance(31 * DAY);
+  api.deps.clock.advance(8 * DAY);
   await runCycle(api.deps);
   await api.must("rollback", change_id);
-  expect(await outcome()).toMatchObject({ state: "final", closed_by: "time" });
+  expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon" });
 });
 
-test("a read after 30 days shows the outcome final, before any cycle", async () => {
+test("a read after 7 days shows the outcome final, before any cycle", async () => {
   const { api, outcome } = await met();
-  api.deps.clock.advance(31 * DAY);
-  expect(await outcome()).toMatchObject({ state: "final", closed_by: "time", verdict: "met" });
+  api.deps.clock.advance(8 * DAY);
+  expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon", verdict: "met" });
   expect((await api.get("outcomes")).body.outcomes[0]).toMatchObject({ state: "final" });
 });
 
-test("a feed after 30 days does not count, whether a cycle came first or not", async () => {
+test("a feed after 7 days does not count, whether a cycle came first or not", async () => {
   const { api, outcome } = await met();
-  api.deps.clock.advance(31 * DAY);
+  api.deps.clock.advance(8 * DAY);
   await api.post("kpi", { csat: 1 });
   await runCycle(api.deps);
   expect(await outcome()).toMatchObject({ state: "final", verdict: "met", current: 5 });

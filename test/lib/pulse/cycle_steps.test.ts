@@ -161,13 +161,13 @@ test("a rollback that a guardrail orders and the host refuses is given up after 
   const { entries } = (await service.get("/api/log?kind=guardrail")).body;
   expect(entries.map(({ title }: { title: string }) => title)).toEqual([
     `The guardrail's rollback of ${id} is given up`,
-    `incident_rate worsened by 0.03 after ${id}`,
+    `incident_rate rose by 0.03 (worse) after ${id}`,
   ]);
   const seqs = entries.map(({ seq }: { seq: number }) => seq);
   expect(seqs[0]).toBeGreaterThan(seqs[1]);
 });
 
-test("an outcome is closed when its own 30 days are over, and not with those before it", async () => {
+test("an outcome is ended when its own 7 days are over, and not with those before it", async () => {
   const service = await pulse();
   const first = await service.bring("applied");
   service.hours(1);
@@ -179,7 +179,7 @@ test("an outcome is closed when its own 30 days are over, and not with those bef
         one.state,
       ]),
     );
-  service.hours(30 * 24 - 1);
+  service.hours(7 * 24 - 1);
   expect((await service.cycle()).outcomes_closed).toBe(0);
   await pass(service.deps, MINUTE);
   expect((await service.cycle()).outcomes_closed).toBe(1);

@@ -81,7 +81,13 @@ describe("M", () => {
       ["rationale", "decider", "note"],
       [],
     ],
-    ["expired: nobody decided", { approver: "policy:expiry" }, null, ["rationale", "decider", "note"], ["decider"]],
+    [
+      "expired: nobody decided",
+      { approver: "policy:expiry" },
+      null,
+      ["rationale", "decider", "note"],
+      ["decider", "note"],
+    ],
     [
       "minor: no note is due",
       { approver: "policy:minor", approval_note: null },

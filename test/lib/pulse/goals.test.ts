@@ -12,7 +12,7 @@ test.each<[string, number | null, number, string | undefined, string, boolean | 
   ["no value", null, 0, undefined, "no_data", null],
   ["at its baseline", 4, 10, undefined, "behind", null],
   ["below it", 3.9, 10, undefined, "behind", null],
-  ["on its way", 4.1, 10, undefined, "on_track", null],
+  ["better than its baseline, without a deadline", 4.1, 10, undefined, "under_way", null],
   ["at its target", 5, 10, undefined, "met", null],
   ["half of the time gone and half of the way", 4.5, 50, at(100), "on_track", true],
   ["half of the time gone and less of the way", 4.4, 50, at(100), "behind", false],
@@ -48,12 +48,12 @@ test("a goal whose KPI was last fed 13 days ago is on no track, whatever it was"
   const fed_at = service.deps.clock.iso();
   const statuses = async () =>
     (await service.get("/api/state")).body.goals.map((one: { status: string }) => one.status);
-  expect(await statuses()).toEqual(["on_track", "met"]);
+  expect(await statuses()).toEqual(["under_way", "met"]);
   service.hours(13 * 24);
   expect(await statuses()).toEqual(["stale", "stale"]);
   const { goals, dimensions } = (await service.get("/api/state")).body;
   expect(goals[0]).toMatchObject({ current: 4.5, progress: 0.5, fed_at });
   expect(dimensions.E.parts).toMatchObject([{ stale: true, attainment: 0.75 }, { stale: true }]);
   await service.post("kpi", { csat: 4.5 });
-  expect(await statuses()).toEqual(["on_track", "stale"]);
+  expect(await statuses()).toEqual(["under_way", "stale"]);
 });

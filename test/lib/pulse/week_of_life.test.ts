@@ -132,7 +132,7 @@ describe("E", () => {
   test("Sunday: incidents at their floor of 0.07 add nothing", () => {
     expect(seen["sunday"].E).toBeCloseTo((3 * 0.75 + 0) / 4, 12);
     expect(seen["sunday"].goals).toMatchObject([
-      { kpi: "csat", current: 4.5, progress: 0.5, status: "on_track" },
+      { kpi: "csat", current: 4.5, progress: 0.5, status: "under_way" },
       { kpi: "incident_rate", current: 0.07, status: "behind" },
     ]);
   });
@@ -171,15 +171,18 @@ describe("M", () => {
       gaps: [{ change_id: ids["D"], missing: ["rationale"] }],
     });
   });
-  test("Monday: J expired, so nobody decided (2 of 3)", () => {
-    expect(seen["next_monday"].M).toBeCloseTo(8 / 10, 12);
-    expect(seen["next_monday"].dimensions.M.gaps[0]).toMatchObject({ change_id: ids["J"], missing: ["decider"] });
+  test("Monday: J expired, so nobody decided or wrote a note (1 of 3); A (4 of 4) and B (1 of 3) are at their horizon", () => {
+    expect(seen["next_monday"].M).toBeCloseTo(12 / 17, 12);
+    expect(seen["next_monday"].dimensions.M.gaps[0]).toMatchObject({
+      change_id: ids["J"],
+      missing: ["decider", "note"],
+    });
   });
-  test("February: A 4 of 4, B (minor) 1 of 3, C without a note 3 of 4, I and K expired 1 of 3 each: 18 of 27", () => {
+  test("February: A 4 of 4, B (minor) 1 of 3, C without a note 3 of 4, I and K expired 0 of 3 each: 15 of 27", () => {
     const { M, dimensions } = seen["february"];
-    expect(M).toBeCloseTo(18 / 27, 12);
-    // Rationale: D, B, I, K. Decider: J, I, K. Note: C. Verdict: B, which names no KPI.
-    expect(dimensions.M.missing).toEqual({ rationale: 4, decider: 3, note: 1, verdict: 1 });
+    expect(M).toBeCloseTo(15 / 27, 12);
+    // Rationale: D, B, I, K. Decider: J, I, K. Note: C, J, I, K. Verdict: B, which names no KPI.
+    expect(dimensions.M.missing).toEqual({ rationale: 4, decider: 3, note: 4, verdict: 1 });
   });
 });
 
@@ -208,10 +211,10 @@ describe("N", () => {
 test("outcomes: A gained 4.5 − 4.2 = 0.3 of 0.2, C 0.3 of 0.5, F lost 0.07 − 0.04 = 0.03, B names no KPI", async () => {
   const { outcomes } = (await service.get("outcomes")).body;
   const of = (name: string) => outcomes.find(({ change_id }: { change_id: string }) => change_id === ids[name]);
-  expect(of("A")).toMatchObject({ verdict: "met", realised_delta: 0.3, state: "final", closed_by: "time" });
-  expect(of("C")).toMatchObject({ verdict: "missed", realised_delta: 0.3, closed_by: "time" });
-  expect(of("F")).toMatchObject({ verdict: "regressed", realised_delta: -0.03, closed_by: "rollback" });
-  expect(of("B")).toMatchObject({ verdict: "inconclusive", closed_by: "time" });
+  expect(of("A")).toMatchObject({ verdict: "met", realised_delta: 0.3, state: "final", ended_by: "horizon" });
+  expect(of("C")).toMatchObject({ verdict: "missed", realised_delta: 0.3, ended_by: "horizon" });
+  expect(of("F")).toMatchObject({ verdict: "regressed", realised_delta: -0.03, ended_by: "guardrail" });
+  expect(of("B")).toMatchObject({ verdict: "inconclusive", ended_by: "horizon" });
 });
 
 test("levels: A, C, D, F by humans; H an edited draft; G a draft as it was; B and F's rollback by rule; B's drift", () => {
@@ -255,9 +258,9 @@ test("the week's report counts what happened, and shows the values at its end", 
     "- drift: 1 episodes",
     "- KPI feeds: 3",
     "| L1 | 4 |",
-    // E 2.25 ÷ 4; M 6 ÷ 7, with J's expiry on Monday 8 ÷ 10.
+    // E 2.25 ÷ 4; M 6 ÷ 7; with J's expiry and the horizons of A and B on Monday 12 ÷ 17.
     "| E | no data | 0.563 | 0.563 |",
-    "| M | no data | 0.857 | 0.800 |",
+    "| M | no data | 0.857 | 0.706 |",
     "| R | no data | 0.333 | 0.333 |",
   ])
     expect(report).toContain(`${line}\n`);
@@ -271,20 +274,17 @@ test("each closed change has its retrospective, which says what is not on record
   expect(files.texts.get(`retrospective-${ids["A"]}.md`)).toContain("Everything that should be on record is.");
   const c = files.texts.get(`retrospective-${ids["C"]}.md`)!;
   expect(c).toContain(
-    "Verdict: missed. csat: expected 0.5, realised 0.3, shared with 1 other, a KPI of the whole product.",
+    "Verdict: missed. csat: expected to rise by 0.5, it rose by 0.3 (better), shared with 1 other, a KPI of the whole product.",
   );
   expect(c).toContain("2 operations failed on the way");
   expect(c).toContain("Not on record: note.");
 });
 
-test("the growth log tells the first verdicts and the final ones", async () => {
+test("the growth log reports each verdict once, and none where no KPI is named", async () => {
   const { entries } = (await service.get("/api/log?kind=outcome&limit=500")).body;
   expect(entries.map(({ title }: { title: string }) => title).reverse()).toEqual([
     `The outcome of ${ids["F"]} is final: regressed`,
-    `The first verdict on ${ids["A"]} is met`,
-    `The first verdict on ${ids["C"]} is missed`,
     `The outcome of ${ids["A"]} is final: met`,
-    `The outcome of ${ids["B"]} is final: inconclusive`,
     `The outcome of ${ids["C"]} is final: missed`,
   ]);
 });

@@ -21,9 +21,17 @@ export interface ReckonedOutcome {
   verdict: "met" | "missed" | "regressed" | "inconclusive" | "too_early";
   shared: string[];
   state: "open" | "final";
-  closed_by: "time" | "rollback" | null;
+  ended_by: "horizon" | "rollback" | "guardrail" | "change" | null;
   closed_at: string;
-  judged_from: string | null;
+  judged_from: string;
+}
+
+/** The span of an outcome, and what ends it. */
+interface Span {
+  from: string;
+  to: string;
+  horizon: string;
+  ended_by: "rollback" | "change" | "horizon";
 }
 
 /** What the ledger says as of a moment. */
@@ -53,29 +61,44 @@ export function reckonAt(ledger: Ledger, at: string) {
     return last && { value: last.values![kpi]!, at: last.at };
   }
 
-  const windowOf = (name: string): { from: string; to: string } | undefined => {
+  const windowOf = (name: string): Span | undefined => {
     const applied = actOf(name, "applied")?.at;
     if (!applied) return undefined;
-    const [time, rolledBack] = [hoursAfter(applied, 720), actOf(name, "rolled_back")?.at];
-    return { from: applied, to: rolledBack !== undefined && rolledBack < time ? rolledBack : time };
+    const { kpi, target, tenant } = changeNamed(ledger, name);
+    const isThere = (other: LedgerChange) => other.target === target && other.tenant === tenant;
+    const goal: { baseline?: number; deadline?: string } = kpi === null ? {} : INTENT.kpis[kpi as Kpi];
+    const deadline = goal.deadline && new Date(Date.parse(goal.deadline) + DAY_MS).toISOString();
+    const sevenDays = hoursAfter(applied, 7 * 24);
+    const horizon = deadline !== undefined && deadline > applied && deadline < sevenDays ? deadline : sevenDays;
+    const replaced = acts
+      .filter(({ did, at, change }) => did === "applied" && at > applied && isThere(changeNamed(ledger, change!)))
+      .map(({ at }) => at)
+      .sort()[0];
+    const ends = { rollback: actOf(name, "rolled_back")?.at, change: replaced, horizon };
+    const to = Object.values(ends)
+      .flatMap((end) => end ?? [])
+      .sort()[0]!;
+    const ended_by = (["rollback", "change", "horizon"] as const).find((by) => ends[by] === to)!;
+    return { from: applied, to, horizon, ended_by };
   };
 
   function outcomeOf(name: string): ReckonedOutcome | undefined {
     const window = windowOf(name);
     if (!window) return undefined;
     const { kpi, expected } = changeNamed(ledger, name);
-    const isOver = window.to < at || actOf(name, "rolled_back") !== undefined;
+    const { horizon: judged_from } = window;
+    const isOver = window.ended_by === "horizon" ? window.to < at : window.to <= at;
     const until = isOver ? window.to : at;
-    const closed_by = !isOver ? null : window.to === actOf(name, "rolled_back")?.at ? "rollback" : "time";
+    const isGuarded = window.ended_by === "rollback" && actOf(name, "rolled_back")!.by === null;
+    const ended_by = !isOver ? null : isGuarded ? "guardrail" : window.ended_by;
     const state = isOver ? "final" : "open";
-    const base = { kpi, expected, state, closed_by, closed_at: window.to } as const;
-    if (kpi === null) return { ...base, realised: null, verdict: "inconclusive", shared: [], judged_from: null };
+    const base = { kpi, expected, state, ended_by, closed_at: window.to, judged_from } as const;
+    if (kpi === null) return { ...base, realised: null, verdict: "inconclusive", shared: [] };
     const before = fedBy(kpi, window.from)?.value;
     const last = fedBy(kpi, until);
     const sign = INTENT.kpis[kpi as Kpi].target >= INTENT.kpis[kpi as Kpi].baseline ? 1 : -1;
     const realised =
       before === undefined || !last || last.at <= window.from ? null : round(sign * (last.value - before));
-    const judged_from = hoursAfter(window.from, 7 * 24);
     const shared = known
       .filter((other) => other.name !== name && other.kpi === kpi)
       .filter((other) => {
@@ -83,27 +106,28 @@ export function reckonAt(ledger: Ledger, at: string) {
         return theirs && theirs.from < until && theirs.to > window.from;
       })
       .map((other) => other.name);
-    const byGuardrail = closed_by === "rollback" && actOf(name, "rolled_back")!.by === null;
     const verdict =
-      realised === null
-        ? "inconclusive"
-        : until < judged_from
-          ? byGuardrail && realised < 0
-            ? "regressed"
+      until < judged_from
+        ? isGuarded && realised !== null && realised < 0
+          ? "regressed"
+          : realised === null && !isOver
+            ? "inconclusive"
             : "too_early"
+        : realised === null
+          ? "inconclusive"
           : realised >= expected! - 1e-9
             ? "met"
             : realised < 0
               ? "regressed"
               : "missed";
-    return { ...base, realised, verdict, shared, judged_from };
+    return { ...base, realised, verdict, shared };
   }
 
-  /** When a change was over: denied, rolled back, or 30 days after its apply. */
+  /** When a change was over: denied, rolled back, or its outcome final. */
   function closedAt(name: string): string | undefined {
     const ended = actOf(name, ...ENDED)?.at;
     const window = windowOf(name);
-    return ended ?? (window && (window.to < at || actOf(name, "rolled_back")) ? window.to : undefined);
+    return ended ?? (window && outcomeOf(name)!.state === "final" ? window.to : undefined);
   }
 
   /** What should be on record of a closed change, and what of it is not. */
@@ -116,14 +140,12 @@ export function reckonAt(ledger: Ledger, at: string) {
       const noted = acts.some(
         ({ change, did, text }) => change === name && (did === "approved" || ENDED.includes(did)) && Boolean(text),
       );
-      // What ran out bears the rule's own note.
-      if (!noted && !actOf(name, "expired", "lapsed")) missing.push("note");
+      if (!noted) missing.push("note");
     }
     const outcome = outcomeOf(name);
     if (!outcome) return { expected, missing };
     const isJudged = outcome.verdict !== "inconclusive" && outcome.verdict !== "too_early";
-    const cutShort =
-      outcome.closed_by === "rollback" && outcome.judged_from !== null && outcome.closed_at < outcome.judged_from;
+    const cutShort = outcome.closed_at < outcome.judged_from;
     if (!isJudged && cutShort) return { expected, missing };
     return { expected: expected + 1, missing: isJudged ? missing : [...missing, "verdict"] };
   }
@@ -245,7 +267,8 @@ export function reckonAt(ledger: Ledger, at: string) {
       const progress = (fed.value - baseline) / (target - baseline);
       const [begun, end] = [Date.parse(feeds[0]!.at), Date.parse(`${deadline ?? "9999-01-01"}T24:00:00.000Z`)];
       const due = deadline === undefined ? 0 : (Date.parse(at) - begun) / (end - begun);
-      const way = progress > 0 && progress >= due ? "on_track" : "behind";
+      const pace = deadline === undefined ? "under_way" : "on_track";
+      const way = progress > 0 && progress >= due ? pace : "behind";
       const isOld = Date.parse(at) - Date.parse(fed.at) > 7 * DAY_MS;
       return { ...base, status: isOld ? "stale" : progress >= 1 ? "met" : way };
     });

@@ -62,7 +62,7 @@ function actIn({ now }: Held, change: LedgerChange, step: string): Act {
   expect(by ?? null, step).toBe(act!.by);
   if (act!.by === null)
     expect(text ?? "", step).toMatch(
-      /^(|“no consent within 120 hours”|“not applied within 240 hours”|the guardrail saw `incident_rate` go from 0.038 to 0.065)$/,
+      /^(|“no consent within 120 hours”|“not applied within 240 hours”|the guardrail saw `incident_rate` go from 0.038 to 0.065, worse)$/,
     );
   else expect(text, step).toBe(act!.text && did !== "proposed" ? `“${act!.text}”` : undefined);
   if (did === "approved") {
@@ -71,6 +71,12 @@ function actIn({ now }: Held, change: LedgerChange, step: string): Act {
   }
   return act!;
 }
+
+/** How a KPI moved, by its gain; `falls`: the lower the better. */
+const wentBy = (gain: number, falls: boolean): string =>
+  gain === 0
+    ? "did not move"
+    : `${gain > 0 === falls ? "fell" : "rose"} by ${Math.abs(gain)} (${gain > 0 ? "better" : "worse"})`;
 
 const items = (lines: readonly string[]): string[] =>
   lines.flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []));
@@ -175,21 +181,23 @@ export const CHECKS: Readonly<Record<string, (lines: string[], held: Held) => vo
       const { change, rest } = namedIn(held, line.slice(2));
       const outcome = now.outcomeOf(change.name)!;
       expect(groups[group], line).toContain(outcome.verdict);
-      const word = outcome.verdict === "too_early" ? "too early to judge" : outcome.verdict;
+      const isEarly = outcome.verdict === "too_early";
+      const early = outcome.state === "final" ? "ended too early to judge" : "too early to judge";
+      const word = isEarly ? early : outcome.verdict;
       const state =
-        outcome.state === "final"
-          ? `final, closed by ${outcome.closed_by}`
-          : outcome.verdict === "too_early"
-            ? `judged from ${minute(outcome.judged_from!)}`
-            : "so far";
+        outcome.ended_by === null
+          ? `judged on ${minute(outcome.judged_from)}`
+          : `final, ended by ${outcome.ended_by === "change" ? "another change" : outcome.ended_by}`;
+      const falls = outcome.kpi === "incident_rate";
       const others = outcome.shared.length;
-      const moved = outcome.realised === null ? "no feed since the apply" : String(outcome.realised);
+      const moved =
+        outcome.realised === null ? "not measured since the apply" : `it ${wentBy(outcome.realised, falls)}`;
       const shared =
         outcome.realised === null || others === 0 ? "" : `, shared with ${others} other${others === 1 ? "" : "s"}`;
       const scope = outcome.realised === null ? "" : ", a KPI of the whole product";
       const [movement, sharers] = rest.split(" It shares that with ");
       expect(movement, line).toBe(
-        `: ${word}, ${state}. ${outcome.kpi}: expected ${outcome.expected}, realised ${moved}${shared}${scope}.`,
+        `: ${word}, ${state}. ${outcome.kpi}: expected to ${falls ? "fall" : "rise"} by ${outcome.expected}, ${moved}${shared}${scope}.`,
       );
       const targets = (sharers ?? "").match(/`[^`]+`/g)?.map((one) => one.slice(1, -1)) ?? [];
       const all = outcome.shared.map((name) => changeNamed(ledger, name).target);
@@ -311,7 +319,9 @@ export const CHECKS: Readonly<Record<string, (lines: string[], held: Held) => vo
     const rows = now.effect().parts.flatMap(({ kpi, target, stale }) => {
       const [was, fed] = [now.fedBy(kpi, before), now.fedBy(kpi, end)];
       if (!fed) return [];
-      const moved = was ? String(Number((fed.value - was.value).toPrecision(12))) : "first fed";
+      const gain = was && Number((fed.value - was.value).toPrecision(12));
+      const isLow = kpi === "incident_rate";
+      const moved = gain === undefined ? "first fed" : wentBy((isLow ? -gain : gain) || 0, isLow);
       return [
         [
           kpi,
@@ -343,9 +353,7 @@ export const CHECKS: Readonly<Record<string, (lines: string[], held: Held) => vo
       ...now.known.flatMap((one) => {
         const outcome = now.outcomeOf(one.name);
         if (!outcome || outcome.state === "final" || outcome.kpi === null) return [];
-        const first =
-          outcome.judged_from! > now.at ? [[outcome.judged_from!, one, "is judged for the first time"] as const] : [];
-        return [...first, [outcome.closed_at, one, "is judged for good"] as const];
+        return [[outcome.judged_from, one, "is judged"] as const];
       }),
       ...now
         .goals()

@@ -43,12 +43,10 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
       </p>
       {outcome && (
         <p>
-          <Verdict of={outcome} />{" "}
-          {outcome.realised_delta === null
-            ? "Not measured since the apply."
-            : `${signed(outcome.realised_delta)} since the apply${outcome.state === "final" ? ", final" : " so far"}.`}
-          {outcome.trend_before !== null &&
-            ` Before it: ${signed(outcome.trend_before)} in ${counted(outcome.trend_days!, "day", "days")}.`}
+          <Verdict of={outcome} /> {outcome.words}
+          {outcome.later && ` Later it ${outcome.later.words}.`}
+          {outcome.side_effects.length > 0 &&
+            ` Other KPIs since the apply: ${outcome.side_effects.map(({ words: moved }) => moved).join("; ")}.`}
           {(outcome.baseline_age_hours ?? 0) > STALE_HOURS &&
             ` Its value at the apply was ${figure(outcome.baseline_age_hours! / 24)} days old.`}
         </p>

@@ -13,11 +13,18 @@ import { Verdict } from "../../parts/verdict.tsx";
 /** Rows at a time: each asks for its change's name. */
 const STEP = 20;
 
+const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
+  horizon: "its time is over",
+  rollback: "rolled back",
+  guardrail: "rolled back by a guardrail",
+  change: "replaced by another change",
+};
+
 /** What was expected of each applied change, and what came. */
 export function OutcomeTable({ outcomes, more }: { outcomes: readonly Outcome[]; more: boolean }) {
   const [shown, setShown] = useState(STEP);
   if (outcomes.length === 0)
-    return <p class="quiet">No change was applied yet. Thirty days after an apply, its outcome is final.</p>;
+    return <p class="quiet">No change was applied yet. Seven days after an apply its outcome is final.</p>;
   return (
     <>
       <table class="cards">
@@ -81,9 +88,7 @@ function Row({ outcome: one }: { outcome: Outcome }) {
       <td data-label="Verdict">
         <Verdict of={one} />
       </td>
-      <td data-label="State">
-        {one.state === "open" ? "open" : `final, ${one.closed_by === "rollback" ? "rolled back" : "30 days over"}`}
-      </td>
+      <td data-label="State">{one.ended_by === null ? "open" : `final, ${ENDED[one.ended_by]}`}</td>
     </tr>
   );
 }

@@ -9,7 +9,8 @@ const GOAL: Readonly<Record<State["goals"][number]["status"], MarkOf>> = {
   no_data: { word: "No data", shape: "dash", tone: "quiet" },
   stale: { word: "Not fed for a week", shape: "dash", tone: "warn" },
   behind: { word: "Behind", shape: "bang", tone: "bad" },
-  on_track: { word: "On its way", shape: "half", tone: "wait" },
+  under_way: { word: "Better than its baseline", shape: "half", tone: "wait" },
+  on_track: { word: "In time", shape: "half", tone: "wait" },
   met: { word: "Target met", shape: "check", tone: "good" },
 };
 

@@ -87,14 +87,14 @@ test.each<[string, Partial<Told>, Partial<Change>, string]>([
     {
       type: "guardrail.tripped",
       notice: {
-        title: "csat worsened by 1 after chg_1",
+        title: "csat fell by 1 (worse) after chg_1",
         detail: "The intent orders an alert.",
         ref: "chg_1",
         of_entry: true,
       },
     },
     {},
-    "csat worsened by 1 after “Raise the limit” (limits.seats for tenant t1); the intent orders an alert.",
+    "csat fell by 1 (worse) after “Raise the limit” (limits.seats for tenant t1); the intent orders an alert.",
   ],
   [
     "a model's, its content erased",

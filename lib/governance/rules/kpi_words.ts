@@ -1,0 +1,30 @@
+/** The words for a KPI's movement: which way it went, by how much, and whether that is good. Without a schema, so that a browser can load it. */
+
+/** The direction in which a KPI is good. */
+export type Good = "up" | "down";
+
+/** The movement of a KPI, to be put behind its name: `fell by 0.012 (better)`. `delta` is the new value less the old one. */
+export const movedWords = (delta: number, good: Good): string =>
+  delta === 0 ? "did not move" : `${verbOf(delta)} by ${Math.abs(delta)} (${effectOf(delta, good)})`;
+
+/** The movement of a KPI that a change did not name: `support_minutes rose by 1.1, worse`. */
+export const sideEffectWords = (kpi: string, delta: number, good: Good): string =>
+  `${kpi} ${verbOf(delta)} by ${Math.abs(delta)}, ${effectOf(delta, good)}`;
+
+/** The movement that a gain stands for: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */
+export const gainWords = (gain: number, good: Good): string => movedWords(deltaOf(gain, good), good);
+
+/** The movement that was promised: `to fall by 0.02`. */
+export function promiseWords(gain: number, good: Good): string {
+  const delta = deltaOf(gain, good);
+  return delta === 0 ? "not to move" : `to ${delta > 0 ? "rise" : "fall"} by ${Math.abs(delta)}`;
+}
+
+/** Whether a movement is good. */
+export const effectOf = (delta: number, good: Good): "better" | "worse" =>
+  delta > 0 === (good === "up") ? "better" : "worse";
+
+/** The movement of a gain, which is above 0 where the KPI is better. */
+const deltaOf = (gain: number, good: Good): number => (good === "up" ? gain : -gain) || 0;
+
+const verbOf = (delta: number): string => (delta > 0 ? "rose" : "fell");
