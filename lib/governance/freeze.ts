@@ -33,7 +33,7 @@ export async function lastFreeze({ tx, evidence, outlined }: Transaction): Promi
 /** Freezes the service, or tells a freeze that is in force anew. */
 export function freezeService(call: Call<GovernanceDeps>, input: FreezeInput): Promise<Answer> {
   const { note = "", until } = input;
-  return governed(call, async (transaction) => {
+  const decide = async (transaction: Transaction) => {
     const { tx, at, now, append } = transaction;
     const told = await actFacts(transaction, call, "freeze", input);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
@@ -44,7 +44,8 @@ export function freezeService(call: Call<GovernanceDeps>, input: FreezeInput): P
     const entry = append({ event_type: "service_frozen", detail: { ...told, until: freeze.until } });
     tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });
     return answer({ frozen: true, freeze, audit_entry: entry });
-  });
+  };
+  return governed(call, decide, { anyClock: true });
 }
 
 /** Lifts a freeze; 400 `illegal_transition` where none is in force. */

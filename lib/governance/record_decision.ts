@@ -29,8 +29,11 @@ export interface DecisionInput extends ProofInput {
 /** Records a decision and answers with it and its entry; what an operation left half done is settled first. */
 export async function recordDecision(call: Call<GovernanceDeps>, input: DecisionInput): Promise<Answer> {
   for (let left: Lease | undefined; ;) {
-    const ended = await governed<Answer | { over: Lease }>(call, (transaction) =>
-      record(transaction, call, input, left),
+    const ended = await governed<Answer | { over: Lease }>(
+      call,
+      (transaction) => record(transaction, call, input, left),
+      // What stops a change is refused for no clock.
+      { anyClock: input.type === "deny" || input.type === "revoke" },
     );
     if (isAnswer(ended)) return ended;
     await settleOver(call.deps, ended.over);

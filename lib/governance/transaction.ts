@@ -50,7 +50,7 @@ export interface Enacted {
 /**
  * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing;
  * one that it returns is thrown after the commit, for a refusal that is itself recorded. Under a clock that is far behind the
- * log nothing is decided (503 `clock_behind`), but for `anyClock`: what undoes, and what has happened on the host already.
+ * log nothing is decided (503 `clock_behind`), but for `anyClock`: what undoes or stops, and what has happened on the host.
  * `afterLoss`: also in a log that went back, for the decision that accepts this.
  */
 export async function governed<T>(
@@ -136,11 +136,12 @@ function begin(
     tx.put("audit", entryKey(next.entry.id), entry, 0);
     return entry;
   };
-  const append = (event: AuditEvent, timestamp = at): Json<AuditEntry> => {
+  const append = (event: AuditEvent, timestamp?: string): Json<AuditEntry> => {
     if (due?.event) chain(due.event, at);
     due?.keep();
     due = undefined;
-    return chain(event, timestamp);
+    if (timestamp !== undefined || !isBehind) return chain(event, timestamp ?? at);
+    return chain({ ...event, detail: { ...(event.detail as object), clock: new Date(now).toISOString() } }, at);
   };
 
   const transaction = {
@@ -167,7 +168,7 @@ function begin(
     isBehind,
     /** The id that the next appended entry will have. */
     nextEntryId: (): number => head.length + (due?.event ? 2 : 1),
-    /** Appends to the chain, dated by `at` unless the event itself says that the clock is taken as it is. */
+    /** Appends to the chain, dated by `at`, with what a clock that is behind said; or dated by the clock as it is. */
     append,
     /** What the log itself tells, and the id before the first entry that was read of it. */
     evidence,

@@ -88,9 +88,9 @@ export const clock = [
   },
   {
     name: "an entry does not say that the clock was behind",
-    file: "lib/governance/operation/record_result.ts",
-    find: "isBehind ? { clock: new Date(now).toISOString() } : {};",
-    replace: "isBehind ? { clock: String(now) } : {};",
+    file: "lib/governance/transaction.ts",
+    find: "clock: new Date(now).toISOString() }",
+    replace: "clock: String(now) }",
     tests: ACCEPT,
   },
   {

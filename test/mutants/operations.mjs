@@ -157,7 +157,7 @@ export const operations = [
   {
     ...begin,
     name: "a change may be tried for ever, each time audited",
-    find: "if (audit.length < MOST_ENTRIES) return;",
+    find: "if (audit.length < MAX_FAILED_APPLIES) return;",
     replace: "return;",
     tests: flow,
   },

@@ -11,7 +11,6 @@ import { requireTold } from "../guardrail.ts";
 import { type Asked, type Lease, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import type { Intent } from "../rules/intent.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
@@ -43,7 +42,7 @@ export type Begun =
   | { step: "settle"; lease: Lease }
   | ({ step: "rehearse" } & Rehearsal);
 
-const MOST_ENTRIES = 1000;
+const MAX_FAILED_APPLIES = 1000;
 
 /**
  * Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned.
@@ -89,7 +88,7 @@ export async function begin(
   if (evidence) await requireTold(transaction, change_id, evidence);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence, mended };
   if (operation === "apply") {
-    refuseEndlessTries(record, product.intent);
+    await refuseEndlessTries(transaction, record);
     if (stale) return refuseStale(transaction, record, asked, input.dry_run);
     // A rehearsal touches nothing, so nothing holds it back.
     if (!input.dry_run) await refuseHeldBack(transaction, record, proven, asked);
@@ -148,16 +147,19 @@ export function done({ record, change, entry }: Enacted, adapter: object | null)
 }
 
 /**
- * Every try that fails is audited, and each further one reads all of them: a program that tries again for ever would fill
- * the log. A rollback is never refused for that.
+ * 409 `too_many_attempts`. Every apply that fails is audited, and each further one reads the entries of all: a program that
+ * retries without end would fill the log. A rollback is never refused for that.
  */
-function refuseEndlessTries({ change, audit }: ChangeRecord, intent: Intent): void {
-  if (audit.length < MOST_ENTRIES) return;
+async function refuseEndlessTries({ evidence, product }: Transaction, { change, audit }: ChangeRecord): Promise<void> {
+  if (audit.length < MAX_FAILED_APPLIES) return;
+  const entries = await Promise.all(audit.map((id) => evidence.kept(id)));
+  const failed = entries.filter((entry) => entry?.event_type === "change_apply_failed").length;
+  if (failed < MAX_FAILED_APPLIES) return;
   const { change_id } = change;
   throw new AppError(
     "too_many_attempts",
-    `${audit.length} audit entries are about ${change_id}; find out why it cannot be applied, revoke it, and propose it again`,
-    { change_id, allowed: allowedInstead(change, intent) },
+    `${failed} applies of ${change_id} failed; find out why it cannot be applied, revoke it, and propose it again`,
+    { change_id, allowed: allowedInstead(change, product.intent) },
   );
 }
 

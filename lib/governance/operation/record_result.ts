@@ -34,7 +34,6 @@ export async function recordSuccess(
   const circumstance = {
     adapter: adapter && shownOf(adapter),
     ...reasonOf(asked),
-    ...clockOf(transaction),
     ...found,
     ...(operation === "apply"
       ? { target_held, ...(await factsOf(transaction, adapter?.previous)) }
@@ -68,7 +67,7 @@ export const recordFailure = (
   asked: Asked,
   failure: HostFailure,
 ): Enacted => {
-  const circumstance = { ...failure, ...reasonOf(asked), ...clockOf(transaction) };
+  const circumstance = { ...failure, ...reasonOf(asked) };
   return transaction.enact(before, { type: "fail", operation: asked.operation, circumstance }, asked);
 };
 
@@ -81,10 +80,6 @@ const reasonOf = ({ actor, authenticated, note, evidence, target_moved, emergenc
   ...(emergency ? { emergency } : {}),
   ...(mended ? { mended } : {}),
 });
-
-/** What the clock said, where it is too far behind the log to date the entry. */
-const clockOf = ({ isBehind, now }: Transaction): { clock?: string } =>
-  isBehind ? { clock: new Date(now).toISOString() } : {};
 
 /** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */
 async function factsOf(transaction: Transaction, previous: AdapterResult["previous"]): Promise<object> {

@@ -33,9 +33,9 @@ describe("while the clock is far behind the log", () => {
     for (const [path, fields] of [
       ["propose", PROPOSAL],
       ["apply", { change_id }],
-      ["revoke", { change_id, approver: "ana" }],
+      ["approve", { change_id, approver: "bo" }],
       ["kpi", { csat: 5 }],
-      ["freeze", { actor: "ops" }],
+      ["unfreeze", { actor: "ops" }],
     ] as const) {
       const refused = await api.post(path, { ...fields });
       expect(refused).toMatchObject(BEHIND);
@@ -43,6 +43,19 @@ describe("while the clock is far behind the log", () => {
         expect(refused.body.error).toContain(part);
     }
     expect((await readHead(api.deps.store))!.length).toBe(length);
+  });
+
+  test("what stops a change goes on: deny, revoke and freeze say what the clock said", async () => {
+    const api = await core();
+    const [pending, approved] = [await api.bring("pending_consent"), await api.bring("approved", { target: "b" })];
+    await ranAhead(api);
+    const { at } = (await readHead(api.deps.store))!;
+    expect((await api.act("deny", pending)).status).toBe(200);
+    expect((await api.post("revoke", { change_id: approved, approver: "ana" })).status).toBe(200);
+    expect((await api.post("freeze", { actor: "ops" })).status).toBe(200);
+    for (const { timestamp, detail } of (await api.audit()).slice(-3))
+      expect([timestamp, JSON.parse(detail).clock]).toEqual([at, api.deps.clock.iso()]);
+    expect(chainFault(await api.audit())).toBeNull();
   });
 
   test("a rollback goes on: it is dated by the last entry, and says what the clock said", async () => {

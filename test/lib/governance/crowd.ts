@@ -255,8 +255,9 @@ const isBehind = ({ clock, stamp }: Crowd): boolean => stamp - clock.now() > DAY
 function explain(crowd: Crowd, { what, ask, act, idea, change_id, reply }: Asked, began: number, at: string): void {
   const { code } = reply.body;
   count(crowd.seen, code);
-  // What undoes is judged under any clock.
-  if (isBehind(crowd) && what !== "rollback") return expect(code, `${at}: ${reply.text}`).toBe("clock_behind");
+  // What undoes or stops is judged under any clock.
+  const isStop = ["rollback", "deny", "revoke", "freeze"].includes(act?.what ?? what);
+  if (isBehind(crowd) && !isStop) return expect(code, `${at}: ${reply.text}`).toBe("clock_behind");
   const moments = crowd.moments.slice(began);
   const reasons = new Set(
     moments.map((moment) => {
