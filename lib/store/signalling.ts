@@ -12,6 +12,8 @@ export function signalling(store: Store, commits: CommitSignal): Store {
     close: () => store.close(),
     ...(store.others && { others: () => store.others!() }),
     ...(store.expunge && { expunge: () => store.expunge!() }),
+    ...(store.inspect && { inspect: () => store.inspect!() }),
+    ...(store.faults && { faults: () => store.faults!() }),
     ...(store.whole && { whole: store.whole }),
     async transact(decide) {
       const result = await store.transact(decide);

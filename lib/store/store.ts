@@ -1,4 +1,5 @@
 import type { Json } from "./json.ts";
+import type { StoreFaults } from "./faults.ts";
 import type { Whole } from "./whole.ts";
 
 /**
@@ -115,6 +116,10 @@ export interface Store extends Reads {
   others?(): Promise<string>;
   /** Removes what is kept of records that are superseded or deleted by now; absent where an engine keeps nothing of them. */
   expunge?(): Promise<void>;
+  /** Checks what is stored and tries again what failed, once a cycle; absent where an engine does so itself. */
+  inspect?(): Promise<void>;
+  /** What is known to be wrong; absent where an engine cannot tell. */
+  faults?(): StoreFaults;
   /** The store as a whole, for backups and moves; absent where an engine cannot be moved. */
   readonly whole?: Whole | undefined;
   close(): Promise<void>;

@@ -36,6 +36,8 @@ export interface FileStoreOptions {
   newId?: () => string;
   /** Runs the write of the state file later; by default a timer that keeps no process alive. */
   schedule?: Schedule;
+  /** Called when a sync failed: only a restart makes the store take writes again. */
+  onReadOnly?: (() => void) | undefined;
   files?: Files;
 }
 
@@ -46,14 +48,12 @@ export interface FileStoreStatus {
   /** Bytes of all journal files, and how many files. */
   bytes: number;
   segments: number;
-  /** Why nothing is written any more; absent while all is well. */
+  /** Why nothing is written at present; absent while all is well. */
   failure?: string;
 }
 
 /** A store on files, with what its keeper needs to know. */
 export interface FileStore extends Store {
-  /** Where a torn end of the journal was set aside at the start. */
-  readonly torn: string | undefined;
   status(): FileStoreStatus;
   /** Takes out of the sealed journal files what is superseded. It happens by itself where half of a file is. */
   compact(): Promise<void>;
@@ -63,6 +63,8 @@ const SEGMENT_BYTES = 32 * 1024 * 1024;
 /** More than the log grows by between two checkpoints: what they are made of is in memory then. */
 const CACHED = 2048;
 const TRIES = 3;
+/** While an erasure waits for a damaged file, the file being written is not sealed for it more often. */
+const SEAL_AGAIN_MS = 12 * 3600 * 1000;
 
 const unrefTimer: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds).unref();
@@ -88,7 +90,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   for (let tries = 1; ; tries++) {
     const found = await examine(parts);
     try {
-      const mended = await mend(parts, found);
+      const mended = await mend(parts, found, options.log);
       return await compose(given, paths, low as Low<State>, () => adapter.bytes, found, mended);
     } catch (error) {
       await closeAll(files, found.segments);
@@ -101,26 +103,33 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
 type Composed = FileStoreOptions & Required<Pick<FileStoreOptions, "layout" | "files" | "now">>;
 
 async function compose(
-  { layout, files, now, log, schedule = unrefTimer, segmentBytes = SEGMENT_BYTES, cached = CACHED }: Composed,
+  {
+    layout,
+    files,
+    now,
+    log,
+    schedule = unrefTimer,
+    segmentBytes = SEGMENT_BYTES,
+    cached = CACHED,
+    onReadOnly,
+  }: Composed,
   paths: Paths,
   low: Low<State>,
   bytes: () => number,
   found: Found,
-  { store, active, torn }: Mended,
+  { store, active, pending }: Mended,
 ): Promise<FileStore> {
   const { sequences } = layout;
   const { catalog, segments, sealed, remains, nextFile } = found;
-  if (torn)
-    log.warn("the journal's last write was torn; it was set aside and cut", { file: paths.journal, set_aside: torn });
 
-  const reader = newReader(files, (file) => segments.get(file)!, sequences);
+  const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
+  const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged);
   const state = keepState({ low, layout, schedule, log, bytes }, store, active.last);
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
       state.enter(version);
   const durable = newDurable(catalog, reader, state, sequences, cached);
   const accepted = newAccepted(durable, catalog, sequences);
-  const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
   const journal = newJournal({
     files,
     paths,
@@ -129,6 +138,7 @@ async function compose(
     segmentBytes,
     now,
     nextFile,
+    pending,
     onDurable(version, segment, offset) {
       if (version.json) {
         segment.puts++;
@@ -143,9 +153,13 @@ async function compose(
       remains.begin(next.file);
       maintenance.sealed(segment);
     },
-    onFailed(error) {
-      log.error("the store is read-only until a restart", { error });
+    onFailed({ message, passing, cause }) {
+      log.error("the store takes no writes", { reason: message });
+      // A journal that was removed can be saved as long as this process has it open.
+      if (!passing && !(cause instanceof NotOurs)) onReadOnly?.();
     },
+    onRecovered: () => accepted.reset(),
+    onWritten: () => log.info("the store takes writes again"),
   });
   const keep = (writes: readonly Version[]): Promise<void> => {
     if (journal.failure) throw journal.failure;
@@ -161,7 +175,15 @@ async function compose(
     dump: () => dumpFiles({ files, paths, sequences }),
     clear: () => (closing ??= close()).then(() => removeStore(files, paths)),
   });
-  const transactions = serial(accepted, { keep, failure: () => journal.failure ?? sole.refusal(), nextTurn });
+  let isInspected = false;
+  const whyRefused = async (): Promise<Error | undefined> => (await journal.recover(isInspected)) ?? sole.refusal();
+  const transactions = serial(accepted, {
+    keep,
+    failure: () => (journal.failure ? whyRefused() : sole.refusal()),
+    nextTurn,
+  });
+  let freeBytes = await files.freeBytes(paths.folder).catch(() => null);
+  let sealedAt = -Infinity;
   await state.write();
   maintenance.wake();
 
@@ -193,7 +215,6 @@ async function compose(
     whole: sole.over(transactions.transact),
     others: transactions.others,
     close: () => (closing ??= close()),
-    torn,
     status() {
       let size = 0;
       for (const segment of [...sealed, journal.active]) size += segment.bytes;
@@ -205,10 +226,32 @@ async function compose(
         ...(failure && { failure: failure.message }),
       };
     },
-    compact: maintenance.compact,
-    async expunge() {
-      await journal.seal();
+    async compact() {
       await maintenance.compact();
     },
+    async expunge() {
+      // What cannot be compacted now is not made more.
+      await maintenance.compact();
+      const isDue = Math.abs(now() - sealedAt) >= SEAL_AGAIN_MS;
+      if (isDue) await journal.seal();
+      const left = await maintenance.compact();
+      if (left.length === 0) return void (sealedAt = -Infinity);
+      if (isDue) sealedAt = now();
+      throw new Error(`superseded records stay in ${left.join(", ")}, which is damaged; restore it from a copy`);
+    },
+    async inspect() {
+      mustBeOpen();
+      isInspected = true;
+      if (journal.failure) await transactions.transact(() => undefined).catch(() => undefined);
+      isInspected = false;
+      freeBytes = await files.freeBytes(paths.folder).catch(() => null);
+      await maintenance.inspect();
+    },
+    faults: () => ({
+      writes: journal.failure?.message ?? null,
+      damaged: maintenance.damage(),
+      compaction: maintenance.failure() ?? null,
+      free_bytes: freeBytes,
+    }),
   };
 }

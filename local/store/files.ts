@@ -34,6 +34,8 @@ export interface Files {
   remove(path: string): Promise<void>;
   /** Makes the names in a folder durable. */
   syncFolder(path: string): Promise<void>;
+  /** Bytes that this user can still write to the disk of a folder. */
+  freeBytes(folder: string): Promise<number>;
 }
 
 const FLAGS: Record<OpenMode, string> = { read: "r", write: "r+", create: "w+" };
@@ -92,6 +94,10 @@ export const nodeFiles: Files = {
     } finally {
       await close(fd);
     }
+  },
+  async freeBytes(folder) {
+    const { bavail, bsize } = await fs.promises.statfs(folder);
+    return bavail * bsize;
   },
 };
 

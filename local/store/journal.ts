@@ -1,18 +1,24 @@
 /** Appends commits to the journal. What is accepted while a sync runs shares the next line, the next write and the next sync. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { inner, type Version } from "../../lib/store/engine/view.ts";
-import { StoreUnavailable } from "../../lib/store/store.ts";
 import { asideOf, type Files, type Paths, writeAllNow } from "./files.ts";
 import { lineWriter, operationText } from "./journal_format.ts";
-import { NotOurs, requireFree, requireUntouched } from "./ownership.ts";
+import { NotOurs, requireFree, requireSame, requireUntouched } from "./ownership.ts";
 import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
+import { synced } from "./sync_failure.ts";
+import { failureOf, type WriteFailure } from "./write_failure.ts";
 
 /** The end of the journal that commits are appended to. */
 export interface Journal {
   /** The segment being written. */
   readonly active: Segment;
-  /** Why nothing is written any more. */
-  readonly failure: StoreUnavailable | undefined;
+  /** Why nothing is written at present. */
+  readonly failure: WriteFailure | undefined;
+  /**
+   * Tries again what failed, unless that was less than a second ago (`force`: also then) or will not pass; returns why
+   * nothing is written still. No decision may be under way.
+   */
+  recover(force: boolean): Promise<WriteFailure | undefined>;
   /** Accepts a commit; resolves when it is durable, rejects when it never will be. */
   append(writes: readonly Version[]): Promise<void>;
   /** Resolves when all that was accepted so far is durable. */
@@ -42,9 +48,24 @@ export interface JournalParts {
   /** All that a batch holds has been told of. */
   onBatch(): void;
   onSealed(sealed: Segment, next: Segment): void;
-  /** Nothing that was accepted and not yet durable will be. */
-  onFailed(error: StoreUnavailable): void;
+  /** Nothing that was accepted and not yet durable will be; called once until writes are taken again. */
+  onFailed(error: WriteFailure): void;
+  /** The fault has passed: decisions start from what is durable. */
+  onRecovered(): void;
+  /** The first batch after a fault is durable. */
+  onWritten(): void;
+  /** What could not be finished at the start: taking the folder over. */
+  pending?: Pending | undefined;
 }
+
+/** A takeover that failed, and how to try it again. */
+export interface Pending {
+  cause: unknown;
+  finish(): Promise<Segment>;
+}
+
+/** A fault is tried again this much later at the earliest. */
+const RETRY_MS = 1000;
 
 /** So many commits wait for no others. */
 const TOGETHER = 48;
@@ -57,7 +78,10 @@ export function newJournal(parts: JournalParts): Journal {
   let active = parts.active;
   let gathering = newBatch(sequences);
   let writing: Batch | undefined;
-  let failure: StoreUnavailable | undefined;
+  let pending = parts.pending;
+  let failure: WriteFailure | undefined;
+  let failedAt = 0;
+  let reported = false;
   let running: Promise<void> | undefined;
   const line = lineWriter();
 
@@ -70,7 +94,7 @@ export function newJournal(parts: JournalParts): Journal {
     const end = active.bytes + bytes.length;
     writeAllNow(files, active.fd, bytes, active.bytes);
     if (end > active.reserved) reserve(end);
-    await files.sync(active.fd);
+    await synced(files.sync(active.fd));
     // What another process saw of it, when it took the journal over, is not to be told as durable.
     requireUntouched(files, paths.journal, active);
     return placed;
@@ -87,7 +111,8 @@ export function newJournal(parts: JournalParts): Journal {
     }
   };
 
-  // Each rename is made durable before the next: were only the second kept, the sealed segment would be lost.
+  // Each step is durable before the next: without the new file's name, a start could not tell a journal that was being sealed
+  // from one that was removed.
   const rotate = async (): Promise<void> => {
     const sealed = active;
     const { store, segment } = sealed.header;
@@ -100,16 +125,18 @@ export function newJournal(parts: JournalParts): Journal {
     } as const;
     const next = await createSegment(files, paths.journal, parts.nextFile(), header);
     try {
+      await synced(files.syncFolder(paths.folder));
       await files.truncate(sealed.fd, sealed.bytes);
+      sealed.reserved = sealed.bytes;
       await files.rename(paths.journal, paths.segment(segment));
-      sealed.path = paths.segment(segment);
-      await files.syncFolder(paths.folder);
+      await synced(files.syncFolder(paths.folder));
       await files.rename(asideOf(paths.journal), paths.journal);
-      await files.syncFolder(paths.folder);
+      await synced(files.syncFolder(paths.folder));
     } catch (error) {
       await files.close(next.fd);
       throw error;
     }
+    sealed.path = paths.segment(segment);
     active = next;
     parts.onSealed(sealed, next);
   };
@@ -120,21 +147,61 @@ export function newJournal(parts: JournalParts): Journal {
     active.last += batch.commits;
     for (const [version, offset] of placed) parts.onDurable(version, active, start + offset);
     parts.onBatch();
+    if (reported) parts.onWritten();
+    reported = false;
     for (const { durable } of batch.waiters) durable();
   };
 
-  const fail = async (cause: unknown): Promise<void> => {
+  const refuse = (cause: unknown): WriteFailure => {
     failure = failureOf(paths.journal, cause);
+    failedAt = parts.now();
+    if (!reported) parts.onFailed(failure);
+    reported = true;
+    return failure;
+  };
+
+  /**
+   * Brings the files back to what was acknowledged, so that none of what failed is found at the next start. Where this fails
+   * too and the process ends, the next start finds a torn line, or commits that were answered with an error: never a half.
+   */
+  const undo = async (): Promise<void> => {
+    if (pending) {
+      active = await pending.finish();
+      pending = undefined;
+      return;
+    }
+    const sealed = paths.segment(active.header.segment);
+    if (!files.seen(paths.journal) && files.seen(sealed)?.inode === active.inode) {
+      await files.rename(sealed, paths.journal);
+      await synced(files.syncFolder(paths.folder));
+    }
+    requireSame(files, paths.journal, active);
+    await files.truncate(active.fd, active.bytes);
+    active.reserved = active.bytes;
+  };
+
+  const fail = async (cause: unknown): Promise<void> => {
     const waiters = [...(writing?.waiters ?? []), ...gathering.waiters];
     writing = undefined;
     gathering = newBatch(sequences);
-    parts.onFailed(failure);
-    for (const { failed } of waiters) failed(failure);
+    const refused = refuse(cause);
+    for (const { failed } of waiters) failed(refused);
     // What is another's now is not cut.
     if (cause instanceof NotOurs) return;
-    // Nobody was told that these commits hold, so none of them should be found at the next start. Should this fail too,
-    // the next start finds a torn line, or commits that were answered with an error: never a half.
-    await files.truncate(active.fd, active.bytes).catch(() => undefined);
+    await undo().catch(() => undefined);
+  };
+
+  const recover: Journal["recover"] = async (force) => {
+    while (running) await running;
+    if (!failure?.passing || (!force && Math.abs(parts.now() - failedAt) < RETRY_MS)) return failure;
+    try {
+      await undo();
+      failure = undefined;
+      parts.onRecovered();
+    } catch (error) {
+      refuse(error);
+    }
+    return failure;
   };
 
   /** What the turns of the event loop bring one after another shares the sync, which costs as much as a decision or two. */
@@ -163,6 +230,8 @@ export function newJournal(parts: JournalParts): Journal {
     }
   };
 
+  if (pending) refuse(pending.cause);
+
   const go = (): void => void (running ??= run().finally(ended));
   /** What was gathered meanwhile is written next. */
   const ended = (): void => {
@@ -177,6 +246,7 @@ export function newJournal(parts: JournalParts): Journal {
     get failure() {
       return failure;
     },
+    recover,
     append(writes) {
       gathering.add(writes);
       go();
@@ -208,21 +278,13 @@ export function newJournal(parts: JournalParts): Journal {
       try {
         requireFree(files, paths.journal, active);
       } catch (error) {
-        failure = failureOf(paths.journal, error);
-        parts.onFailed(failure);
+        refuse(error);
         return false;
       }
       await files.truncate(active.fd, active.bytes).catch(() => undefined);
       return true;
     },
   };
-}
-
-function failureOf(path: string, cause: unknown): StoreUnavailable {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const shown = cause instanceof NotOurs ? cause.shown : undefined;
-  const message = `${path} cannot be written (${reason}): nothing more is written until a restart`;
-  return new StoreUnavailable(message, { cause, shown });
 }
 
 /** A version, and where it lies in its batch. */

@@ -1,24 +1,35 @@
 /** Work on sealed segments in the background: checks them, compacts them and keeps the catalog file, in small pieces. */
-import { dirname } from "node:path";
 import type { Log } from "../../lib/kit/platform.ts";
+import type { DamagedFile } from "../../lib/store/faults.ts";
 import { type Catalog, writeCatalog } from "./catalog.ts";
 import { moveRecords, writeCompacted } from "./compaction.ts";
+import { newDamage } from "./damage.ts";
 import { asideOf, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import type { Remains } from "./remains.ts";
-import { batchAt, isClean, scanLines, type Segment, SLICE } from "./segment.ts";
+import { isClean, type Segment } from "./segment.ts";
 
 /** Background work; it never fails what waits in the foreground. */
 export interface Maintenance {
   /**
-   * Looks at the sealed segments soon: holds those that the start did not read against their checksums, compacts where half
+   * Looks at the sealed segments soon: verifies those that the start did not read against their checksums, compacts where half
    * is superseded, and writes the catalog file when it is some segments behind.
    */
   wake(): void;
   /** A segment was sealed. */
   sealed(segment: Segment): void;
-  /** Compacts wherever anything is superseded. Errors: what went wrong, now or before: it is not tried again. */
-  compact(): Promise<void>;
+  /**
+   * Compacts wherever anything is superseded, and returns the paths of damaged files, which are left out. Errors: what went
+   * wrong; the next call tries again.
+   */
+  compact(): Promise<readonly string[]>;
+  /** Checks the sealed files, a part of their content included, and tries again what failed. */
+  inspect(): Promise<void>;
+  /** A read found damage. */
+  damaged(error: StoreDamaged): void;
+  damage(): readonly DamagedFile[];
+  /** Why the last compaction failed; undefined when it did not. */
+  failure(): string | undefined;
   /** Gives up what is under way, waits for that, and brings the catalog file up to date. */
   stop(): Promise<void>;
 }
@@ -51,22 +62,13 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const { files, paths, log, catalog, sequences, segments, sealed, unread, remains } = parts;
   let untold = parts.covered ? 0 : MOST_UNTOLD + 1;
   let stopping = false;
-  let failure: unknown;
+  let failure: string | undefined;
+  let isUnsynced = false;
   let work: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => stopping;
+  const damage = newDamage({ ...parts, stopped });
   /** Of those whose deletions were gone through, the newest file before them then: until another is written none can go. */
   const sifted = new WeakMap<Segment, number>();
-
-  /** The catalog file spares the start the reading of a segment; damage in it would be served unnoticed. */
-  const check = async (segment: Segment): Promise<void> => {
-    const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
-      if (!stopping) batchAt(segment.path, buffer, start, end, offset);
-      return !stopping;
-    };
-    const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE });
-    if (end < segment.bytes && !stopping) throw new StoreDamaged(segment.path, end, "its last line has no end");
-    if (!stopping) unread.delete(segment);
-  };
 
   const told = async (): Promise<void> => {
     const before = untold;
@@ -75,57 +77,84 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     untold -= before;
   };
 
+  const syncNames = async (): Promise<void> => {
+    await files.syncFolder(paths.folder);
+    isUnsynced = false;
+  };
+
   /** `older`: those before it in which something is superseded. */
   const compactOne = async (segment: Segment, older: readonly Segment[]): Promise<void> => {
     const writtenAt = new Date(parts.now()).toISOString();
-    const under = await remains.under(segment, segment.deletions > 0 ? older : [], { files, catalog, stopped });
+    // Nobody can say what lies in a damaged one, so that each deletion stays.
+    const under = older.some(damage.has)
+      ? () => true
+      : await remains.under(segment, segment.deletions > 0 ? older : [], { files, catalog, stopped });
     const to = { file: parts.nextFile(), writtenAt, remains: under };
     const written = await writeCompacted({ files, catalog, sequences, stopped }, segment, to);
     if (!written) return;
     const { segment: compacted } = written;
+    try {
+      await files.rename(asideOf(segment.path), segment.path);
+    } catch (error) {
+      await files.close(compacted.fd);
+      throw error;
+    }
+    isUnsynced = true;
     segments.set(compacted.file, compacted);
-    await files.rename(asideOf(segment.path), segment.path);
     sealed[sealed.indexOf(segment)] = compacted;
     unread.delete(segment);
     untold++;
-    await files.syncFolder(dirname(segment.path));
     // Until all of it has moved, what lay in the file before is read there. It is not stopped in the middle: the catalog file
     // would lack the rest.
     await moveRecords(catalog, written, segment.file);
     segments.delete(segment.file);
     remains.forget(segment.file);
     await files.close(segment.fd);
+    await syncNames();
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
   };
 
   const pass = async (worthwhile: (superseded: number, all: number) => boolean, mostUntold: number): Promise<void> => {
-    for (const segment of [...unread]) if (!stopping) await check(segment);
+    if (isUnsynced) await syncNames();
+    for (const segment of [...unread]) if (!stopping && (await damage.verify(segment))) unread.delete(segment);
     const unclean: Segment[] = [];
     let newest = 0;
     for (const segment of [...sealed]) {
       const { puts, live, deletions } = segment;
       const superseded = puts - live + (sifted.get(segment) === newest ? 0 : deletions);
       const index = segment.header.segment - 1;
-      if (!stopping && worthwhile(superseded, puts + deletions)) {
-        await compactOne(segment, unclean);
-        sifted.set(sealed[index]!, newest);
-      }
+      if (!stopping && !damage.has(segment) && worthwhile(superseded, puts + deletions))
+        try {
+          await compactOne(segment, unclean);
+          sifted.set(sealed[index]!, newest);
+        } catch (error) {
+          // Of itself or of one before it: the others are compacted all the same.
+          if (!(error instanceof StoreDamaged)) throw error;
+          damage.note(error);
+        }
       newest = Math.max(newest, sealed[index]!.file);
       if (!isClean(sealed[index]!)) unclean.push(sealed[index]!);
     }
     if (!stopping && untold > mostUntold) await told();
   };
 
-  const enqueue = (worthwhile: (superseded: number, all: number) => boolean, mostUntold: number): Promise<void> => {
+  /** After a failure only a retry runs. */
+  const enqueue = (
+    worthwhile: (superseded: number, all: number) => boolean,
+    mostUntold: number,
+    isRetry = true,
+  ): Promise<void> => {
     const done = work.then(async () => {
-      if (stopping) return;
-      if (failure !== undefined) throw failure;
+      if (stopping || (failure !== undefined && !isRetry)) return;
       try {
         await pass(worthwhile, mostUntold);
+        if (failure !== undefined) log.info("work on the journal's sealed files succeeds again");
+        failure = undefined;
       } catch (error) {
-        // A segment may be half moved to its new file: both are still read, and neither is worked on again.
-        failure = error;
-        log.error("work on the journal's sealed segments failed and rests until a restart", { error });
+        const reason = error instanceof Error ? error.message : String(error);
+        if (reason !== failure)
+          log.error("work on the journal's sealed files failed; the next cycle tries again", { reason });
+        failure = reason;
         throw error;
       }
     });
@@ -133,8 +162,9 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     return done;
   };
 
-  const wake = (): void =>
-    void enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD).catch(() => undefined);
+  const look = (isRetry: boolean): Promise<void> =>
+    enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD, isRetry).catch(() => undefined);
+  const wake = (): void => void look(false);
 
   return {
     wake,
@@ -143,8 +173,23 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       untold++;
       wake();
     },
-    // The ids of what is gone stand in the catalog file too.
-    compact: () => enqueue((superseded) => superseded > 0, 0),
+    async compact() {
+      // The ids of what is gone stand in the catalog file too.
+      await enqueue((superseded) => superseded > 0, 0);
+      return sealed.filter((segment) => damage.has(segment) && !isClean(segment)).map(({ path }) => path);
+    },
+    async inspect() {
+      const done = work.then(() => damage.inspect());
+      work = done.catch(() => undefined);
+      try {
+        await done;
+      } finally {
+        if (failure !== undefined) await look(true);
+      }
+    },
+    damaged: damage.note,
+    damage: damage.list,
+    failure: () => failure,
     async stop() {
       stopping = true;
       await work;

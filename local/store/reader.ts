@@ -36,12 +36,24 @@ class ReadJson extends Json {
   }
 }
 
-/** A reader over the open files of a journal. `sequences`: collections whose records have no key in front of them. */
-export function newReader(files: Files, segmentOf: (file: number) => Segment, sequences: readonly string[]): Reader {
+/**
+ * A reader over the open files of a journal. `sequences`: collections whose records have no key in front of them. `onDamaged`
+ * learns of each record that is not as it was written.
+ */
+export function newReader(
+  files: Files,
+  segmentOf: (file: number) => Segment,
+  sequences: readonly string[],
+  onDamaged: (error: StoreDamaged) => void = () => undefined,
+): Reader {
   const shared = Buffer.allocUnsafe(BUFFER_BYTES);
 
-  const damaged = (place: number): StoreDamaged =>
-    new StoreDamaged(segmentOf(fileOf(place)).path, offsetOf(place), "a record is not where the journal had it");
+  const damaged = (place: number): StoreDamaged => {
+    const { path } = segmentOf(fileOf(place));
+    const error = new StoreDamaged(path, offsetOf(place), "a record is not where the journal had it");
+    onDamaged(error);
+    return error;
+  };
 
   /** Reads one operation into the start of a buffer; `end` is its length. */
   const fetch = (place: number): { buffer: Buffer; end: number } => {

@@ -69,6 +69,8 @@ export interface Accepted extends SyncView {
   add(writes: readonly Version[]): void;
   /** This has become durable. */
   settle(version: Version): void;
+  /** Drops all that is not durable: it never will be. */
+  reset(): void;
 }
 
 /** Nothing accepted yet. `sequences`: collections that are only appended to. */
@@ -78,7 +80,8 @@ export function newAccepted(
   sequences: readonly string[],
 ): Accepted {
   const accepted = new Map<string, TransientMap<string, Version>>();
-  const appended = new Map(sequences.map((name) => [name, catalog.size(name)]));
+  const sizes = () => sequences.map((name) => [name, catalog.size(name)] as const);
+  const appended = new Map(sizes());
   const floors = new Map<string, number>();
 
   /** What is there no more, or never was, has the revision that all in its collection begin above. */
@@ -125,6 +128,11 @@ export function newAccepted(
       const known = accepted.get(version.collection);
       // A later transaction may have written the record again.
       if (known?.get(version.id) === version) known.delete(version.id);
+    },
+    reset() {
+      accepted.clear();
+      floors.clear();
+      for (const [name, size] of sizes()) appended.set(name, size);
     },
   };
 }

@@ -1,5 +1,6 @@
 /** Brings a store back from its files: reads them, checks them against each other, cuts a torn end, or begins anew. */
 import { basename } from "node:path";
+import type { Log } from "../../lib/kit/platform.ts";
 import { type Catalog, newCatalog, readCatalog } from "./catalog.ts";
 import {
   asideOf,
@@ -10,16 +11,15 @@ import {
   type Paths,
   readAt,
   replaceFile,
-  writeAll,
 } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
-import { takeOver } from "./ownership.ts";
+import type { Pending } from "./journal.ts";
+import { NotOurs, renewFile, requireUntouched, takeOver } from "./ownership.ts";
 import { newRemains, type Remains } from "./remains.ts";
 import { type LastSegment, newReplay } from "./replay.ts";
 import { createSegment, isEarlier, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
 import type { State } from "./state_file.ts";
-
-const PIECE = 1 << 20;
+import { SyncFailed, synced } from "./sync_failure.ts";
 
 /** What recovery needs. */
 export interface RecoverParts {
@@ -56,8 +56,8 @@ export interface Found {
 export interface Mended {
   store: string;
   active: Segment;
-  /** Where the torn end of the journal was set aside, if there was one. */
-  torn: string | undefined;
+  /** What of the takeover failed, to be tried again before anything is written. */
+  pending: Pending | undefined;
 }
 
 /** Reads the files of a store, and changes none. Errors: `StoreDamaged`; the file system's own. */
@@ -87,7 +87,7 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     const sealed: Segment[] = [];
     for (const number of listing.segments) sealed.push(await replay.sealed(paths.segment(number), sealed.length + 1));
     const hasJournal = names.includes(basename(paths.journal));
-    const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1, state?.sequence ?? 0) : undefined;
+    const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1) : undefined;
     const { store, sequence, unread, covered } = replay;
     if (state) checkState(state, { store, sequence, last }, paths);
     return { catalog, listing, segments, nextFile, sealed, unread, covered, remains, last, store, sequence };
@@ -108,19 +108,24 @@ async function storeOf(files: Files, path: string): Promise<string> {
 export const closeAll = (files: Files, segments: ReadonlyMap<number, Segment>): Promise<unknown> =>
   Promise.allSettled([...segments.values()].map(({ fd }) => files.close(fd)));
 
-/** Makes what was found ready: cuts a torn end, begins the journal's next file, removes what a crash left half written. */
-export async function mend(parts: RecoverParts, found: Found): Promise<Mended> {
+/**
+ * Makes what was found ready: takes the journal over, begins its next file, removes what a crash left half written. Without
+ * room for a takeover the store is read, and the takeover tried again later.
+ */
+export async function mend(parts: RecoverParts, found: Found, log: Log): Promise<Mended> {
   const { files, paths } = parts;
   const { last, listing, sealed } = found;
   const store = found.store ?? parts.newId();
   let active = last?.segment;
-  let torn: string | undefined;
+  let pending: Pending | undefined;
   if (last && active) {
-    await takeOver(files, paths.journal, active);
-    if (last.end < active.bytes) torn = await cut(parts, active, last.end, listing.torn);
-    // A process that was killed may have left lines and names that no sync has reached yet.
-    await writeAgain(files, last);
-    await files.sync(active.fd);
+    const finish = takeover(parts, found, last, log);
+    try {
+      active = await finish();
+    } catch (cause) {
+      if (cause instanceof NotOurs || cause instanceof SyncFailed || isEarlier(active)) throw cause;
+      pending = { cause, finish };
+    }
     if (isEarlier(active)) {
       await files.rename(paths.journal, (active.path = paths.segment(active.header.segment)));
       await files.syncFolder(paths.folder);
@@ -132,7 +137,38 @@ export async function mend(parts: RecoverParts, found: Found): Promise<Mended> {
   active ??= await begin(parts, found, store);
   await files.syncFolder(paths.folder);
   for (const leftover of listing.leftovers) await files.remove(leftover);
-  return { store, active, torn };
+  return { store, active, pending };
+}
+
+/** The steps of taking the active file over, each of which is taken once; they may be tried again after a fault. */
+function takeover(
+  { files, paths }: RecoverParts,
+  { segments, listing }: Found,
+  { segment, end }: LastSegment,
+  log: Log,
+): () => Promise<Segment> {
+  const { bytes } = segment;
+  let isOurs = false;
+  let isSetAside = end === bytes;
+  let renewed: Segment | undefined;
+  return async () => {
+    segment.bytes = end;
+    if (!isOurs) await takeOver(files, paths.journal, segment, bytes);
+    else if (!renewed) requireUntouched(files, paths.journal, segment);
+    isOurs = true;
+    if (!isSetAside) {
+      const torn = await setAside(files, paths, readAt(files, segment.fd, bytes - end, end), listing.torn);
+      log.warn("the journal's last write was torn; it was set aside and cut", { file: paths.journal, set_aside: torn });
+      isSetAside = true;
+    }
+    if (!renewed) {
+      renewed = await renewFile(files, paths.journal, segment);
+      segments.set(segment.file, renewed);
+      await files.close(segment.fd);
+    }
+    await synced(files.syncFolder(paths.folder));
+    return renewed;
+  };
 }
 
 function checkState(
@@ -175,29 +211,9 @@ async function begin({ files, paths, now }: RecoverParts, found: Found, store: s
   return segment;
 }
 
-/**
- * Writes again what the state file does not vouch for. After a failed sync the system may hold lines in memory that it takes
- * for written: they can be read, another sync passes over them, and a power cut takes them away.
- */
-async function writeAgain(files: Files, { segment: { fd }, since, end }: LastSegment): Promise<void> {
-  for (let at = since; at < end;) {
-    const piece = readAt(files, fd, Math.min(PIECE, end - at), at);
-    await writeAll(files, fd, piece, at);
-    at += piece.length;
-  }
-}
-
-/** Sets a torn end aside, durably, and only then cuts it off. */
-async function cut(
-  { files, paths }: RecoverParts,
-  segment: Segment,
-  end: number,
-  earlier: readonly number[],
-): Promise<string> {
-  const rest = readAt(files, segment.fd, segment.bytes - end, end);
+/** Copies a torn end into a file of its own, durably; returns its path. */
+async function setAside(files: Files, paths: Paths, torn: Buffer, earlier: readonly number[]): Promise<string> {
   const path = paths.torn((earlier.at(-1) ?? 0) + 1);
-  await replaceFile(files, path, [rest]);
-  await files.truncate(segment.fd, end);
-  segment.bytes = segment.reserved = end;
+  await replaceFile(files, path, [torn]);
   return path;
 }

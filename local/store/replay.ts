@@ -7,8 +7,6 @@ import { batchAt, openSegment, scanLines, type Segment, SLICE } from "./segment.
 /** The journal's last file as it was found. */
 export interface LastSegment {
   segment: Segment;
-  /** Where the commits begin that the state file does not show. */
-  since: number;
   /** Where the last whole line ends; what lies behind it is a torn write. */
   end: number;
 }
@@ -45,10 +43,9 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
     return segment;
   };
 
-  /** Enters every batch up to the first line that is none; gives where that begins, and the first one after `since`. */
-  const read = async (segment: Segment, since = 0): Promise<{ end: number; after: number | undefined }> => {
+  /** Enters every batch up to the first line that is none; returns where that begins. */
+  const read = (segment: Segment): Promise<number> => {
     const { path, file } = segment;
-    let after: number | undefined;
     const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
       if (!isIntact(buffer.subarray(start, end))) return false;
       const head = readHead(buffer, start);
@@ -56,7 +53,6 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
         const what = head ? `commit ${head.previous + 1}` : "something else";
         throw new StoreDamaged(path, offset, `${what} stands where commit ${last + 1} should`);
       }
-      if (head.sequence > since) after ??= offset;
       try {
         eachOperation(buffer, head.body, end, (operation) => {
           const { collection, id, revision, deleted } = operation;
@@ -71,7 +67,7 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
       last = segment.last = head.sequence;
       return true;
     };
-    return { end: await scanLines(files, segment, segment.begins, visit), after };
+    return scanLines(files, segment, segment.begins, visit);
   };
 
   const refuse = (path: string, offset: number): never => {
@@ -118,21 +114,21 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
       if (known) await adopt(segment, known, number);
       else {
         covered = false;
-        const { end } = await read(segment);
+        const end = await read(segment);
         if (end < segment.bytes) refuse(path, end);
       }
       return segment;
     },
-    /** Reads the last segment; `since` is the commit of the state file. Errors: `StoreDamaged`. */
-    async active(path: string, number: number, since: number): Promise<LastSegment> {
+    /** Reads the last segment. Errors: `StoreDamaged`. */
+    async active(path: string, number: number): Promise<LastSegment> {
       const segment = await open(path, number, "write");
-      const { end, after = end } = await read(segment, since);
+      const end = await read(segment);
       // A batch is written when the one before it is durable. So what an intact line follows was acknowledged: it is damaged,
       // while a bad line at the end was torn. Zeros, lost sectors and whatever else may stand in one have no intact line.
       await scanLines(files, segment, end, (buffer, from, to) => {
         if (isIntact(buffer.subarray(from, to))) refuse(path, end);
       });
-      return { segment, since: after, end };
+      return { segment, end };
     },
   };
 }

@@ -40,7 +40,7 @@ export const erasure = [
   {
     name: "the journal keeps what was erased until it is full",
     file: "local/store/file_store.ts",
-    find: "await journal.seal();",
+    find: "if (isDue) await journal.seal();",
     replace: "",
     tests: GONE,
     grave: true,

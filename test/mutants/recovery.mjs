@@ -73,7 +73,7 @@ export const recovery = [
   {
     ...recover,
     name: "a torn end is cut off before it is set aside",
-    find: "await replaceFile(files, path, [rest]);",
+    find: "await replaceFile(files, path, [torn]);",
     replace: "",
   },
   {
@@ -83,10 +83,10 @@ export const recovery = [
     replace: "paths.torn(1)",
   },
   {
-    ...recover,
+    file: "local/store/ownership.ts",
     name: "lines that a failed sync left in memory are taken for written",
-    find: "await writeAgain(files, last);",
-    replace: "void writeAgain;",
+    find: "await synced(files.sync(fd));",
+    replace: "",
     tests: ["test/local/store/crash.test.ts"],
     only: "any call may fail|killed right after",
   },
@@ -209,14 +209,35 @@ export const recovery = [
   {
     ...maintenance,
     name: "damage that the catalog file spared from being read is never found",
-    find: "for (const segment of [...unread]) if (!stopping) await check(segment);",
-    replace: "void check;",
+    find: "if (!stopping && (await damage.verify(segment))) unread.delete(segment);",
+    replace: "unread.delete(segment);",
+  },
+  {
+    ...maintenance,
+    name: "one damaged file keeps all others from being compacted",
+    find: "damage.note(error);\n",
+    replace: "throw error;\n",
+    tests: ["test/local/store/segments.test.ts"],
+  },
+  {
+    file: "local/store/damage.ts",
+    name: "a sealed file that is gone is overlooked",
+    find: "if (!seen) return mark(",
+    replace: "if (!seen) return void (",
+    tests: ["test/local/store/damage.test.ts"],
+  },
+  {
+    file: "local/store/damage.ts",
+    name: "cycles verify nothing of sealed files",
+    find: "await verifyPart();",
+    replace: "void verifyPart;",
+    tests: ["test/local/store/damage.test.ts"],
   },
   {
     ...maintenance,
     name: "superseded records are never taken out by themselves",
-    find: "enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD)",
-    replace: "enqueue(() => false, MOST_UNTOLD)",
+    find: "enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD, isRetry)",
+    replace: "enqueue(() => false, MOST_UNTOLD, isRetry)",
   },
   {
     ...replay,

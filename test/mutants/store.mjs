@@ -70,8 +70,8 @@ export const store = [
   {
     ...journal,
     name: "a write is acknowledged before it is synced",
-    find: "await files.sync(active.fd);\n    // What",
-    replace: "void files.sync(active.fd).catch(() => undefined);\n    // What",
+    find: "await synced(files.sync(active.fd));",
+    replace: "void files.sync(active.fd).catch(() => undefined);",
     tests: DURABLE,
   },
   {
@@ -104,7 +104,7 @@ export const store = [
   {
     ...journal,
     name: "those who wait for a failed write are told it is done",
-    find: "for (const { failed } of waiters) failed(failure);",
+    find: "for (const { failed } of waiters) failed(refused);",
     replace: "for (const { durable } of waiters) durable();",
   },
   {
@@ -116,7 +116,7 @@ export const store = [
   {
     ...journal,
     name: "a write that failed half way leaves half a line",
-    find: "never a half.\n    await files.truncate(active.fd, active.bytes).catch(() => undefined);",
+    find: "await undo().catch(() => undefined);",
     replace: "",
   },
   {
@@ -129,8 +129,8 @@ export const store = [
   {
     ...journal,
     name: "of two renames only the second is made durable",
-    find: "sealed.path = paths.segment(segment);\n      await files.syncFolder(paths.folder);",
-    replace: "sealed.path = paths.segment(segment);",
+    find: "paths.segment(segment));\n      await synced(files.syncFolder(paths.folder));",
+    replace: "paths.segment(segment));",
     tests: ["test/local/store/crash.test.ts"],
     only: "power may fail",
   },
@@ -347,8 +347,29 @@ export const store = [
   {
     ...ownership,
     name: "what was written to the journal while a start read it is overlooked",
-    find: "if (contentEnd(files, segment.fd, segment.reserved) !== segment.bytes)",
+    find: "if (contentEnd(files, segment.fd, segment.reserved) !== bytes)",
     replace: "if (contentEnd === undefined)",
+  },
+  {
+    ...ownership,
+    name: "a start goes on in the file that its former owner may still write to",
+    find: "await files.rename(aside, path);\n    return { ...segment, fd, inode, reserved: segment.bytes };",
+    replace:
+      'await files.close(fd);\n    return { ...segment, fd: await files.open(path, "write"), reserved: segment.reserved };',
+  },
+  {
+    ...journal,
+    name: "a write that failed is never tried again",
+    find: "if (!failure?.passing ||",
+    replace: "if (failure ||",
+    tests: ["test/local/store/passing_faults.test.ts"],
+  },
+  {
+    ...journal,
+    name: "decisions after a fault see what was never durable",
+    find: "parts.onRecovered();",
+    replace: "",
+    tests: ["test/local/store/passing_faults.test.ts"],
   },
   {
     ...ownership,

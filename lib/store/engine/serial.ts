@@ -1,7 +1,7 @@
 /** Transactions over records that nobody else writes to: decisions run one after another, each over all before it. */
 import type { Store } from "../store.ts";
 import { type Job, queued } from "./queue.ts";
-import type { Version, View } from "./view.ts";
+import type { Awaitable, Version, View } from "./view.ts";
 import { writeSet } from "./write_set.ts";
 
 /** Where the records are kept. */
@@ -11,8 +11,8 @@ export interface Keeper {
    * this and everything before it is durable, and throws or rejects when it never will be.
    */
   keep(writes: readonly Version[]): Promise<void> | void;
-  /** Why nothing is kept any more: then no further decision is run. */
-  failure?(): Error | undefined;
+  /** Why nothing is kept at present: then the next decision is not run. No decision is under way when it is called. */
+  failure?(): Awaitable<Error | undefined>;
   /** Lets whatever else waits have its turn of the event loop, between decisions of which many wait. */
   nextTurn?(): Promise<unknown>;
 }
@@ -50,7 +50,8 @@ export function serial(
 
   const { transact, close } = queued(async (queue) => {
     const job = queue.shift()!;
-    const failed = failure?.();
+    const failing = failure?.();
+    const failed = failing instanceof Promise ? await failing : failing;
     if (failed) job.reject(failed);
     else await carry(job).catch(job.reject);
     if (++carried % IN_A_TURN === 0) await nextTurn?.();

@@ -24,7 +24,7 @@ export function readableLog(): Log & { readonly lines: LogLine[] } {
 }
 
 /** A file store whose collections have no types. */
-export type AnyFileStore = AnyStore & Omit<FileStore, keyof Store> & Pick<FileStore, "expunge">;
+export type AnyFileStore = AnyStore & Omit<FileStore, keyof Store> & Pick<FileStore, "expunge" | "inspect" | "faults">;
 
 /** A new folder that goes when the test ends. */
 export async function temporaryFolder(): Promise<string> {

@@ -27,7 +27,7 @@ test("who is not the last to open it writes nothing more, and is told why", asyn
     () => expect.unreachable(),
     (caught: Error) => caught,
   );
-  expect(error.message).toContain("Another process writes to it, or it was replaced");
+  expect(error.message).toContain("It was replaced, or another process took it over");
   expect(first.status().failure).toBe(error.message);
   expect(toAppError(error).message).toContain("only one may run");
   expect(toAppError(error).message).not.toContain(path);
@@ -138,6 +138,53 @@ test.each([
   );
   expect(error.message).toContain(reason);
   await refused(put(store, "c"));
+});
+
+test("what a former owner writes late lands in the old file, and nothing acknowledged is lost", async () => {
+  const { path } = await place();
+  let isHeld = false;
+  let second: AnyFileStore | undefined;
+  let write = (): void => undefined;
+  const files: Files = {
+    ...nodeFiles,
+    writeNow(fd, bytes, position) {
+      if (!isHeld) return nodeFiles.writeNow(fd, bytes, position);
+      const late = Buffer.from(bytes);
+      const before = write;
+      write = () => (before(), void nodeFiles.writeNow(fd, late, position));
+      return bytes.length;
+    },
+    async sync(fd) {
+      if (isHeld) {
+        second = await opened(path);
+        for (const id of ["b", "c", "d"]) await put(second, id);
+        write();
+      }
+      await nodeFiles.sync(fd);
+    },
+  };
+  const first = await opened(path, { files });
+  await put(first, "a");
+  isHeld = true;
+  await refused(put(first, "late"));
+  await put(second!, "e");
+  await second!.close();
+  expect(await ids(await opened(path))).toEqual(["a", "b", "c", "d", "e"]);
+});
+
+test.runIf(process.platform === "linux")("a journal that was removed is saved as its message says", async () => {
+  const { path, journal } = await place();
+  const store = await opened(path);
+  for (const id of ["a", "b", "c"]) await put(store, id);
+  await rm(journal);
+  const error: Error = await put(store, "d").then(
+    () => expect.unreachable(),
+    (caught: Error) => caught,
+  );
+  const [, from, to] = /copy it back: cp (\S+) '([^']+)'\. Then restart/.exec(error.message)!;
+  await copyFile(from!, to!);
+  await store.close();
+  expect(await ids(await opened(path))).toEqual(["a", "b", "c"]);
 });
 
 test("a sealed file is left for the next one, and the next one is watched", async () => {

@@ -140,6 +140,7 @@ export function simulatedDisk(): SimulatedDisk {
       durableNames = new Map(names);
       changes = [];
     },
+    freeBytes: async () => 1e9,
   };
 
   return {

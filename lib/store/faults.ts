@@ -1,0 +1,20 @@
+/** What is wrong with a store that goes on as far as it can, and how much room it has. */
+export interface StoreFaults {
+  /** Why no write is taken at present; null while writes are taken. */
+  writes: string | null;
+  damaged: readonly DamagedFile[];
+  /** Why superseded records could not be removed when that was tried last; null when they were. */
+  compaction: string | null;
+  /** Bytes that can still be written where the store lies; null where that is not known. */
+  free_bytes: number | null;
+}
+
+/** A file of the store that is missing, replaced or not as it was written. */
+export interface DamagedFile {
+  /** Its name, without its folder. */
+  file: string;
+  /** What happened to it and what to do, with its path. */
+  reason: string;
+  /** The content that depends on it. */
+  holds: string;
+}
