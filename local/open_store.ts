@@ -15,15 +15,15 @@ export const stateName = (state: string): string => (isDatabase(state) ? placeOf
 export const STORE = "countersign";
 
 /** Opens it, of a database the store of this name; rejects with an error for people, and has then let go of everything. */
-export const openStore = (state: string, log: Log, name = STORE): Promise<Store> =>
-  isDatabase(state) ? openDatabase(state, log, name) : openFile(state, log);
+export const openStore = (state: string, log: Log, name = STORE, onReadOnly?: () => void): Promise<Store> =>
+  isDatabase(state) ? openDatabase(state, log, name) : openFile(state, log, onReadOnly);
 
-/** A file that this process alone owns until it is closed. */
-export async function openFile(state: string, log: Log): Promise<Store> {
+/** A file that this process alone owns until it is closed. `onReadOnly`: only a restart makes it take writes again. */
+export async function openFile(state: string, log: Log, onReadOnly?: () => void): Promise<Store> {
   const door = newDoor();
   const lock = await acquireLock(state, undefined, door.enter);
   try {
-    const store = await about(`--state ${state}`, openFileStore({ path: lock.path, log }));
+    const store = await about(`--state ${state}`, openFileStore({ path: lock.path, log, onReadOnly }));
     door.open(store.whole!);
     return { ...store, close: () => door.close().then(store.close).finally(lock.release) };
   } catch (error) {

@@ -178,6 +178,12 @@ export const TABLE = {
     undefined,
     "the console as people reach it, https://gov.acme.example: notifications and agents lead there",
   ),
+  exitWhenReadOnly: option(
+    "exit-when-read-only 0-or-1",
+    read.oneOf(["0", "1"]),
+    "0",
+    "1: exit with 1 after a failed sync of the state file, so that the supervisor restarts the service",
+  ),
   cycleInterval: option("cycle-interval SECONDS", read.seconds, 60, "time between cycles; 0: only on demand"),
 };
 

@@ -34,25 +34,29 @@ export interface Running {
 /** The steps of letting go, to be taken in reverse order. */
 type Undo = (() => Promise<unknown>)[];
 
-/** Starts the program; when it cannot, rejects with an error for people, and has let go of everything. */
-export async function start(options: Options, log: Log): Promise<Running> {
+/**
+ * Starts the program; when it cannot, rejects with an error for people, and has let go of everything. `onReadOnly`: called
+ * when only a restart makes the store take writes again, and the options ask for an end then.
+ */
+export async function start(options: Options, log: Log, onReadOnly?: () => void): Promise<Running> {
   const undo: Undo = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    return { url: await open(options, log, undo), stop };
+    return { url: await open(options, log, undo, onReadOnly), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function open(options: Options, log: Log, undo: Undo): Promise<string> {
+async function open(options: Options, log: Log, undo: Undo, onReadOnly?: () => void): Promise<string> {
   for (const warning of options.warnings) log.warn(warning);
   const { productIntent, state, nodeId: node_id, instanceId: instance_id, host, port } = options;
   const intent = productIntent === undefined ? undefined : await readIntent(productIntent);
-  const store = await openStore(state, log, options.storeName);
+  const ending = options.exitWhenReadOnly === "1" ? onReadOnly : undefined;
+  const store = await openStore(state, log, options.storeName, ending);
   let close = store.close;
   undo.push(() => close());
   const ui = await openUi(options.uiDir, log);

@@ -19,8 +19,10 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
     if (parsed.kind === "check_intent") return void process.stdout.write(await checkIntent(parsed.path));
     const log = openLog();
     failLoudly(log);
-    const started = start(parsed.options, log);
-    stopOnSignal(started, log);
+    let end: Ending = () => undefined;
+    const started = start(parsed.options, log, () => end("the store takes no writes until a restart", 1));
+    end = endingOf(started, log);
+    stopOnSignal(end);
     await started;
   } catch (error) {
     const sentence = error instanceof Error ? error.message : String(error);
@@ -39,22 +41,36 @@ function failLoudly(log: Log): void {
   process.stderr.on("error", () => {}); // a log that nobody reads any more is no failure
 }
 
-/** The first signal stops in good order, also during the start; a second one ends the process at once. */
-function stopOnSignal(started: Promise<Running>, log: Log): void {
-  let first: number | undefined;
-  const onSignal = async (signal: NodeJS.Signals) => {
-    if (first !== undefined) return Date.now() - first < SAME_SIGNAL_MS || process.exit(1);
-    first = Date.now();
-    log.info("stopping", { signal });
+/** Ends the process in good order, for a reason and with an exit code. */
+type Ending = (reason: string, code: 0 | 1) => void;
+
+/** Ends it once, also during the start; what fails meanwhile is logged, and the exit code is 1. */
+function endingOf(started: Promise<Running>, log: Log): Ending {
+  let isEnding = false;
+  const end = async (reason: string, code: 0 | 1): Promise<void> => {
+    if (isEnding) return;
+    isEnding = true;
+    log.info("stopping", { reason });
     const running = await started.catch(() => undefined);
     if (!running) return; // the start has failed, and says so itself
     try {
       await running.stop();
-      process.exit(0);
+      process.exit(code);
     } catch (error) {
       log.error("stopping failed", { error });
       process.exit(1);
     }
+  };
+  return (reason, code) => void end(reason, code);
+}
+
+/** The first signal stops in good order; a second one ends the process immediately. */
+function stopOnSignal(end: Ending): void {
+  let first: number | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (first !== undefined) return void (Date.now() - first < SAME_SIGNAL_MS || process.exit(1));
+    first = Date.now();
+    end(signal, 0);
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
 }

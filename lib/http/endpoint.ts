@@ -4,6 +4,7 @@
  */
 import type * as z from "zod";
 import { once } from "../kit/once.ts";
+import { StoreUnavailable } from "../store/store.ts";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
@@ -12,6 +13,7 @@ import { readFields } from "./body.ts";
 import { admit, type Asker, isWrite, type Terms, turnAway } from "./admission.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
+import { logUnavailable } from "./log_unavailable.ts";
 import { pathOf } from "./path.ts";
 import { sharedReads } from "./shared_reads.ts";
 
@@ -141,7 +143,9 @@ export async function answering(
     response = whole(await handle());
   } catch (error) {
     const told = toAppError(error);
-    if (told.status >= 500 && told !== error)
+    if (error instanceof StoreUnavailable)
+      logUnavailable(deps, error, { request_id: requestId, path: pathOf(request) });
+    else if (told.status >= 500 && told !== error)
       deps.log.error("request failed", {
         request_id: requestId,
         path: pathOf(request),

@@ -46,7 +46,9 @@ const HELP = {
   audit_entries_total: "Entries of the audit log.",
   witness_cosigned_entries: "How many entries of the audit log a witness saw last.",
   witness_cosigned_timestamp_seconds: "When a witness cosigned last, by its own clock.",
-  audit_chain_valid: "1 while the audit chain holds as far as it was checked.",
+  audit_chain_valid: "1 while the audit chain holds as far as it was checked, and no file that holds it is damaged.",
+  compaction_failed: "1 while erased and superseded records cannot be removed from the store's files.",
+  store_free_bytes: "Bytes that can still be written where the store's files lie.",
   evidence_mismatches: "Changes of which something is stored that the audit log does not tell, as far as is known.",
   tasks: "Tasks by status.",
   task_mean_rating: "Mean of all ratings, 1 to 5.",
@@ -87,6 +89,7 @@ export async function businessMetrics(deps: PulseDeps): Promise<string> {
 async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
   const { store, product, integrity, notifier, link, llm } = deps;
   const asked = llm?.use?.();
+  const faults = store.faults?.();
   const [figures, total, tasks, head, tick, { state }, peers, witnesses] = await Promise.all([
     figuresOf(deps),
     totalTally(deps),
@@ -139,7 +142,9 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, seen }) =>
       known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
     ),
-    audit_chain_valid: known(product && Number(!integrity.breach)),
+    audit_chain_valid: known(product && Number(!integrity.breach && !faults?.damaged.length)),
+    compaction_failed: known(faults && Number(faults.compaction !== null)),
+    store_free_bytes: known(faults?.free_bytes),
     evidence_mismatches: known(product && misfitsOf(integrity).size),
     tasks: by(
       "status",

@@ -6,6 +6,7 @@ import { reading, UNSEEN } from "../follow/reading.ts";
 import { waiting } from "../follow/waiting.ts";
 import type { Misfits } from "../governance/judge.ts";
 import { misfitsOf } from "../governance/patrol.ts";
+import type { StoreFaults } from "../store/faults.ts";
 import type { Capability } from "./capability.ts";
 import type { PulseDeps } from "./deps.ts";
 
@@ -62,6 +63,7 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
     notifier
       ? working("notifications", "host", notifier.problem())
       : capability("notifications", "host", "not configured", "--notify-url URL"),
+    ...storeCapabilities(store.faults?.()),
     ...(link ? [link.capability()] : []),
     ...(await Promise.all(FOLLOWERS.map((follower) => following(deps, follower, off)))),
   ];
@@ -99,6 +101,15 @@ async function cosigning(deps: PulseDeps): Promise<Capability> {
   if (!worst) return working(id, group, null);
   const reason = `${worst.witness.key.name}: ${worst.seen.problem}`;
   return worst.seen.refused ? working(id, group, reason) : degraded(id, group, reason);
+}
+
+/** The files of the store, and the removal of superseded records from them. */
+function storeCapabilities(faults: StoreFaults | undefined): Capability[] {
+  if (!faults) return [];
+  const { damaged, compaction } = faults;
+  const damage = damaged.map(({ reason, holds }) => `${reason} It holds ${holds}.`).join(" ");
+  const failed = compaction && `erased and superseded records are not removed from the files: ${compaction}`;
+  return [working("store_files", "host", damage || null), working("store_compaction", "host", failed)];
 }
 
 /** A follower that is behind by more than reads make up for shows old figures. */

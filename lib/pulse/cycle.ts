@@ -74,6 +74,7 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
       return undefined;
     }
   };
+  if (!quick) await step("store", async () => deps.store.inspect?.());
   if (deps.product && !quick) await step("patrol", () => patrol(deps));
   const governs = deps.product && !deps.integrity.breach;
   if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;

@@ -3,6 +3,7 @@ import { headOf, whyClockBehind } from "../audit/chain.ts";
 import { learnOfBreach } from "../audit/report_breach.ts";
 import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
+import type { StoreFaults } from "../store/faults.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import type { PulseDeps } from "./deps.ts";
 
@@ -21,7 +22,7 @@ export const readinessSchema = z
   })
   .describe("Whether writes would be taken, and what was looked at.");
 
-/** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
+/** Whether the service can take writes: store writable, its files undamaged, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
 export async function readiness(deps: PulseDeps) {
   const { store, clock, integrity, product, anchor, witnesses } = deps;
   // A store that cannot be read says so itself.
@@ -49,6 +50,7 @@ export async function readiness(deps: PulseDeps) {
   };
   const checks = {
     store: await check(() => store.transact((tx) => tx.get("meta", "identity").then(() => true))),
+    ...(store.faults && { files: filesCheck(store.faults()) }),
     chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
     ...(anchor && product && { anchor: held(!integrity.anchor, integrity.anchor?.reason ?? "") }),
     ...(witnesses?.length && product && { witnesses: await witnessCheck(deps) }),
@@ -56,6 +58,13 @@ export async function readiness(deps: PulseDeps) {
     intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
+}
+
+/** Files are named without their folder, since everybody may ask. */
+function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | null } {
+  if (damaged.length === 0) return { ok: true, reason: null };
+  const named = damaged.map(({ file, holds }) => `${file} is missing or damaged; it holds ${holds}`).join(". ");
+  return { ok: false, reason: `${named}. GET /api/capabilities says what to do` };
 }
 
 /** One that cannot be reached is no reason to refuse writes; one that says that the log was set back is. */
