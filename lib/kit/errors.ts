@@ -44,6 +44,7 @@ export const STATUS = {
   product_runtime_disabled: 503,
   store_unavailable: 503,
   store_busy: 503,
+  store_moved: 503,
   too_many_streams: 503,
   too_many_tasks: 503,
   too_many_waiting: 503,

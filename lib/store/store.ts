@@ -144,6 +144,9 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** The log of the store goes on elsewhere, or a move of it is under way. */
+export class StoreMoved extends StoreUnavailable {}
+
 /** A shared store stayed contended; nothing was kept, and the same call may be made again later. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";

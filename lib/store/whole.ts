@@ -1,16 +1,30 @@
-/** A store as a whole: what backups and moves work on, beside the reads and decisions of those who use it. */
+/** A store as a whole, for backups and moves. */
 import type { Version } from "./version.ts";
 
 /**
- * What a store says of itself, beside its records; nothing while it is in use. `move` names the move that said it.
- * `held`: it is being copied, and takes no writes until then; `moved`: its log goes on elsewhere, and it takes none any
- * more; `loading`: what was copied into it is not whole yet, and nothing is decided on it; `at` tells when whoever loads it was
- * last heard of.
+ * The state of a store that is not simply in use. `move` is the id of the move that set it.
+ * `moving`: fenced by a move that has not ended; `moved`: its log goes on elsewhere; both take no writes. `loading`: a copy into
+ * it is not complete, so nothing is decided on it. `held`: its last changes are being copied into a backup, and writes wait.
  */
 export type Mark =
   | { readonly state: "held"; readonly move: string; readonly until: string }
+  | { readonly state: "moving"; readonly move: string; readonly to: string; readonly at: string }
   | { readonly state: "moved"; readonly move: string; readonly to: string; readonly at: string }
   | { readonly state: "loading"; readonly move: string; readonly from: string; readonly at: string };
+
+/** Returns what a mark means, as part of an error's sentence. */
+export function describeMark(mark: Mark): string {
+  switch (mark.state) {
+    case "moved":
+      return `it moved to ${mark.to} at ${mark.at}, where its log goes on`;
+    case "moving":
+      return `a move to ${mark.to} began at ${mark.at} and has not ended; run it again, or give it up: countersign unfence`;
+    case "held":
+      return `it is being copied, until ${mark.until} at the latest`;
+    case "loading":
+      return `a move into it, from ${mark.from}, has not ended`;
+  }
+}
 
 /** The mark of a store that is being loaded. */
 export type Loading = Extract<Mark, { state: "loading" }>;
@@ -57,7 +71,8 @@ export class MarkChanged extends Error {
 
 function whyChanged(found: Mark | undefined, expected: Mark | undefined): string {
   if (expected?.state === "loading") return "another move has taken over the store that this one loads";
-  return found
-    ? `the store is ${found.state} by another move (${found.move})`
-    : "the hold on the store was over before the copy was: it was written to meanwhile";
+  if (found) return `the store is ${found.state} by another move (${found.move})`;
+  return expected?.state === "held"
+    ? "the hold on the store ended before the copy did, and it was written to meanwhile; make the backup again"
+    : "the store was released by somebody else meanwhile";
 }

@@ -1,47 +1,29 @@
-/** Asks the process that owns a file store to mark it. */
+/** Asks the process that owns a file store to set its mark. */
 import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { linesOf } from "../../lib/store/move/lines.ts";
 import { MarkChanged, type Whole } from "../../lib/store/whole.ts";
 import { HELD, shortAddress } from "../lock_folder.ts";
-import type { Answered, AskedMarking } from "./owner_door.ts";
+import type { Answered, MarkingRequest } from "./owner_door.ts";
 
-/** Who owns a store; when one has left, a hold that was asked for ends too. */
-export interface Owner {
-  commit: Whole["commit"];
-  leave(): void;
-}
-
-/** What to do where the owner cannot be asked. */
+/** The advice where the owner cannot be asked. */
 const STOP = "stop the service that uses it, and give the command again";
 
-/** Finds the owner by the folder of its lock; undefined where none can be talked to. */
-export async function askOwner(folder: string): Promise<Owner | undefined> {
+/** Finds the owner of a store by the folder of its lock; returns a commit through it, undefined where none can be reached. */
+export async function askOwner(folder: string): Promise<Whole["commit"] | undefined> {
   const found = await socketIn(folder);
   if (!found) return undefined;
-  // An owner waits a few seconds for what it is asked, and a copy takes its time: it is met again when there is something to ask.
+  // The owner closes a connection without a request, and a copy takes its time: each request has a connection of its own.
   found.destroy();
-  let talk: Talk | undefined;
-  return {
-    async commit(writes, { from, to }) {
-      if (writes.length > 0) throw new Error("who owns the store writes to it, and nobody else");
-      if (!talk) {
-        const socket = await socketIn(folder);
-        if (!socket) throw new Error(`the service that uses the store cannot be asked any more: ${STOP}`);
-        talk = talkOn(socket);
-      }
-      const answer = await talk.ask({ from: from ?? null, to: to ?? null });
-      if (!answer) {
-        talk.leave();
-        talk = undefined;
-        throw new Error(`the service that uses the store does not answer: ${STOP}`);
-      }
-      const { error, found: mark } = answer;
-      if (mark !== undefined) throw new MarkChanged(mark ?? undefined, from);
-      if (error !== undefined) throw new Error(error);
-    },
-    leave: () => talk?.leave(),
+  return async (writes, { from, to }) => {
+    if (writes.length > 0) throw new Error("only the owner of the store writes records to it");
+    const socket = await socketIn(folder);
+    if (!socket) throw new Error(`the service that uses the store cannot be reached any more: ${STOP}`);
+    const answer = await request(socket, { from: from ?? null, to: to ?? null });
+    if (!answer) throw new Error(`the service that uses the store does not answer: ${STOP}`);
+    if (answer.found !== undefined) throw new MarkChanged(answer.found ?? undefined, from);
+    if (answer.error !== undefined) throw new Error(answer.error);
   };
 }
 
@@ -76,23 +58,17 @@ function greeted(path: string): Promise<Socket | undefined> {
   });
 }
 
-/** A conversation with the owner. */
-interface Talk {
-  /** Its answer; undefined where it broke off. */
-  ask(marking: AskedMarking): Promise<Answered | undefined>;
-  leave(): void;
-}
-
-function talkOn(socket: Socket): Talk {
-  // A broken socket is told of by the answer that does not come.
+/** Sends one request; resolves with undefined where the connection broke. */
+async function request(socket: Socket, marking: MarkingRequest): Promise<Answered | undefined> {
+  // A broken connection shows as an answer that does not come.
   socket.on("error", () => {});
-  const answers = linesOf(socket);
-  return {
-    async ask(marking) {
-      socket.write(`${JSON.stringify(marking)}\n`);
-      const { done, value } = await answers.next().catch(() => ({ done: true, value: undefined }) as const);
-      return done ? undefined : (JSON.parse(value) as Answered);
-    },
-    leave: () => void socket.destroy(),
-  };
+  try {
+    socket.write(`${JSON.stringify(marking)}\n`);
+    const { done, value } = await linesOf(socket).next();
+    return done ? undefined : (JSON.parse(value) as Answered);
+  } catch {
+    return undefined;
+  } finally {
+    socket.destroy();
+  }
 }

@@ -1,4 +1,4 @@
-/** The file of an export or a backup: there under its name when it is whole, and not before. */
+/** The file of an export or a backup: it gets its name when it is complete. */
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -6,31 +6,28 @@ import { linesOf } from "../../lib/store/move/lines.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import { nodeFiles } from "../store/files.ts";
 
-/** It holds every content and note: for its owner alone. */
+/** The file contains every content and note, so only its owner may read it. */
 const OWN_FILE = 0o600;
 
-/** Writes what `pieces` gives, which may ask for what was given so far to be made durable. Errors: `MoveRefused` where the file is there. */
-export async function writeExport<T>(
-  path: string,
-  pieces: (durable: () => Promise<void>) => AsyncGenerator<string, T>,
-): Promise<T> {
-  if (nodeFiles.seen(path)) throw new MoveRefused(`${path} is there already: name a file that is not`);
+/** Writes the pieces of an export; they return its end once the last is durable. Errors: `MoveRefused` where the file exists. */
+export async function writeExport<T>(path: string, pieces: () => AsyncGenerator<string, T>): Promise<T> {
+  if (nodeFiles.seen(path)) throw new MoveRefused(`${path} exists already: name another file`);
   const aside = `${path}.part`;
   const file = await open(aside, "w", OWN_FILE);
   try {
     await file.chmod(OWN_FILE);
-    const giving = pieces(() => file.sync());
-    let given = await giving.next();
+    const source = pieces();
+    let piece = await source.next();
     try {
-      for (; !given.done; given = await giving.next()) await file.writeFile(given.value);
+      for (; !piece.done; piece = await source.next()) await file.writeFile(piece.value);
     } finally {
-      // Whoever ends early lets go of the store.
-      await giving.return(undefined as T);
+      // A write that failed ends a hold on the store.
+      await source.return(undefined as T);
     }
     await file.sync();
     await rename(aside, path);
     await nodeFiles.syncFolder(dirname(resolve(path)));
-    return given.value;
+    return piece.value;
   } catch (error) {
     await rm(aside, { force: true });
     throw error;
@@ -39,5 +36,5 @@ export async function writeExport<T>(
   }
 }
 
-/** The lines of a file, each time from its beginning. */
+/** Returns a reader of a file's lines; each call begins at the first line. */
 export const readLines = (path: string) => (): AsyncIterable<string> => linesOf(createReadStream(path));

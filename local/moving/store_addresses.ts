@@ -4,6 +4,7 @@ import { consoleWarnings, type Log } from "../../lib/kit/platform.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Whole } from "../../lib/store/whole.ts";
+import type { Departure } from "../../lib/governance/moving/fence.ts";
 import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
 import { hideArgument, openStore, stateName, STORE } from "../open_store.ts";
 import { isDatabase, stateAddress, storeName } from "../option_values.ts";
@@ -15,10 +16,8 @@ import { dumpFiles, isThere, markInFiles } from "../store/whole.ts";
 import { askOwner } from "./ask_owner.ts";
 import { storesIn } from "./stores_in.ts";
 
-/** A store that is copied or moved away from. */
-export interface Source {
-  from: Whole;
-  name: string;
+/** A store that is copied or moved away from, and open until it is closed. */
+export interface Source extends Departure {
   close(): Promise<void>;
 }
 
@@ -26,8 +25,6 @@ export interface Source {
 export interface StoreAddress {
   /** For people and the log: without a password. */
   name: string;
-  /** Whoever opens it has it alone: nobody else can be loading it. */
-  isSole: boolean;
   /** To be copied, which changes nothing about it. */
   copied(): Promise<Source>;
   /** To be moved, from under the service that uses it. */
@@ -107,7 +104,7 @@ function shared(name: string, open: () => Promise<Store>): StoreAddress {
     const store = await open();
     return { from: store.whole!, name, close: () => store.close() };
   };
-  return { name, isSole: false, copied: source, departed: source, opened: open };
+  return { name, copied: source, departed: source, opened: open };
 }
 
 const TABLE_RULE =
@@ -149,7 +146,6 @@ function file(path: string, log: Log): StoreAddress {
   return {
     // In full: a log and a mark are read from elsewhere too.
     name: resolve(path),
-    isSole: true,
     // Its files tell all of it, whether a service writes to them or not.
     async copied() {
       requireThere(path);
@@ -164,12 +160,12 @@ function file(path: string, log: Log): StoreAddress {
       } catch (error) {
         if (!(error instanceof AlreadyRunning)) throw error;
       }
-      const owner = await askOwner(await lockFolder(path));
-      if (!owner)
+      const commit = await askOwner(await lockFolder(path));
+      if (!commit)
         throw new MoveRefused(
-          `${path} is in use by a service that cannot be asked here: stop it, and give the command again`,
+          `${path} is in use by a service that cannot be reached here: stop it, and give the command again`,
         );
-      return { from: asFiles(path, owner.commit), name: resolve(path), close: async () => owner.leave() };
+      return { from: asFiles(path, commit), name: resolve(path), close: async () => {} };
     },
     opened: () => openOwn(path, log),
   };

@@ -19,11 +19,18 @@ export const moving = [
     tests: SHARED,
   },
   {
-    name: "a move that fails in the end leaves its source held",
-    file: "lib/governance/moving/migrate.ts",
-    find: "await source.from.commit([], { from: held, to: undefined }).catch(() => undefined);",
+    name: "a move copies its source before it is fenced",
+    file: "lib/governance/moving/fence.ts",
+    find: "await source.from.commit([], { from: undefined, to: mark });",
     replace: "",
     tests: BROKEN,
+  },
+  {
+    name: "a move that has ended is given up without being forced",
+    file: "lib/governance/moving/fence.ts",
+    find: 'mark.state === "moved" && !force',
+    replace: "false",
+    tests: ["test/local/moving/files.test.ts"],
   },
   {
     name: "who loads a store keeps on in it while another takes out what was loaded",

@@ -3,57 +3,46 @@ import { passingLog } from "../../audit/passing_log.ts";
 import { copyWhole } from "../../store/move/copy_whole.ts";
 import { type ExportEnd, exportWriter } from "../../store/move/export_format.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
-import type { Mark } from "../../store/whole.ts";
-import { moment, type MoveDeps, ofThisMachine, stateOf } from "./arrive.ts";
-import { fence } from "./fence.ts";
-import type { Departure } from "./migrate.ts";
+import { describeMark } from "../../store/whole.ts";
+import { type Departure, endMove, fenceStore } from "./fence.ts";
+import { formatNow, type MoveDeps, systemMoveDeps } from "./load.ts";
 
-/** What becomes of the store: a `backup` leaves it as it is, an `export` fences it, so that its log goes on elsewhere only. */
+/** A `backup` leaves the store in use; an `export` fences it, so that its log goes on elsewhere only. */
 export interface ExportOptions {
   kind: "export" | "backup";
-  /** Where the file is, as whoever meets the fence is told. */
+  /** The file's location; the errors of the fenced store name it. */
   to: string;
-  /** Makes what was given so far durable: a store is not fenced for a file that a power cut takes away. */
-  durable?: () => Promise<void>;
 }
 
 /**
- * Gives the file in pieces, the last line by itself; without that it is no file. A store is fenced just before it: where the end
- * got lost after that, the same export can be made again. Errors: `MoveRefused`, `LogDoesNotHold`, `MarkChanged`.
+ * Yields the file in pieces, the last line by itself; without that line it is not loaded. An export that fails is made again, or
+ * given up with `unfenceStore`. Returns the last line's facts. Errors: `MoveRefused`, `LogDoesNotHold`, `MarkChanged`.
  */
 export async function* exportStore(
-  { from, name }: Departure,
-  { kind, to, durable }: ExportOptions,
-  deps: MoveDeps = ofThisMachine(),
+  source: Departure,
+  { kind, to }: ExportOptions,
+  deps: MoveDeps = systemMoveDeps(),
 ): AsyncGenerator<string, ExportEnd> {
-  const mark = await from.mark();
-  if (mark?.state === "loading") throw new MoveRefused(`${name} cannot be copied: ${stateOf(mark)}`);
-  if (mark?.state === "held") throw new MoveRefused(`${name} cannot be copied now: ${stateOf(mark)}`);
-  // Fenced for a file before, or moved into a store, which a backup may be made of, and no second export.
-  const isFenced = mark?.state === "moved";
-  if (isFenced && kind === "export" && mark.to !== to)
-    throw new MoveRefused(`${name} cannot be moved: ${stateOf(mark)}`);
-  // A backup is no end of a move: it takes no fence away.
-  const move = isFenced && kind === "export" ? mark.move : crypto.randomUUID();
-  const held: Mark = { state: "held", move, until: "" };
+  const fence = kind === "export" ? await fenceStore(source, to, deps) : undefined;
+  if (!fence) await requireCopyable(source);
   const writer = exportWriter();
   const passing = passingLog(deps.sha256);
-  yield writer.head({ kind, move, from: name, made_at: moment(deps) });
-  const end = isFenced ? "still" : kind === "export" ? "held" : "live";
-  for await (const versions of copyWhole(from, { move, end })) {
+  const move = fence?.move ?? crypto.randomUUID();
+  yield writer.head({ kind, move, from: source.name, made_at: formatNow(deps) });
+  for await (const versions of fence ? source.from.dump() : copyWhole(source.from, { move })) {
     passing.see(versions);
     yield writer.records(versions);
   }
-  let isDone = end !== "held";
-  try {
-    const log = passing.end();
-    await durable?.();
-    if (end === "held") await fence(from, held, { state: "moved", move, to, at: moment(deps) });
-    isDone = true;
-    const told = { origin: log?.origin ?? null, length: log?.length ?? 0, head: log?.head ?? null };
-    yield writer.end(told);
-    return told;
-  } finally {
-    if (!isDone) await from.commit([], { from: held, to: undefined }).catch(() => undefined);
-  }
+  const log = passing.end();
+  const end = { origin: log?.origin ?? null, length: log?.length ?? 0, head: log?.head ?? null };
+  yield writer.end(end);
+  if (fence) await endMove(source, fence);
+  return end;
+}
+
+/** A backup may be made of a store in use, or of one that was moved away from. Errors: `MoveRefused`. */
+async function requireCopyable({ from, name }: Departure): Promise<void> {
+  const mark = await from.mark();
+  if (mark?.state === "loading" || mark?.state === "held")
+    throw new MoveRefused(`${name} cannot be copied: ${describeMark(mark)}`);
 }

@@ -1,23 +1,21 @@
 /** Loads the lines of a file into an empty store. */
-import { readHead, type ChainHead } from "../../audit/chain.ts";
+import { type ChainHead, readHead } from "../../audit/chain.ts";
 import { LogDoesNotHold, passingLog } from "../../audit/passing_log.ts";
 import { type ExportHead, readExport } from "../../store/move/export_format.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Version } from "../../store/version.ts";
-import type { Loading } from "../../store/whole.ts";
 import {
-  arrive,
   type Destination,
-  loading,
-  moment,
+  loadStore,
   type MoveDeps,
   type Moved,
-  ofThisMachine,
+  openLoaded,
   requireClock,
-  wholeOf,
-} from "./arrive.ts";
+  requireWhole,
+  systemMoveDeps,
+} from "./load.ts";
 
-/** A file: its name for people, and its lines, without line ends, from the beginning each time. */
+/** A file: its name for people, and its lines without line ends, from the beginning at each call. */
 export interface ExportFile {
   name: string;
   lines(): AsyncIterable<string>;
@@ -25,7 +23,7 @@ export interface ExportFile {
 
 const VERB = { export: "import", backup: "restore" } as const;
 
-/** A file that was read to its end and found whole. */
+/** A file that was read to its end and is complete. */
 export interface CheckedFile {
   file: ExportFile;
   how: "import" | "restore";
@@ -33,17 +31,20 @@ export interface CheckedFile {
   log: ChainHead | undefined;
 }
 
-/** Reads a file that is to be loaded; `import` takes an export, `restore` a backup. Errors: `MoveRefused`; those of reading it. */
+/** Reads a file to its end and verifies its log; `import` takes an export, `restore` a backup. Errors: `MoveRefused`. */
 export async function checkFile(
   file: ExportFile,
   how: "import" | "restore",
-  deps: MoveDeps = ofThisMachine(),
+  deps: MoveDeps = systemMoveDeps(),
 ): Promise<CheckedFile> {
-  const { head, log } = await read(file, deps);
+  const { head, log } = await verifyFile(file, deps).catch((error: unknown) => {
+    if (!(error instanceof MoveRefused || error instanceof LogDoesNotHold)) throw error;
+    throw new MoveRefused(`${file.name} cannot be loaded: ${error.message}`, { cause: error });
+  });
   if (VERB[head.kind] !== how)
     throw new MoveRefused(
       head.kind === "backup"
-        ? `${file.name} is a backup: the store that it is of may go on, and two logs of one origin are none. Where that store is lost: countersign restore`
+        ? `${file.name} is a backup: its store may still be in use, and two stores must not continue one log. If that store is lost: countersign restore`
         : `${file.name} is an export, which moves a store: countersign import`,
     );
   requireClock(log, deps);
@@ -51,15 +52,14 @@ export async function checkFile(
 }
 
 /**
- * Loads a file, which is read to its end and found whole before anything is touched. `import` takes an export, `restore` a
- * backup. An export goes also back into the store that it was made of: its fence is taken away. Errors: `MoveRefused`; those of
- * the store.
+ * Loads a file, which is read to its end and verified before anything is touched. `import` takes an export, `restore` a backup. An
+ * export can also go back into the store it was made of: that store's fence is removed. Errors: `MoveRefused`; those of the store.
  */
 export async function importStore(
   file: ExportFile,
   how: "import" | "restore",
   destination: Destination,
-  deps: MoveDeps = ofThisMachine(),
+  deps: MoveDeps = systemMoveDeps(),
 ): Promise<Moved> {
   return loadFile(await checkFile(file, how, deps), destination, deps);
 }
@@ -68,45 +68,33 @@ export async function importStore(
 export async function loadFile(
   { file, how, head, log }: CheckedFile,
   destination: Destination,
-  deps: MoveDeps = ofThisMachine(),
+  deps: MoveDeps = systemMoveDeps(),
 ): Promise<Moved> {
   const journey = { how, from: head.from, made_at: head.made_at };
-  const back = await wholeOf(destination).mark();
-  // Only an export has the name of the move that fenced a store for a file.
-  if (head.kind === "export" && back?.state === "moved" && back.move === head.move) {
-    const stands = await readHead(destination.to);
-    if (stands?.head !== log?.head) throw new MoveRefused(`${destination.name} is not as ${file.name} has it`);
-    await arrive(destination, journey, back, deps);
+  const mark = await requireWhole(destination).mark();
+  const isSource = mark?.state === "moved" || mark?.state === "moving";
+  if (head.kind === "export" && isSource && mark.move === head.move) {
+    const current = await readHead(destination.to);
+    if (current?.head !== log?.head) throw new MoveRefused(`${destination.name} has another log than ${file.name}`);
+    await openLoaded(destination, journey, mark, deps);
     return { log };
   }
-  const loaded: Loading = { state: "loading", move: crypto.randomUUID(), from: file.name, at: moment(deps) };
-  const load = async (keep: (versions: readonly Version[]) => Promise<void>): Promise<void> => {
-    await read(file, deps, { keep, expected: head });
-    await arrive(destination, journey, loaded, deps);
-  };
-  await loading(destination, loaded, load, deps);
-  return { log };
+  return loadStore(destination, journey, () => readPages(file, head), deps);
 }
 
-/** Reads a file to its end, and hands on what is in it. Errors: `MoveRefused` with the name of the file. */
-async function read(
-  { name, lines }: ExportFile,
-  { sha256 }: MoveDeps,
-  on?: { keep(versions: readonly Version[]): Promise<void>; expected: ExportHead },
-): Promise<{ head: ExportHead; log: ChainHead | undefined }> {
+/** Yields the pages of a file that was checked. Errors: `MoveRefused`. */
+async function* readPages(file: ExportFile, expected: ExportHead): AsyncGenerator<readonly Version[]> {
+  const { head, records } = await readExport(file.lines());
+  if (head.move !== expected.move) throw new MoveRefused(`${file.name} was replaced while it was read`);
+  yield* records;
+}
+
+/** Reads a file to its end and verifies its log. Errors: `MoveRefused`, `LogDoesNotHold`. */
+async function verifyFile(file: ExportFile, { sha256 }: MoveDeps): Promise<Pick<CheckedFile, "head" | "log">> {
   const passing = passingLog(sha256);
-  try {
-    const { head, records, end } = await readExport(lines());
-    if (on && on.expected.move !== head.move) throw new MoveRefused("it was replaced while it was read");
-    for await (const versions of records) {
-      passing.see(versions);
-      await on?.keep(versions);
-    }
-    const log = passing.end();
-    if (end().head !== (log?.head ?? null)) throw new MoveRefused("its last line tells of another end of the log");
-    return { head, log };
-  } catch (error) {
-    if (!(error instanceof MoveRefused || error instanceof LogDoesNotHold)) throw error;
-    throw new MoveRefused(`${name} cannot be loaded: ${error.message}`, { cause: error });
-  }
+  const { head, records, end } = await readExport(file.lines());
+  for await (const versions of records) passing.see(versions);
+  const log = passing.end();
+  if (end().head !== (log?.head ?? null)) throw new MoveRefused("its last line names another end of the log");
+  return { head, log };
 }

@@ -1,9 +1,9 @@
 /** The mark of a store as a record, what it refuses, and the one copy of all that a mark needs to be moved by. */
 import { systemClock } from "../../kit/platform.ts";
 import { json } from "../json.ts";
-import { StoreBusy, StoreUnavailable } from "../store.ts";
+import { StoreBusy, StoreMoved, StoreUnavailable } from "../store.ts";
 import type { Key, Version } from "../version.ts";
-import { type Loading, type Mark, MarkChanged, type Whole } from "../whole.ts";
+import { describeMark, type Loading, type Mark, MarkChanged, type Whole } from "../whole.ts";
 
 /** Where the mark lies: no record of the service can be there. */
 export const MARK_KEY: Key = { collection: "", id: "mark" };
@@ -31,30 +31,32 @@ export function expectMark(found: Mark | undefined, expected: Mark | undefined):
   if (!isSame(found, expected)) throw new MarkChanged(found, expected);
 }
 
-/** Why a store with this mark decides nothing. */
+/** Returns the error of a decision on a store with this mark. */
 export function refusalOf(mark: Mark | undefined): StoreBusy | StoreUnavailable | undefined {
   switch (mark?.state) {
     case "held":
       return new StoreBusy(`the store is being copied, until ${mark.until} at the latest`);
+    case "moving":
     case "moved": {
-      const shown = `it moved at ${mark.at} to ${isAddress(mark.to) ? mark.to : "another store"}, where its log goes on; what is here is kept as it was then, and can be read`;
-      return new StoreUnavailable(`the store moved at ${mark.at} to ${mark.to}; it is read-only for good`, { shown });
+      const to = isAddress(mark.to) ? mark.to : "another store";
+      const what =
+        mark.state === "moved"
+          ? `it moved to ${to} at ${mark.at}, where its log goes on; it is read-only for good`
+          : `it is being moved to ${to} since ${mark.at}; it is read-only until the move is given up: countersign unfence`;
+      return new StoreMoved(`the store takes no writes: ${describeMark(mark)}`, { shown: what });
     }
     case "loading": {
       const shown = "a move into it has not ended";
-      return new StoreUnavailable(
-        `${shown} (from ${mark.from}, under way at ${mark.at}): give the same command again`,
-        {
-          shown,
-        },
-      );
+      return new StoreUnavailable(`${shown} (from ${mark.from}, since ${mark.at}); give the same command again`, {
+        shown,
+      });
     }
     default:
       return undefined;
   }
 }
 
-/** A database, whose address holds no path of a machine. */
+/** Returns whether a destination is a database, whose address contains no path of this machine. */
 const isAddress = (to: string): boolean => /^[a-z]+:\/\//.test(to);
 
 /**

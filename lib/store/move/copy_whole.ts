@@ -1,4 +1,4 @@
-/** Copies all of a store while it is used; where it must be still for the end, it is held for as short as can be. */
+/** Copies all of a store while it is used; where writes must wait for the end of the copy, they wait as short as possible. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
 import { LAYOUT } from "../collections.ts";
 import { inner } from "../engine/view.ts";
@@ -7,15 +7,10 @@ import type { Mark, Whole } from "../whole.ts";
 
 /** How a store is copied. */
 export interface Copying {
-  /** Names the move. */
+  /** The id of the copy. */
   move: string;
-  /** By which a hold ends: the store's own, which is the machine's. */
+  /** The clock by which a hold ends. */
   clock?: Clock;
-  /**
-   * `live`: as of one moment, and used on; `held`: all there is, and held from then on, for whoever moves it to fence or
-   * release; `still`: it takes no writes already.
-   */
-  end: "live" | "held" | "still";
 }
 
 const HOLD_MS = 60_000;
@@ -31,15 +26,15 @@ export const holding = (move: string, now: number): Mark => ({
 type Source = Pick<Whole, "dump" | "commit" | "atOneMoment">;
 
 /**
- * Every version of a store; what changed while it was copied comes once more, and what was deleted comes as a deletion. Errors:
- * `MarkChanged` where another move is at work, or the hold was over too soon. Whoever ends early, or an error, leaves the store
- * as it was.
+ * Yields every version of a store as of one moment, while it is used. A store whose dump is not of one moment is dumped twice: what
+ * changed during the first pass is yielded again under a hold, deletions included. Errors: `MarkChanged` where another move is under
+ * way, or the hold ended too soon. An error, or an early end, leaves the store in use.
  */
 export async function* copyWhole(
   source: Source,
-  { move, clock = systemClock, end }: Copying,
+  { move, clock = systemClock }: Copying,
 ): AsyncGenerator<readonly Version[]> {
-  if (end === "still" || (end === "live" && source.atOneMoment)) return yield* source.dump();
+  if (source.atOneMoment) return yield* source.dump();
   const copied: Copied = { revisions: new Map(), last: new Map() };
   yield* first(source, copied);
   const hold = holding(move, clock.now());
@@ -49,14 +44,14 @@ export async function* copyWhole(
     renewed = clock.now();
     await source.commit([], { from: hold, to: holding(move, renewed) });
   };
-  let isWhole = false;
+  await source.commit([], { from: undefined, to: hold });
+  let isComplete = false;
   try {
-    await source.commit([], { from: undefined, to: hold });
     yield* second(source, copied, renew);
-    if (end === "live") await source.commit([], { from: hold, to: undefined });
-    isWhole = true;
+    await source.commit([], { from: hold, to: undefined });
+    isComplete = true;
   } finally {
-    if (!isWhole) await source.commit([], { from: hold, to: undefined }).catch(() => undefined);
+    if (!isComplete) await source.commit([], { from: hold, to: undefined }).catch(() => undefined);
   }
 }
 

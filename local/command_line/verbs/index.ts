@@ -13,7 +13,7 @@ import { mcp } from "./mcp.ts";
 import { note } from "./note.ts";
 import { propose } from "./propose.ts";
 import { show } from "./show.ts";
-import { backupVerb, exportVerb, importVerb, migrateVerb, restoreVerb } from "./stores.ts";
+import { backupVerb, exportVerb, importVerb, migrateVerb, restoreVerb, unfenceVerb } from "./stores.ts";
 import { state } from "./state.ts";
 import { wait } from "./wait.ts";
 import { whoami } from "./whoami.ts";
@@ -23,5 +23,5 @@ export const VERBS: readonly Verb[] = [
   propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, note, freeze, unfreeze,
   acceptLoss,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
-  exportVerb, importVerb, migrateVerb, backupVerb, restoreVerb,
+  exportVerb, importVerb, migrateVerb, unfenceVerb, backupVerb, restoreVerb,
 ];

@@ -1,4 +1,4 @@
-/** Stores as a whole: moved, backed up and restored. They ask no service, and work on stores in use. */
+/** Stores as a whole: moved, backed up and restored, without a service, also while one uses them. */
 import type { Verb } from "../verb.ts";
 
 const STATE = {
@@ -11,7 +11,7 @@ const NAMES = {
 };
 const ACTOR = { "--actor <name>": "who moves it, for the log" };
 
-const FORCE = { "--force": "take out what a move left there, though it may be under way, or another command's" };
+const FORCE = { "--force": "remove what another command left in the store" };
 
 /** Loaded when one of them is called: the other verbs open no store. */
 const commands = () => import("../../moving/commands.ts");
@@ -24,7 +24,7 @@ export const exportVerb: Verb = {
   summary: "Move a store into a file: from then on it takes no writes",
   options: STATE,
   ...common,
-  run: async (session, given) => (await commands()).fileOf("export")(session, given),
+  run: async (session, given) => (await commands()).makeFileWriter("export")(session, given),
 };
 
 /** Moves a store in from a file. */
@@ -33,7 +33,7 @@ export const importVerb: Verb = {
   summary: "Move a store in from the file of an export",
   options: { ...STATE, ...ACTOR, ...FORCE },
   ...common,
-  run: async (session, given) => (await commands()).loadedFrom("import")(session, given),
+  run: async (session, given) => (await commands()).makeFileLoader("import")(session, given),
 };
 
 /** Moves a store into another. */
@@ -45,13 +45,22 @@ export const migrateVerb: Verb = {
   run: async (session, given) => (await commands()).move(session, given),
 };
 
+/** Gives up a move. */
+export const unfenceVerb: Verb = {
+  usage: "unfence",
+  summary: "Give up a move that failed: its source takes writes again",
+  options: { ...STATE, "--force": "also after the move has ended, where the copy was lost and never used" },
+  ...common,
+  run: async (session, given) => (await commands()).unfence(session, given),
+};
+
 /** Copies a store. */
 export const backupVerb: Verb = {
   usage: "backup <file>",
   summary: "Copy a store into a file, while services use it",
   options: STATE,
   ...common,
-  run: async (session, given) => (await commands()).fileOf("backup")(session, given),
+  run: async (session, given) => (await commands()).makeFileWriter("backup")(session, given),
 };
 
 /** Makes a store of a backup. */
@@ -60,5 +69,5 @@ export const restoreVerb: Verb = {
   summary: "Load a backup into an empty store",
   options: { ...STATE, ...ACTOR, ...FORCE },
   ...common,
-  run: async (session, given) => (await commands()).loadedFrom("restore")(session, given),
+  run: async (session, given) => (await commands()).makeFileLoader("restore")(session, given),
 };

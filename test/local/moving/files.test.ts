@@ -1,4 +1,4 @@
-/** The five commands on file stores and files, also under a service that uses them. */
+/** The commands that move file stores, also while a service uses them. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { MarkChanged } from "../../../lib/store/whole.ts";
+import { type Mark, MarkChanged } from "../../../lib/store/whole.ts";
 import { acquireLock, lockFolder } from "../../../local/lock.ts";
 import { newDoor } from "../../../local/moving/owner_door.ts";
 import { storeAddress } from "../../../local/moving/store_addresses.ts";
@@ -59,22 +59,20 @@ const contentOf = (path: string): Record<string, string> =>
       .map((name) => [name, readFileSync(name, "latin1").replace(/\0+$/, "")]),
   );
 
-test("a store moves from under the service that uses it: that one is fenced, and reads on", async () => {
+test("a store moves while a service uses it; that service is fenced and goes on reading", async () => {
   const { api, store } = await lived();
   const head = (await readHead(store))!;
   const said = await done("migrate", live(), "env:ELSEWHERE", "--actor", "ana");
   expect(said).toContain(`log ${head.origin}, ${head.length} entries, head ${head.head}`);
 
   const reply = await api.json("propose", { tenant_id: "t1", kind: "config", target: "a.b", summary: "late" });
-  expect([reply.status, reply.body.code]).toEqual([503, "store_unavailable"]);
-  expect(reply.body.error).toMatch(
-    /the store cannot write: it moved at .* to another store, where its log goes on; .*can be read/,
-  );
+  expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
+  expect(reply.body.error).toMatch(/the store takes no writes: it moved to another store at .*, where its log goes on/);
   expect(reply.text).not.toContain(folder);
   expect((await api.get("runtime")).body.audit).toMatchObject({ length: head.length, head: head.head });
   expect((await api.get("/readyz")).status).toBe(503);
   await store.close();
-  await expect(serviceOn(live())).rejects.toThrow(/it is read-only for good/);
+  await expect(serviceOn(live())).rejects.toThrow(/it moved to .*, where its log goes on/);
 
   const { api: next, store: there } = await serviceOn(at("elsewhere/state.json"));
   const [entry] = (await next.get(`audit?after=${head.length}`)).body.entries;
@@ -96,7 +94,7 @@ test("writes that go on while a store moves are all there, or refused", async ()
 test("an export fences, and its file goes in elsewhere; a backup does not, and is restored", async () => {
   const { api, store } = await lived();
   const before = await readHead(store);
-  expect(await done("backup", at("b.jsonl"), "--state", live())).toContain("goes on");
+  expect(await done("backup", at("b.jsonl"), "--state", live())).toContain("stays in use");
   await api.propose();
   const head = (await readHead(store))!;
   expect(await done("export", at("e.jsonl"), "--state", live())).toContain(head.head);
@@ -111,8 +109,8 @@ test("an export fences, and its file goes in elsewhere; a backup does not, and i
   expect(await headIn(at("three/state.json"))).toMatchObject({ length: before!.length + 1, origin: before!.origin });
 });
 
-test("an export goes back into the store that it was made of, also where the file was lost and is made again", async () => {
-  const { api, store } = await lived();
+test("an export goes back into its own store, also after its file was lost and made again", async () => {
+  const { store } = await lived();
   const head = (await readHead(store))!;
   await done("export", at("e.jsonl"), "--state", live());
   expect(await refused("export", at("f.jsonl"), "--state", live())).toContain("it moved to the file");
@@ -120,7 +118,6 @@ test("an export goes back into the store that it was made of, also where the fil
   await store.close();
   await done("export", at("e.jsonl"), "--state", live());
   await done("import", at("e.jsonl"), "--state", live());
-  expect(api).toBeDefined();
   expect(await headIn(live())).toMatchObject({ length: head.length + 1, origin: head.origin });
 });
 
@@ -130,21 +127,21 @@ test("no backup takes a fence away, of a store that moved into another or into a
   await done("migrate", live(), at("there/state.json"));
   await done("backup", at("b.jsonl"), "--state", live());
   expect(await refused("restore", at("b.jsonl"), "--state", live())).toContain("it moved to");
-  await expect(serviceOn(live())).rejects.toThrow(/it is read-only for good/);
+  await expect(serviceOn(live())).rejects.toThrow(/it moved to .*, where its log goes on/);
 
   await done("export", at("e.jsonl"), "--state", at("there/state.json"));
   await done("backup", at("c.jsonl"), "--state", at("there/state.json"));
   expect(await refused("restore", at("c.jsonl"), "--state", at("there/state.json"))).toContain("it moved to the file");
-  // One that a version before this made had the name of the move.
+  // A backup whose first line was edited to name the move.
   const [first, ...lines] = readFileSync(at("c.jsonl"), "utf8").trimEnd().split("\n");
   const { move } = JSON.parse(readFileSync(at("e.jsonl"), "utf8").split("\n", 1)[0]!);
   const named = [JSON.stringify({ ...JSON.parse(first!), move }), ...lines];
   writeFileSync(at("d.jsonl"), signed(named));
   expect(await refused("restore", at("d.jsonl"), "--state", at("there/state.json"))).toContain("it moved to the file");
-  await expect(serviceOn(at("there/state.json"))).rejects.toThrow(/it is read-only for good/);
+  await expect(serviceOn(at("there/state.json"))).rejects.toThrow(/it moved to .*, where its log goes on/);
 });
 
-/** Lines as a file, with its digest made anew. */
+/** Joins lines to a file and computes its digest again. */
 function signed(lines: readonly string[]): string {
   const body = lines.slice(0, -1);
   const sha256 = createHash("sha256")
@@ -153,14 +150,14 @@ function signed(lines: readonly string[]): string {
   return `${[...body, JSON.stringify({ ...JSON.parse(lines.at(-1)!), records: body.length - 1, sha256 })].join("\n")}\n`;
 }
 
-/** Edits a file's lines, with the digest made anew where it should be. */
-function edited(name: string, edit: (lines: string[]) => string[], { anew = false } = {}): string {
+/** Edits a file's lines; with `signs` its digest is computed again. */
+function edited(name: string, edit: (lines: string[]) => string[], { signs = false } = {}): string {
   const lines = edit(readFileSync(at("e.jsonl"), "utf8").trimEnd().split("\n"));
-  writeFileSync(at(name), anew ? signed(lines) : `${lines.join("\n")}\n`);
+  writeFileSync(at(name), signs ? signed(lines) : `${lines.join("\n")}\n`);
   return at(name);
 }
 
-test("who copies for longer than the owner waits for a word is heard when it holds the store, and when it is met again", async () => {
+test("the owner closes a silent connection, and sets the mark for a command that comes later", async () => {
   const door = newDoor(500);
   const lock = await acquireLock(live(), undefined, door.enter);
   const store = await openFileStore({ path: lock.path, log: SILENT });
@@ -168,21 +165,51 @@ test("who copies for longer than the owner waits for a word is heard when it hol
   const { api } = await serviceOver({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
   await api.propose();
   const source = await storeAddress(live(), {}).departed();
-  // Who came later and said nothing was shown out: so was whoever came before it.
   const lockedBy = await lockFolder(live());
   const silent = connect(join(lockedBy, readdirSync(lockedBy)[0]!)).resume();
   await once(silent, "close");
 
-  const held = { state: "held", move: "m", until: new Date(Date.now() + 60_000).toISOString() } as const;
-  await source.from.commit([], { from: undefined, to: held });
-  expect(await store.whole!.mark()).toEqual(held);
-  // All that talk are shown out, and the store is opened anew: the hold is over, and who held it can be told so.
+  const moving = { state: "moving", move: "m", to: "b", at: "2026-01-01T00:00:00.000Z" } as const;
+  await source.from.commit([], { from: undefined, to: moving });
+  expect(await store.whole!.mark()).toEqual(moving);
+  await expect(source.from.commit([], { from: undefined, to: { ...moving, move: "other" } })).rejects.toThrow(
+    MarkChanged,
+  );
   await door.close();
-  await expect(source.from.commit([], { from: held, to: undefined })).rejects.toThrow("does not answer");
+  await expect(source.from.commit([], { from: moving, to: undefined })).rejects.toThrow("does not answer");
   door.open(store.whole!);
-  await expect(source.from.commit([], { from: held, to: undefined })).rejects.toThrow(MarkChanged);
+  await source.from.commit([], { from: moving, to: undefined });
   await source.close();
   await api.propose();
+});
+
+test("a failed move is given up and its source takes writes again; an ended move is not", async () => {
+  const { api, store } = await lived();
+  const moving = { state: "moving", move: "m", to: at("to/state.json"), at: "2026-01-01T00:00:00.000Z" } as const;
+  await store.whole!.commit([], { from: undefined, to: moving });
+  const reply = await api.json("propose", { tenant_id: "t1", kind: "config", target: "a.b", summary: "late" });
+  expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
+  expect(reply.body.error).toContain("countersign unfence");
+  expect(await done("unfence", "--state", live())).toContain("takes writes again");
+  expect(await refused("unfence", "--state", live())).toContain("is not fenced");
+  await api.propose();
+
+  await done("migrate", live(), at("to/state.json"));
+  expect(await refused("unfence", "--state", live())).toContain("two stores would go on with one log");
+  expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.c", summary: "x" })).status).toBe(503);
+  await done("unfence", "--state", live(), "--force");
+  await api.propose();
+});
+
+test("a move whose last step was lost is ended by the same command", async () => {
+  const { store } = await lived();
+  const { length } = (await readHead(store))!;
+  await done("migrate", live(), at("to/state.json"));
+  const moved = (await store.whole!.mark())!;
+  await store.whole!.commit([], { from: moved, to: { ...moved, state: "moving" } as Mark });
+  expect(await done("migrate", live(), at("to/state.json"))).toContain(`${length} entries`);
+  expect((await store.whole!.mark())?.state).toBe("moved");
+  expect(await headIn(at("to/state.json"))).toMatchObject({ length: length + 1 });
 });
 
 test("a store without a log is neither moved nor copied, and a file has no stores of several names", async () => {
@@ -192,13 +219,13 @@ test("a store without a log is neither moved nor copied, and a file has no store
     ["export", at("e.jsonl"), "--state", live()],
     ["migrate", live(), at("to/state.json")],
   ])
-    expect(await refused(...given)).toContain(`no log was begun in ${live()}`);
+    expect(await refused(...given)).toContain(`${live()} has no log`);
   expect(readdirSync(folder)).toEqual(["live"]);
   const named = await refused("backup", at("b.jsonl"), "--state", live(), "--store-name", "shop");
   expect(named).toContain("has no stores of several names");
 });
 
-test("what is no whole file, of a later format or not what was written is refused, and leaves both as they were", async () => {
+test("an incomplete, edited or newer file is rejected before anything is touched", async () => {
   const { store } = await lived();
   await done("export", at("e.jsonl"), "--state", live());
   await store.close();
@@ -213,13 +240,13 @@ test("what is no whole file, of a later format or not what was written is refuse
     [edited("cut", (lines) => lines.slice(0, -1)), /it was cut/],
     [edited("half", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 9)]), /line 6 is not JSON/],
     [
-      edited("later", later, { anew: true }),
+      edited("later", later, { signs: true }),
       /format countersign-export\/2, and this version reads countersign-export\/1/,
     ],
     [edited("other", () => ["hello"]), /no file that export or backup wrote/],
     [edited("changed", changed), /its SHA-256 is another one/],
-    [edited("forged", changed, { anew: true }), /its log does not hold at entry \d+/],
-    [edited("fewer", fewer, { anew: true }), /its log does not hold at entry 1/],
+    [edited("forged", changed, { signs: true }), /its log does not hold at entry \d+/],
+    [edited("fewer", fewer, { signs: true }), /its log does not hold at entry 1/],
     [edited("more", (lines) => [...lines, lines[3]!]), /something follows its last line/],
   ];
   for (const [file, why] of cases) {
@@ -236,7 +263,7 @@ test("a store that is not empty takes nothing, and the one that should have move
   const head = await readHead(other.store);
   await other.store.close();
   const said = await refused("migrate", live(), at("other/state.json"));
-  expect(said).toContain(`is not empty: it holds the log ${head!.origin} with ${head!.length} entries`);
+  expect(said).toContain(`is not empty: it has the log ${head!.origin} with ${head!.length} entries`);
   await api.propose();
   expect(await headIn(at("other/state.json"))).toEqual(head);
   expect(await refused("migrate", at("none/state.json"), at("to/state.json"))).toContain("there is no store at");
@@ -256,7 +283,7 @@ test("what a broken move left is refused to a service, and cleared by the next",
   expect(await headIn(at("to/state.json"))).toMatchObject({ length: (await readHead(store))!.length + 1 });
 });
 
-test("what another command left is taken out by that one alone, or where it is asked for", async () => {
+test("what another command left is removed by that command alone, or with --force", async () => {
   const { store } = await lived();
   await done("backup", at("b.jsonl"), "--state", live());
   const to = at("to/state.json");
@@ -269,7 +296,7 @@ test("what another command left is taken out by that one alone, or where it is a
     ["migrate", live(), to],
   ])
     expect(await refused(...given)).toContain(
-      `${to} takes nothing: a move into it, from elsewhere, has not ended. Give that command again, or this one with --force`,
+      `${to} takes nothing: a move into it, from elsewhere, has not ended. Give that command again, or add --force`,
     );
   const again = await openFile(to, SILENT);
   expect(await again.whole!.mark()).toEqual(mark);
@@ -278,7 +305,7 @@ test("what another command left is taken out by that one alone, or where it is a
   expect(await headIn(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
 });
 
-test("a file that is not there or another is refused before the store that it should go into is touched", async () => {
+test("a missing or wrong file is rejected before the destination is touched", async () => {
   const { store } = await lived();
   await done("backup", at("b.jsonl"), "--state", live());
   expect(await refused("import", at("no.jsonl"), "--state", at("to/state.json"))).toMatch(/ENOENT.*no\.jsonl/);
@@ -300,19 +327,4 @@ test("a file that is not there or another is refused before the store that it sh
   const again = await openFile(at("half/state.json"), SILENT);
   expect(await again.whole!.mark()).toEqual(mark);
   await again.close();
-});
-
-test("a hold ends with whoever held it", async () => {
-  const { api, store } = await lived();
-  const source = await storeAddress(live(), {}).departed();
-  const held = { state: "held", move: "m", until: new Date(Date.now() + 60_000).toISOString() } as const;
-  await source.from.commit([], { from: undefined, to: held });
-  await expect(store.transact((tx) => tx.put("review_due", "x", true))).rejects.toThrow("the store is being copied");
-  const other = await storeAddress(live(), {}).departed();
-  const moved = { state: "moved", move: "other", to: "b", at: held.until } as const;
-  await expect(other.from.commit([], { from: undefined, to: moved })).rejects.toThrow(MarkChanged);
-  await other.close();
-  await source.close();
-  await expect.poll(() => store.whole!.mark()).toBeUndefined();
-  await api.propose();
 });

@@ -82,8 +82,8 @@ export async function writing(apis: readonly Client[]): Promise<Receipt[]> {
       // What is refused takes no turn of the event loop, which the move needs.
       await nextTurn();
       if (status === 201) taken.push(body.audit_entry);
-      else expect([status, body.code]).toEqual([503, expect.stringMatching(/^store_(busy|unavailable)$/)]);
-      if (body.code === "store_unavailable") return;
+      else expect([status, body.code]).toEqual([503, expect.stringMatching(/^store_(busy|moved)$/)]);
+      if (body.code === "store_moved") return;
     }
   };
   await Promise.all(apis.flatMap((api, at) => [0, 1, 2, 3].map((one) => caller(api, at * 10 + one))));

@@ -1,4 +1,4 @@
-/** The five commands on stores that several processes use, and a process that is killed in the middle. */
+/** The commands that move stores which several processes use, and a process that is killed in the middle. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -81,11 +81,11 @@ if (postgres && dynamoDb) {
 
     for (const { api: fenced } of services) {
       const reply = await fenced.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" });
-      expect([reply.status, reply.body.code]).toEqual([503, "store_unavailable"]);
-      expect(reply.body.error).toContain(`to ${to.name}, where its log goes on`);
+      expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
+      expect(reply.body.error).toMatch(/it moved to .*, where its log goes on/);
       expect((await fenced.get("runtime")).status).toBe(200);
     }
-    await expect(serviceOver(await open(from), { exclusive: false })).rejects.toThrow(/it is read-only for good/);
+    await expect(serviceOver(await open(from), { exclusive: false })).rejects.toThrow(/where its log goes on/);
     const log = (await api.get("audit?event_type=store_moved")).body.entries;
     expect(JSON.parse(log[0].detail)).toMatchObject({ from: from.name, to: to.name, actor: "ana" });
     for (const text of [said, JSON.stringify(log)]) expect(text).not.toMatch(/password|test:/);
@@ -112,7 +112,7 @@ if (postgres && dynamoDb) {
           summary: "meanwhile",
         });
     })();
-    expect(await doneWith({ ...KEYS, SVC_STATE: place.address }, "backup", file)).toContain("goes on");
+    expect(await doneWith({ ...KEYS, SVC_STATE: place.address }, "backup", file)).toContain("stays in use");
     isOver = true;
     await load;
     await api.propose();
@@ -139,7 +139,7 @@ if (postgres && dynamoDb) {
     await whole!.commit([], { from: held, to: { ...held, until: new Date(Date.now() - 1).toISOString() } });
     await write("b");
     const moved = { state: "moved", move: "gone", to: "b", at: held.until } as const;
-    await expect(whole!.commit([], { from: held, to: moved })).rejects.toThrow(/the hold on the store was over/);
+    await expect(whole!.commit([], { from: held, to: moved })).rejects.toThrow(/the hold on the store ended/);
     await write("c");
   });
 
@@ -191,7 +191,7 @@ if (postgres && dynamoDb) {
     expect([(await shop.whole!.mark())?.state, await drill.whole!.mark()]).toEqual(["moved", undefined]);
   });
 
-  test("a record that the destination cannot hold refuses the move, and leaves both as they were", async () => {
+  test("a record that the destination cannot store fails the move, which can be given up", async () => {
     const [from, to] = [await inPostgres(), await inDynamoDb()];
     const { api, store } = await serviceOver(await open(from), { exclusive: false });
     await api.propose();
@@ -199,6 +199,13 @@ if (postgres && dynamoDb) {
     const env = { ...KEYS, FROM: from.address, TO: to.address };
     const said = await refusedWith(env, "migrate", "env:FROM", "env:TO");
     expect(said).toContain("manifests/large has 500011 bytes as JSON; a record in DynamoDB may have 405504");
+    expect(said).toContain(
+      "takes no writes now. Give the same command again, or give the move up: countersign unfence",
+    );
+    expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "x" })).status).toBe(
+      503,
+    );
+    await doneWith({ ...KEYS, SVC_STATE: from.address }, "unfence");
     await api.propose();
     await store.transact((tx) => tx.delete("manifests", "large"));
     await doneWith(env, "migrate", "env:FROM", "env:TO");
@@ -229,7 +236,7 @@ if (postgres && dynamoDb) {
       .toBe(1);
     // Halted in the middle, so that the other comes before its end.
     first.kill("SIGSTOP");
-    await doneWith(env, "restore", file, "--force");
+    await doneWith(env, "restore", file);
     first.kill("SIGCONT");
     expect(await ended).toEqual([1, null]);
     expect(await told).toContain("another move has taken over the store that this one loads");
@@ -239,7 +246,7 @@ if (postgres && dynamoDb) {
     expect(await readHead(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
   });
 
-  test("a command that is killed while it loads: the service goes on, the half is refused, and the next ends it", async () => {
+  test("a command killed while it loads leaves a fenced source and can be run again", async () => {
     const main = join(dirname(await program()), "command_line/main.js");
     const state = join(folderOf(), "state.json");
     const { api, store } = await serviceOver(await openFile(state, SILENT));
@@ -260,12 +267,9 @@ if (postgres && dynamoDb) {
     child.kill("SIGKILL");
     expect(await ended).toEqual([null, "SIGKILL"]);
 
-    await api.propose();
     await expect(serviceOver(await open(to), { exclusive: false })).rejects.toThrow(/a move into it has not ended/);
     const head = (await readHead(store))!;
-    const refused = await refusedWith(KEYS, "migrate", state, to.address);
-    expect(refused).toMatch(/has not ended, and was under way at .* Where its process is gone, add --force, or wait/);
-    await doneWith(KEYS, "migrate", state, to.address, "--force");
+    await doneWith(KEYS, "migrate", state, to.address);
     expect(await readHead(loading)).toMatchObject({ origin: head.origin, length: head.length + 1 });
     expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" })).status).toBe(
       503,

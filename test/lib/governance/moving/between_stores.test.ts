@@ -113,9 +113,9 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
     });
 
     // What was moved away from takes nothing, here and in another process, and can be read.
-    await expect(write(from)).rejects.toThrow(/moved at .* to /);
+    await expect(write(from)).rejects.toThrow(/it moved to .* at /);
     if (name !== "the month" && !name.endsWith("state.json"))
-      await expect(write(await open([first, second, third][at - 1]!))).rejects.toThrow(/moved at/);
+      await expect(write(await open([first, second, third][at - 1]!))).rejects.toThrow(/it moved to/);
     expect(await readHead(from)).toEqual(head);
 
     from = to;

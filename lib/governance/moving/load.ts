@@ -1,0 +1,148 @@
+/** The destination of a move: loaded while it takes no writes, verified, and opened with the entry that records the move. */
+import { type ChainHead, entryKey, nextEntry, readHead, stamp, whyClockBehind } from "../../audit/chain.ts";
+import { passingLog } from "../../audit/passing_log.ts";
+import { type Clock, fastestSha256, type Sha256, systemClock } from "../../kit/platform.ts";
+import { json } from "../../store/json.ts";
+import { MoveRefused } from "../../store/move/refused_move.ts";
+import type { Store } from "../../store/store.ts";
+import type { Version } from "../../store/version.ts";
+import { describeMark, type Loading, type Mark, type Whole } from "../../store/whole.ts";
+
+/** The dependencies of a move. */
+export interface MoveDeps {
+  clock: Clock;
+  sha256: Sha256;
+}
+
+/** Returns the clock and the hash of this machine. */
+export const systemMoveDeps = (): MoveDeps => ({ clock: systemClock, sha256: fastestSha256() });
+
+/** Formats the present as marks and files have it, in RFC 3339. */
+export const formatNow = ({ clock }: MoveDeps): string => new Date(clock.now()).toISOString();
+
+/** A store to load: its name for people and for the log, without a password, and the person who moves it. */
+export interface Destination {
+  to: Store;
+  name: string;
+  actor?: string | undefined;
+}
+
+/** The result of a move: the log as it was moved, undefined for a store without one. */
+export interface Moved {
+  log: ChainHead | undefined;
+}
+
+/** How a store came to be where it is, for the log. */
+export interface Journey {
+  how: "migrate" | "import" | "restore";
+  from: string;
+  /** When the file that was loaded was made. */
+  made_at?: string;
+}
+
+/** Returns a store as a whole. Errors: `MoveRefused`. */
+export function requireWhole({ to, name }: Pick<Destination, "to" | "name">): Whole {
+  if (!to.whole) throw new MoveRefused(`${name} cannot be moved: its store does not support it`);
+  return to.whole;
+}
+
+/** Rejects a store that has records. Errors: `MoveRefused`. */
+export async function requireEmpty(destination: Destination): Promise<void> {
+  for await (const page of requireWhole(destination).dump()) {
+    if (!page.some(({ json }) => json)) continue;
+    const head = await readHead(destination.to);
+    const found = head ? `the log ${head.origin} with ${head.length} entries` : "records";
+    throw new MoveRefused(`${destination.name} is not empty: it has ${found}. Name an empty store`);
+  }
+}
+
+/** Rejects a clock that is too far behind a log to date the move. Errors: `MoveRefused`. */
+export function requireClock(log: ChainHead | undefined, { clock }: MoveDeps): void {
+  const behind = log && whyClockBehind(log, clock.now());
+  if (behind) throw new MoveRefused(behind);
+}
+
+/**
+ * Loads an empty store with pages of records, verifies the copy and opens it with the entry that records the move. A load that
+ * fails leaves the store empty, where it can still be reached. Errors: `MoveRefused`, `LogDoesNotHold`; those of `pages` and of
+ * the store.
+ */
+export async function loadStore(
+  destination: Destination,
+  journey: Journey,
+  pages: () => AsyncIterable<readonly Version[]>,
+  deps: MoveDeps,
+): Promise<Moved> {
+  const whole = requireWhole(destination);
+  const mark = await whole.mark();
+  if (mark) throw new MoveRefused(`${destination.name} takes nothing: ${describeMark(mark)}`);
+  await requireEmpty(destination);
+  const loading: Loading = { state: "loading", move: crypto.randomUUID(), from: journey.from, at: formatNow(deps) };
+  await whole.commit([], { from: undefined, to: loading });
+  try {
+    // A service may have written between the first check and the mark.
+    await requireEmpty(destination);
+  } catch (error) {
+    await whole.commit([], { from: loading, to: undefined });
+    throw error;
+  }
+  try {
+    const log = await readLog(pages(), deps, (versions) => whole.commit(versions, { from: loading, to: loading }));
+    requireClock(log, deps);
+    const copied = await readLog(whole.dump(), deps);
+    if (copied?.head !== log?.head)
+      throw new MoveRefused(`${destination.name} has another log than was copied into it`);
+    await openLoaded(destination, journey, loading, deps);
+    return { log };
+  } catch (error) {
+    await whole.clear(loading).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Verifies the log in pages of records, passes each page on, and returns the log's end. Errors: `LogDoesNotHold`. */
+async function readLog(
+  pages: AsyncIterable<readonly Version[]>,
+  { sha256 }: MoveDeps,
+  write?: (versions: readonly Version[]) => Promise<void>,
+): Promise<ChainHead | undefined> {
+  const passing = passingLog(sha256);
+  for await (const versions of pages) {
+    passing.see(versions);
+    await write?.(versions);
+  }
+  return passing.end();
+}
+
+/** Appends the entry that records a move, and removes the mark with it: from then on the store is in use. */
+export async function openLoaded(
+  { to, name, actor }: Destination,
+  { how, from, made_at }: Journey,
+  marked: Mark,
+  { clock, sha256 }: MoveDeps,
+): Promise<void> {
+  const whole = requireWhole({ to, name });
+  const chain = await to.get("meta", "chain");
+  if (!chain) return whole.commit([], { from: marked, to: undefined });
+  const by = { actor: actor ?? null, authenticated: actor === undefined ? null : "claimed" };
+  const detail = { how, from, to: name, ...(made_at !== undefined && { made_at }), ...by };
+  const at = stamp(chain.value, clock.now());
+  const { entry, head } = nextEntry(chain.value, { event_type: "store_moved", detail }, at, sha256);
+  const writes = [
+    { collection: "audit", id: entryKey(entry.id), revision: 1, json: json(entry) },
+    { collection: "meta", id: "chain", revision: chain.revision + 1, json: json(head) },
+  ];
+  await whole.commit(writes, { from: marked, to: undefined }).catch(async (error: unknown) => {
+    // When only the answer was lost, the entry is there.
+    const found = await to.get("audit", entryKey(entry.id)).catch(() => undefined);
+    if (found?.value.current_hash !== entry.current_hash) throw error;
+  });
+}
+
+/** Returns whether a store was loaded from this source and opened already: its log continues the source's with the move. */
+export async function hasArrived(to: Store, source: ChainHead | undefined, from: string): Promise<boolean> {
+  if (!source) return false;
+  const next = (await to.get("audit", entryKey(source.length + 1)))?.value;
+  const detail = next?.event_type === "store_moved" ? (JSON.parse(next.detail) as Partial<Journey>) : undefined;
+  return next?.previous_hash === source.head && detail?.from === from;
+}
