@@ -5,10 +5,9 @@ import { readHead } from "../audit/chain.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import type { HostState } from "./adapters/port.ts";
 import { canonicalJson } from "../kit/canonical_json.ts";
-import { step } from "../kit/time_limit.ts";
 import type { Change } from "./rules/change.ts";
 import { readLease } from "./operation/lease.ts";
-import { askHeld } from "./operation/run_adapter.ts";
+import { askHeld, askInForce } from "./operation/run_adapter.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { governed } from "./transaction.ts";
 import { unlessMismatched } from "./mismatch.ts";
@@ -174,10 +173,14 @@ interface Shown extends Pick<DriftEpisode, "held_digest"> {
 }
 
 async function lookAt(deps: GovernanceDeps, change: Change): Promise<Shown | undefined> {
-  const host = await askHost(deps, change);
-  if (host === undefined) return undefined;
-  const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
-  return { state, host, ...(state && (await heldDigest(deps, change))) };
+  const { product, log } = deps;
+  const host = await askInForce(product!.adapter!, change);
+  if (host === undefined) {
+    log.warn("the host could not be asked for drift", { change_id: change.change_id });
+    return undefined;
+  }
+  if (host === "applied") return { state: undefined, host };
+  return { state: host === "absent" ? "missing" : "drifted", host, ...(await heldDigest(deps, change)) };
 }
 
 const isSame = ({ state, held_digest }: Shown, episode: DriftEpisode | undefined): boolean =>
@@ -207,13 +210,6 @@ async function judge(deps: GovernanceDeps, { change, episode }: Seen): Promise<v
     if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host } }, serviceItself());
   });
 }
-
-/** What the host shows; undefined when it cannot be asked, which is no evidence of drift. */
-const askHost = ({ product, log }: GovernanceDeps, change: Change): Promise<HostState | undefined> =>
-  step((signal) => product!.adapter!.verify(change, signal)).catch((error: unknown) => {
-    log.warn("the host could not be asked for drift", { change_id: change.change_id, error: String(error) });
-    return undefined;
-  });
 
 /** What the target holds instead, by its digest: the value itself is for those who may ask the host. */
 async function heldDigest(

@@ -61,8 +61,10 @@ export async function apply(config: Config, change: Change, at: string, history:
   if (refused !== undefined) throw new Error(`the product config file cannot carry the change: ${refused}`);
   const id = change.change_id;
   const shown = await shownEntry(config, change, history);
-  if (shown?.state === "applied") {
-    const application = setsValue(change) ? await history.application(id) : undefined;
+  const application = setsValue(change) ? await history.application(id) : undefined;
+  // The store was restored from before that apply, and what the file has in its place is of the time that was lost.
+  const isLost = setsValue(change) && application === undefined && shown !== undefined && !isOwner(shown);
+  if (shown?.state === "applied" && !isLost) {
     const done = { result: "applied", ...(application && previousOf(application.previous)) } as const;
     if (!isOwner(shown) || holdsValue(config, change)) return { ...done, records: [] };
     show(config, change, { state: "applied", at });
@@ -76,7 +78,7 @@ export async function apply(config: Config, change: Change, at: string, history:
     previous.owner = { change_id: owner, n: (await history.application(owner))?.n ?? 1 };
     config.changes[owner]!.superseded_by = id;
   }
-  const records = applicationRecords(change, key, previous, await history.application(id));
+  const records = applicationRecords(change, key, previous, application ?? (await history.application(id)));
   if (setsValue(change)) records.push(...(await setTarget(config, change, history)));
   show(config, change, { state: "applied", at });
   return { result: "applied", state: "applied", records, ...before };

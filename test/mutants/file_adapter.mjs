@@ -112,7 +112,7 @@ export const fileAdapter = [
   {
     ...operations,
     name: "a repeated apply takes the change's place anew",
-    find: 'if (shown?.state === "applied") {',
+    find: 'if (shown?.state === "applied" && !isLost) {',
     replace: "if (false) {",
   },
   {

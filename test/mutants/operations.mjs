@@ -245,8 +245,8 @@ export const operations = [
   {
     name: "a lease that a crash left is settled without asking the host",
     file: "lib/governance/operation/recover.ts",
-    find: "const host = await askHost(adapter, change);",
-    replace: 'const host = "absent" as const; void askHost;',
+    find: 'const host = await (lease.operation === "apply" ? askInForce : askHost)(adapter, change);',
+    replace: 'const host = "absent" as const; void [askHost, askInForce];',
     tests: crash,
   },
   {

@@ -8,8 +8,16 @@ export const watching = [
   {
     ...drift,
     name: "a host that cannot be asked counts as drifted",
-    find: "    return undefined;\n  });\n\n/** What the target holds",
-    replace: '    return "unknown" as const;\n  });\n\n/** What the target holds',
+    find: '    return undefined;\n  }\n  if (host === "applied") return { state: undefined, host };',
+    replace:
+      '    return { state: "drifted", host: "unknown" };\n  }\n  if (host === "applied") return { state: undefined, host };',
+  },
+  {
+    file: "lib/governance/operation/run_adapter.ts",
+    tests: ["test/lib/governance/drift.test.ts"],
+    name: "a host that holds another value than the log has in force is in sync",
+    find: "held === undefined || isValue(held, change) ? host",
+    replace: "held === undefined || isValue(held, change) || true ? host",
   },
   {
     ...drift,

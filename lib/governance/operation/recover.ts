@@ -13,7 +13,7 @@ import { ownerTold } from "../target_told.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { currentLease, endLease, isAbandoned, keepUnsettled, mayStillCome, renewLease } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
-import { askHost, type HostFailure, isDone, isGone, undoOnHost } from "./run_adapter.ts";
+import { askHost, askInForce, type HostFailure, isDone, isGone, undoOnHost } from "./run_adapter.ts";
 
 /** So many hosts' answers are waited for at a time. */
 const BATCH = 20;
@@ -33,7 +33,7 @@ export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<
     await settle(deps, lease, failureOf(lease, "unknown"));
     return "settled";
   }
-  const host = await askHost(adapter, change);
+  const host = await (lease.operation === "apply" ? askInForce : askHost)(adapter, change);
   if (host === undefined || host === "unknown") {
     await keep(deps, lease);
     return host ?? "silent";

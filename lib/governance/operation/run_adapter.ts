@@ -1,4 +1,5 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
+import { canonicalJson } from "../../kit/canonical_json.ts";
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, RollbackTold } from "../adapters/port.ts";
 import type { Change } from "../rules/change.ts";
@@ -44,6 +45,28 @@ export const askHost = (adapter: ProductAdapter, change: Change): Promise<HostSt
 export async function askHeld(adapter: ProductAdapter, change: Change): Promise<{ value: unknown } | null | undefined> {
   const held = await step(async (signal) => adapter.held?.(change, signal)).catch(() => undefined);
   return held && held.value === undefined ? undefined : held;
+}
+
+/**
+ * Returns what the host shows of a change that should be in force: `unknown` where its target holds another value than the
+ * change sets, whoever put it there, and `absent` where it holds nothing; undefined when it cannot be asked. An adapter may show a change as applied because it was
+ * applied once: after a restore of an older backup the host knows changes that the log does not.
+ */
+export async function askInForce(adapter: ProductAdapter, change: Change): Promise<HostState | undefined> {
+  const host = await askHost(adapter, change);
+  if (host !== "applied" || change.value === undefined) return host;
+  const held = await askHeld(adapter, change);
+  if (held === null) return "absent";
+  return held === undefined || isValue(held, change) ? host : "unknown";
+}
+
+/** Whether a target holds what a change sets; what is no JSON is something else. */
+function isValue(held: { value: unknown }, change: Change): boolean {
+  try {
+    return canonicalJson(held.value) === canonicalJson(change.value);
+  } catch {
+    return false;
+  }
 }
 
 const stateOf = async (adapter: ProductAdapter, change: Change): Promise<HostState> =>
@@ -110,11 +133,18 @@ export async function runOnHost(
     if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });
     return failed(operation, textOf(error), await undo());
   }
-  const host = await look();
+  const host = operation === "apply" ? ((await askInForce(adapter, change)) ?? "unknown") : await look();
   if (isDone(operation, host, mayBeGone)) return { ok: true, result };
-  if (operation === "apply") return failed("verify", `after apply the host shows ${host}`, await undo());
+  if (operation === "apply") return failed("verify", `after apply the host ${HOLDS[host]}`, await undo());
   return failed("verify", host === "absent" ? LOST : `after rollback the host shows ${host}`, host);
 }
+
+const HOLDS: Readonly<Record<HostState, string>> = {
+  applied: "shows applied",
+  rolled_back: "shows rolled_back",
+  absent: "shows absent",
+  unknown: "does not hold what the change sets",
+};
 
 const LOST =
   "the host showed nothing of the change before the rollback and shows nothing after it, so nobody can say that what was there before is back; set that by hand, and have the host show the change as rolled_back";

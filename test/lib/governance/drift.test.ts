@@ -36,6 +36,27 @@ test("a host that shows what was applied is in sync", async () => {
 });
 
 test.each([
+  [{ value: 8 }, "drifted", "unknown"],
+  [null, "missing", "absent"],
+])("a host that says applied and whose target holds %j is %s", async (held, result, host) => {
+  let holds: { value: unknown } | null = { value: 9 };
+  const adapter = { ...scriptedAdapter(), held: async () => holds };
+  const api = await core({ adapter });
+  const change_id = await api.bring("applied", { value: "9" });
+  const check = async () => {
+    api.deps.clock.advance(SECOND);
+    await api.cycle();
+    return (await api.get("drift")).body;
+  };
+  expect(await check()).toMatchObject({ result: "in_sync" });
+  holds = held;
+  expect(await check()).toMatchObject({ result, [result]: [{ change_id, host }] });
+  const second = await api.bring("approved", { target: "ui.other", value: "1" });
+  const { status, body } = await api.post("apply", { change_id: second });
+  expect([status, body.code]).toEqual([502, "adapter_failed"]);
+});
+
+test.each([
   ["unknown", "drifted"],
   ["rolled_back", "drifted"],
   ["absent", "missing"],

@@ -12,11 +12,13 @@ const VALUE = { value: "25" };
 /** A service whose host holds something else than the change that was applied there. */
 async function drifted(policy: object = {}) {
   const host = scriptedAdapter();
-  let holds: { value: unknown } | null | undefined = { value: 80 };
+  let holds: { value: unknown } | null | undefined;
   host.held = async () => holds;
+  host.on("apply", ({ value }) => void (holds = { value }));
   const api = await core({ adapter: host, intent: { policy } });
   const change_id = await api.bring("applied", VALUE);
   host.host.set(change_id, "unknown");
+  holds = { value: 80 };
   await api.cycle();
   const episodes = async () => (await api.get("drift")).body.drifted;
   return { api, host, change_id, episodes, holdsNow: (now: typeof holds) => void (holds = now) };
