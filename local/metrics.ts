@@ -1,10 +1,18 @@
 /** Figures of this process and its HTTP server, for Prometheus. They begin anew with every start. */
+import { performance } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { HttpDeps } from "../lib/http/deps.ts";
 import type { PulseDeps } from "../lib/pulse/deps.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
+
+/** Gauges of prom-client made from a timer that would wake an idle process a hundred times a second. */
+const SAMPLED = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(
+  (name) => `nodejs_eventloop_lag_${name}_seconds`,
+);
+/** The interval of that timer, which cannot be switched off. */
+const UNSAMPLED_MS = 24 * 3600 * 1000;
 
 /** In seconds: a durable write takes a few milliseconds, an adapter up to ten seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -19,8 +27,19 @@ export interface ProcessMetrics extends NonNullable<PulseDeps["metrics"]> {
 export function processMetrics(version: string): ProcessMetrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: UNSAMPLED_MS });
+  for (const name of [...MISNAMED, ...SAMPLED]) registry.removeSingleMetric(name);
+  let used = performance.eventLoopUtilization();
+  new Gauge({
+    name: "nodejs_eventloop_utilization_ratio",
+    help: "Share of the time since the last scrape in which the event loop was busy.",
+    registers,
+    collect() {
+      const now = performance.eventLoopUtilization();
+      this.set(performance.eventLoopUtilization(now, used).utilization);
+      used = now;
+    },
+  });
   new Gauge({ name: "countersign_build_info", help: "1, labelled by version.", labelNames: ["version"], registers })
     .labels(version)
     .set(1);

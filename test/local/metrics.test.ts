@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { expect, test } from "vitest";
+import perfHooks from "node:perf_hooks";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { processMetrics } from "../../local/metrics.ts";
 import { fails } from "../support/scripted_adapter.ts";
@@ -117,4 +118,14 @@ test("two services in one process do not share figures", async () => {
   await app({ ...deps, measured: one.measured })(new Request("http://127.0.0.1/livez"));
   expect(await one.text()).toContain('route="/livez"');
   expect(await two.text()).not.toContain('route="/livez"');
+});
+
+test("figures of an idle process wake it no more than once a minute", async () => {
+  const monitor = vi.spyOn(perfHooks, "monitorEventLoopDelay");
+  onTestFinished(() => monitor.mockRestore());
+  const shown = await processMetrics("1.2.3").text();
+  expect(monitor.mock.calls.length).toBeGreaterThan(0);
+  for (const [options] of monitor.mock.calls) expect(options!.resolution).toBeGreaterThanOrEqual(60_000);
+  expect(shown).toMatch(/^nodejs_eventloop_utilization_ratio 0?\.?\d/m);
+  expect(shown).not.toContain("nodejs_eventloop_lag_p99_seconds");
 });
