@@ -16,7 +16,8 @@ be what its entry has the hash of, and none may be missing.
 
 A certificate (GET /api/product/changes/<id>/certificate) is held against --policy, a C2SP tlog-policy of the logs and
 witnesses that are trusted; --keys, whose keys decisions must be signed with, instead of those of the intents in it;
---manifest-hash, the only intents under which decisions count.
+--manifest-hash, the only intents under which decisions count; --intents, a folder of intents that the certificate names and
+does not contain, as files <hash>.json: that of a pack.
 
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
 1 bad; 3 unreadable, or wrongly called. See evidence.md for what each of them proves.
@@ -25,6 +26,7 @@ Exit codes: 0 valid against something kept outside; 2 consistent, but nothing ou
 import argparse
 import base64
 import datetime
+import errno
 import hashlib
 import json
 import os
@@ -1091,8 +1093,8 @@ OPERATIONS = {"change_applied": ("approved", "applied"), "change_rolled_back": (
 class Certificate:
     """Verifies a certificate: that what it says of a change stands in the log, and was signed by those who consented."""
 
-    def __init__(self, policy=None, people=None, manifests=()):
-        self.policy, self.people, self.manifests = policy, people, manifests
+    def __init__(self, policy=None, people=None, manifests=(), intents=()):
+        self.policy, self.people, self.manifests, self.intents = policy, people, manifests, intents
         self.findings, self.remarks = [], []
 
     def found(self, entry, rule, message):
@@ -1117,6 +1119,12 @@ class Certificate:
             else:
                 intents[sha256(text[:-1].encode()).hex()] = intent
         life = [(entry, details if isinstance(details := object_in(entry["detail"]), dict) else {}) for entry, _, _ in proven]
+        named = {manifest_in(detail) for _, detail in life}
+        for text in self.intents:
+            manifest = sha256(text).hex()
+            intent = object_in(text.decode("utf-8", "replace")) if manifest in named else None
+            if isinstance(intent, dict):
+                intents[manifest] = intent
         told = life[0][1].get("digest") if life else None
         digest = sha256(content.encode()).hex()
         if erased:
@@ -1437,6 +1445,15 @@ def read_receipt(length, head):
     return [{"length": int(length), "head": head, "what": f"the receipt of entry {length}"}]
 
 
+def read_intents(folder):
+    """Reads the files of a folder that are named after a hash."""
+    try:
+        names = [name for name in os.listdir(folder) if re.fullmatch(r"[0-9a-f]{64}\.json", name)]
+        return [open(os.path.join(folder, name), "rb").read() for name in names]
+    except OSError as error:
+        raise Unreadable(f"--intents {folder} cannot be read: {errno.errorcode.get(error.errno, error.errno)}") from error
+
+
 class Parser(argparse.ArgumentParser):
     def error(self, message):
         raise Unreadable(f"{message}; see --help")
@@ -1448,6 +1465,7 @@ def main_certificate(argv):
     parser.add_argument("--policy")
     parser.add_argument("--keys")
     parser.add_argument("--manifest-hash", action="append", default=[])
+    parser.add_argument("--intents")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(argv)
     if not all(HEX.fullmatch(manifest) for manifest in given.manifest_hash):
@@ -1455,7 +1473,9 @@ def main_certificate(argv):
     policy = None if given.policy is None else read_tlog_policy(given.policy)
     people = None if given.keys is None else read_policy(given.keys)
     with open(given.file, "rb") as file:
-        report = Certificate(policy, people, given.manifest_hash).verify(file.read())
+        certificate = file.read()
+    intents = [] if given.intents is None else read_intents(given.intents)
+    report = Certificate(policy, people, given.manifest_hash, intents).verify(certificate)
     print(json.dumps(report) if given.json else certificate_text(given.file, report))
     return EXIT[report["verdict"]]
 

@@ -2,15 +2,15 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { csvOf } from "../../lib/audit/csv.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
-import { auditExport } from "../../lib/audit/page.ts";
+import { auditExport } from "../../lib/audit/rows.ts";
 import { contentsExport } from "../../lib/governance/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { logPage } from "../../lib/governance/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
+import { wholeLogStream } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
-import { streamed } from "../../lib/kit/streamed.ts";
 
 const FILTERS = ["before", "after", "change_id", "tenant_id", "tenant", "event_type"] as const;
 
@@ -70,6 +70,7 @@ export const audit = endpoint(
           description: "With format=csv: a heading and one entry a line (RFC 4180), the whole chain in order.",
         }),
       ]),
+    errors: ["reads_busy"],
     shared: ({ format = "json" }) => format === "json",
   },
   async ({ format, contents, ...query }, { deps, request }: Call<GovernanceDeps>) => {
@@ -79,10 +80,16 @@ export const audit = endpoint(
         if (query[filter] !== undefined)
           throw invalidField(filter, `does not go with format=${format}, which is the whole log`);
     if (format === "csv")
-      return download(request, () => streamed(csvOf(deps.store)), { type: "text/csv", name: "audit.csv" });
+      return download(request, () => wholeLogStream(deps, () => csvOf(deps.store)), {
+        type: "text/csv",
+        name: "audit.csv",
+      });
     if (format !== "jsonl") return answer(await logPage(deps, filtersOf(query)));
     const made = contents ? contentsExport : auditExport;
-    return download(request, () => made(deps.store), { type: "application/x-ndjson", name: "audit.jsonl" });
+    return download(request, () => wholeLogStream(deps, () => made(deps.store)), {
+      type: "application/x-ndjson",
+      name: "audit.jsonl",
+    });
   },
 );
 

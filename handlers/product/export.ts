@@ -3,6 +3,7 @@ import { contentsExport } from "../../lib/governance/contents_export.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { download } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { wholeLogStream } from "../../lib/http/read_stream.ts";
 
 /** GET /api/product/export: the whole log with what it is about, as `audit?format=jsonl&contents=1` gives it. */
 export const exported = endpoint(
@@ -23,7 +24,11 @@ export const exported = endpoint(
         description:
           "The whole chain in order, one entry a line; behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
       }),
+    errors: ["reads_busy"],
   },
   async (_input, { deps, request }: Call<GovernanceDeps>) =>
-    download(request, () => contentsExport(deps.store), { type: "application/x-ndjson", name: "evidence.jsonl" }),
+    download(request, () => wholeLogStream(deps, () => contentsExport(deps.store)), {
+      type: "application/x-ndjson",
+      name: "evidence.jsonl",
+    }),
 );

@@ -9,8 +9,8 @@ import { findChange } from "../../lib/governance/records.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, time, word } from "../../lib/http/form.ts";
 import { base64Of } from "../../lib/kit/base64.ts";
+import { wholeLogStream } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
-import { streamed } from "../../lib/kit/streamed.ts";
 import type { PulseDeps } from "../../lib/pulse/deps.ts";
 
 /** GET /api/product/pack: what an auditor needs of one change or of a period, as files or as a page to print. */
@@ -42,15 +42,15 @@ export const pack = endpoint(
           .string()
           .meta({ contentMediaType: "text/html", description: "With format=html: a page to read and to print." }),
       ]),
-    errors: ["change_not_found", "evidence_mismatch", "chain_broken"],
+    errors: ["change_not_found", "evidence_mismatch", "chain_broken", "reads_busy"],
   },
   async ({ format, ...asked }, { deps, request }: Call<PulseDeps>) => {
     const scope = scopeOf(asked);
     if ("change_id" in scope) await findChange(deps.store, scope.change_id);
     // What would cut the pack off while it is read is said before.
     await currentCheckpoint(deps);
-    const body = format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now());
-    return new Response(request.method === "HEAD" ? null : streamed(body), {
+    const pieces = () => (format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now()));
+    return new Response(request.method === "HEAD" ? null : wholeLogStream(deps, pieces), {
       headers: {
         ...(format === "html"
           ? {

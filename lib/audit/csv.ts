@@ -10,9 +10,12 @@ export async function* csvOf(store: Pick<Store, "texts">): AsyncGenerator<string
   const names = columns();
   yield line(names);
   for await (const rows of logRows(store))
-    yield rows.map(({ text }) => line(names.map((column) => (JSON.parse(text) as AuditEntry)[column]))).join("");
+    yield rows.map(({ text }) => lineOf(JSON.parse(text) as AuditEntry, names)).join("");
   return undefined;
 }
+
+const lineOf = (entry: AuditEntry, names: readonly (keyof AuditEntry)[]): string =>
+  line(names.map((column) => entry[column]));
 
 const line = (fields: readonly (string | number)[]): string => `${fields.map(fieldOf).join(",")}\r\n`;
 

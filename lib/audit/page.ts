@@ -102,17 +102,3 @@ function matches({ text }: Text, { tenant, event_type }: AuditQuery): boolean {
     (tenant === undefined || entry.tenant === tenant) && (event_type === undefined || entry.event_type === event_type)
   );
 }
-
-/** The whole chain in order, one entry a line; memory stays flat, and a reader that goes away ends it. */
-export function auditExport(store: Store, pageSize = 1000): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let after = 0;
-  return new ReadableStream({
-    async pull(controller) {
-      const page = await store.texts("audit", { after: entryKey(after), limit: pageSize });
-      if (page.length > 0) controller.enqueue(encoder.encode(page.map(({ text }) => `${text}\n`).join("")));
-      after = page.length > 0 ? idOf(page.at(-1)!) : after;
-      if (page.length < pageSize) controller.close();
-    },
-  });
-}

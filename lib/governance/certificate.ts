@@ -45,8 +45,14 @@ export interface Recorded {
   entries: readonly AuditEntry[];
 }
 
-/** Makes certificates, one after the other: checkpoint, tree and intents are read once for as many as they are of. */
-export function certifier(deps: WitnessDeps): (recorded: Recorded) => Promise<string> {
+/**
+ * Makes certificates, one after the other: checkpoint, tree and intents are read once for as many as they are of.
+ * `withIntents: false`: the intents are files next to the certificates.
+ */
+export function certifier(
+  deps: WitnessDeps,
+  { withIntents = true }: { withIntents?: boolean } = {},
+): (recorded: Recorded) => Promise<string> {
   const { store, sha256 } = deps;
   const checkpointOver = covering(deps);
   const manifestsOf = manifestReader(store);
@@ -71,7 +77,7 @@ export function certifier(deps: WitnessDeps): (recorded: Recorded) => Promise<st
         throw error;
       });
     const proofs = await withWholeTree(deps, prove);
-    const manifests = await manifestsOf(entries);
+    const manifests = withIntents ? await manifestsOf(entries) : [];
     return [
       "countersign-certificate/v1\n",
       part(change.erased ? "erased" : "content", `${canonicalContent(change)}\n`),

@@ -4,7 +4,6 @@
  */
 import type { AuditEntry } from "../audit/entry.ts";
 import { logRows, type Row } from "../audit/rows.ts";
-import { streamed } from "../kit/streamed.ts";
 import type { Store } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent } from "./rules/content.ts";
@@ -14,10 +13,8 @@ import { readRecords } from "./records.ts";
 /** Contents that are read together: of 64 KB each, a megabyte. */
 const CONTENTS = 16;
 
-/** The whole chain in order with its contents; memory stays flat, and a reader that goes away ends it. */
-export const contentsExport = (store: Store): ReadableStream<Uint8Array> => streamed(withContents(store));
-
-async function* withContents(store: Store): AsyncGenerator<string, undefined> {
+/** Yields the whole chain in order with its contents; memory stays flat. */
+export async function* contentsExport(store: Store): AsyncGenerator<string, undefined> {
   for await (const rows of logRows(store))
     for (let begin = 0; begin < rows.length;) {
       const end = endOfSlice(rows, begin);

@@ -16,6 +16,7 @@ import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { logUnavailable } from "./log_unavailable.ts";
 import { pathOf } from "./path.ts";
 import { sharedReads } from "./shared_reads.ts";
+import { withPriority } from "./write_priority.ts";
 
 export type { Handler } from "./deps.ts";
 
@@ -113,6 +114,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
       const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
       const call = { deps, request, ...asker, idempotency };
       const given = parseInput(input(), Object.assign(fields, inPath));
+      if (write && declaration.product) return withPriority(deps, () => handle(given, call));
       if (!together || !declaration.shared!(given)) return handle(given, call);
       return together(JSON.stringify(given), async () => {
         const answered = await handle(given, call);

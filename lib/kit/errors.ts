@@ -45,6 +45,7 @@ export const STATUS = {
   store_unavailable: 503,
   store_busy: 503,
   store_moved: 503,
+  reads_busy: 503,
   too_many_streams: 503,
   too_many_tasks: 503,
   too_many_waiting: 503,

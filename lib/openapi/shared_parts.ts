@@ -1,5 +1,5 @@
 /** The document with what operations have alike said once: refusals, headers, and the body that may be a form or JSON. */
-import { borrowingOf } from "./borrowed_fields.ts";
+import { sharedFields } from "./borrowed_fields.ts";
 import type { OpenApi } from "./document.ts";
 import type { JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
@@ -63,15 +63,17 @@ export function withSharedParts(document: OpenApi) {
     ),
   });
   const paths = mapped(document.paths, (methods) => mapped(methods, shortened));
-  const borrow = borrowingOf("Change", named["Change"]!);
+  const { borrow, ...fields } = sharedFields("Change", named["Change"]!);
+  // What is sent stands whole: a form is read by its own fields.
+  const shapes = mapped(schemas, (schema, name) => (name in named && name !== "Change" ? borrow(schema) : schema));
+  const shared = { responses: borrow(responses.parts), paths: borrow(paths) };
   const components = {
     ...document.components,
-    // What is sent stands whole: a form is read by its own fields.
-    schemas: mapped(schemas, (schema, name) => (name in named && name !== "Change" ? borrow(schema) : schema)),
-    responses: borrow(responses.parts),
+    schemas: { ...shapes, Change: fields.shape(), ...fields.schemas() } as Record<string, unknown>,
+    responses: shared.responses,
     parameters: parameters.parts,
   };
-  return { ...document, paths: borrow(paths), components };
+  return { ...document, paths: shared.paths, components };
 }
 
 /** Optional is what a parameter is unless it says otherwise. */

@@ -18,6 +18,8 @@ export interface Trusted {
   people?: Policy | undefined;
   /** The only intents under which decisions count, by their hashes; empty: any. */
   manifests: readonly string[];
+  /** Intents that are not in the file, as text: those count that a decision names by their hash. */
+  intents?: readonly string[] | undefined;
 }
 
 /** One step of the change's life, as its entry tells it. */
@@ -79,6 +81,11 @@ export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateRe
     else found(null, "intent", "an intent in this file is no JSON object");
   }
   const life = proven.map(({ entry }) => ({ entry, detail: detailOf(entry) }));
+  const named = new Set(life.map(({ detail }) => manifestIn(detail)));
+  for (const text of trusted.intents ?? []) {
+    const intent = named.has(sha256(text)) ? objectIn<Intent>(text) : undefined;
+    if (intent) intents.set(sha256(text), intent);
+  }
   const told = String(life[0]?.detail["digest"]);
   const digest = parts.isErased ? told : sha256(parts.content);
   if (parts.isErased) requireErasure(life, sha256(parts.content), { found, remarks });

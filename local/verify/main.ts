@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /** `countersign-verify`: checks an export of the audit log, or the certificate of a change, offline and with code of its own. */
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { version } from "../../package.json";
 import { verifyCertificate } from "./certificate.ts";
 import { certificateText } from "./certificate_text.ts";
 import { filesOf } from "./container.ts";
@@ -17,7 +18,9 @@ import { readWitness, type Sightings, sightingsOf } from "./witness.ts";
 
 const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]
                           [--witness KEY]… [--quorum N] [--policy FILE] [--changes] [--json]
-       countersign-verify certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]… [--extract DIR] [--json]
+       countersign-verify certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]… [--intents DIR]
+                          [--extract DIR] [--json]
+       countersign-verify --version
 
 The first checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service:
 
@@ -38,9 +41,11 @@ The second, the certificate of a change (GET /api/product/changes/<id>/certifica
   --keys FILE         whose keys decisions must be signed with: an intent, or any JSON with its principals;
                       without it, those of the intents in the certificate, whose hashes are signed too
   --manifest-hash HEX only decisions under this intent count; may be repeated
+  --intents DIR       intents that the certificate names and does not contain, as files <hash>.json: the folder of a pack
   --extract DIR       writes the content, the intents, and each proof as a .tlog-proof
 
   --json              one JSON object instead of lines
+  --version           the version of this program
   --help              this text
 
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
@@ -65,6 +70,7 @@ const OPTIONS = {
 const CERTIFICATE_OPTIONS = {
   policy: { type: "string" },
   keys: { type: "string" },
+  intents: { type: "string" },
   "manifest-hash": { type: "string", multiple: true },
   extract: { type: "string" },
   json: { type: "boolean" },
@@ -74,6 +80,7 @@ const CERTIFICATE_OPTIONS = {
 /** Runs the program and resolves to its exit code. */
 export async function main(argv: string[]): Promise<number> {
   try {
+    if (argv.length === 1 && argv[0] === "--version") return say(version, 0);
     return argv[0] === "certificate" ? certificate(argv.slice(1)) : await exported(argv);
   } catch (error) {
     const { syscall, code, message } = error as NodeJS.ErrnoException;
@@ -107,9 +114,20 @@ function certificate(argv: string[]): number {
     policy: values.policy === undefined ? undefined : readTlogPolicy(values.policy),
     people: values.keys === undefined ? undefined : readPolicy(values.keys),
     manifests,
+    intents: values.intents === undefined ? undefined : readIntents(values.intents),
   });
   if (values.extract !== undefined) extract(file, values.extract);
   return say(values.json ? JSON.stringify(report) : certificateText(path, report), EXIT[report.verdict]);
+}
+
+/** Reads the files of a folder that are named after a hash. */
+function readIntents(folder: string): string[] {
+  try {
+    const names = readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.json$/.test(name));
+    return names.map((name) => readFileSync(join(folder, name), "utf8"));
+  } catch (error) {
+    throw new Unreadable(`--intents ${folder} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
 }
 
 /** Files that are there already are kept. */

@@ -80,7 +80,10 @@ describe("as files", () => {
     expect(linesOf(files.get("entries/000001.jsonl")!)).toEqual(audit_entries);
     expect(sha256(files.get(`contents/${first}.json`)!)).toBe(digest);
     expect(sha256(files.get(`intents/${manifest_hash}.json`)!)).toBe(manifest_hash);
-    const report = verifyCertificate(Buffer.from(files.get(`certificates/${first}.certificate`)!), { manifests: [] });
+    const report = verifyCertificate(Buffer.from(files.get(`certificates/${first}.certificate`)!), {
+      manifests: [],
+      intents: [files.get(`intents/${manifest_hash}.json`)!],
+    });
     expect(report).toMatchObject({ change_id: first, verdict: "consistent", findings: [] });
     expect(files.get("checkpoint.txt")).toBe((await api.get("audit/checkpoint", { accept: "text/plain" })).text);
     for (const name of [...files.keys()].slice(1)) expect(files.get("README.txt")).toContain(name.split("/")[0]);

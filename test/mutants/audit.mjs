@@ -222,9 +222,10 @@ export const audit = [
   },
   {
     ...page,
+    file: "lib/audit/rows.ts",
     name: "an export ends with its first page",
-    find: "if (page.length < pageSize) controller.close();",
-    replace: "controller.close();",
+    find: "({ ended } = page);",
+    replace: "ended = true;",
     tests: ["test/lib/audit/page.test.ts"],
   },
 ];

@@ -1,6 +1,7 @@
 /** A real log of 200 entries, made by requests alone: every event type, and text of every kind. */
 import { readHead } from "../../lib/audit/chain.ts";
-import { auditExport } from "../../lib/audit/page.ts";
+import { auditExport } from "../../lib/audit/rows.ts";
+import { joined } from "../support/joined.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { DAY } from "../support/clock.ts";
 import type { TestOptions } from "../support/deps.ts";
@@ -86,4 +87,4 @@ async function decideAndApply(
 }
 
 /** The export of a store's log, as `format=jsonl` streams it. */
-export const exportOf = async (store: Store): Promise<string> => new Response(auditExport(store)).text();
+export const exportOf = async (store: Store): Promise<string> => joined(auditExport(store));

@@ -611,11 +611,11 @@ export interface paths {
 
               /** Changes whose emergency consent is to be reviewed. */
               review_due: {
-                change_id: components["schemas"]["Change"]["change_id"];
-                status: components["schemas"]["Change"]["status"];
-                tier: components["schemas"]["Change"]["tier"];
-                target: components["schemas"]["Change"]["target"];
-                summary: components["schemas"]["Change"]["summary"];
+                change_id: components["schemas"]["ChangeId"];
+                status: components["schemas"]["ChangeStatus"];
+                tier: components["schemas"]["ChangeTier"];
+                target: components["schemas"]["ChangeTarget"];
+                summary: components["schemas"]["ChangeSummary"];
                 review?: components["schemas"]["Review"];
               }[];
 
@@ -744,11 +744,11 @@ export interface paths {
 
               /** Other changes that it has to do with. */
               related: {
-                change_id: components["schemas"]["Change"]["change_id"];
-                summary: components["schemas"]["Change"]["summary"];
-                proposer: components["schemas"]["Change"]["proposer"];
-                status: components["schemas"]["Change"]["status"];
-                resolution: components["schemas"]["Change"]["resolution"];
+                change_id: components["schemas"]["ChangeId"];
+                summary: components["schemas"]["ChangeSummary"];
+                proposer: components["schemas"]["ChangeProposer"];
+                status: components["schemas"]["ChangeStatus"];
+                resolution: components["schemas"]["ChangeResolution"];
 
                 /** live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it. */
                 relations: ("live" | "holds" | "supersedes" | "superseded_by")[];
@@ -3289,59 +3289,30 @@ export interface components {
 
     /** A proposed change of the host product, with all that was decided about it. What nobody stated is null, never 0. */
     Change: {
-      /** Id of the change: chg_ and a UUIDv7, which sorts by time. */
-      change_id: string;
-
-      /** The tenant of the product whom it is for. */
-      tenant_id: string;
-
-      /** What sort of thing is changed. */
-      kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
-
-      /** Name of the setting, flag or workflow in the host product that it sets; compared without case. */
-      target: string;
+      change_id: components["schemas"]["ChangeId"];
+      tenant_id: components["schemas"]["ChangeTenantId"];
+      kind: components["schemas"]["ChangeKind"];
+      target: components["schemas"]["ChangeTarget"];
 
       /** What the target is set to: any JSON; absent when the change sets nothing. */
       value?: unknown;
-
-      /** What it does, in one line. */
-      summary: string;
+      summary: components["schemas"]["ChangeSummary"];
 
       /** Why, for those who decide; may be empty. */
       rationale: string;
-
-      /** Gain that the proposer expects, in units of the KPI; null when not stated. */
-      expected_delta_k: number | null;
-
-      /** How many users it reaches, by the proposer; null when not stated. */
-      affected_users: number | null;
-
-      /** Whether the proposer says that it can be undone. */
-      reversible: boolean;
-
-      /** How much consent it needs: minor needs none, major needs as the intent says. */
-      tier: "minor" | "standard" | "major";
-
-      /** Risk as the proposer states it. */
-      risk: "low" | "medium" | "high";
+      expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
+      affected_users: components["schemas"]["ChangeAffectedUsers"];
+      reversible: components["schemas"]["ChangeReversible"];
+      tier: components["schemas"]["ChangeTier"];
+      risk: components["schemas"]["ChangeRisk"];
 
       /** Name of the KPI that expected_delta_k is about; null when none. */
       kpi: string | null;
-
-      /** Who proposed it; null when nobody is named. */
-      proposer: string | null;
-
-      /** What kind of proposer that is; absent where an earlier version recorded the change. */
-      proposer_kind?: "person" | "agent" | "model" | "peer" | "unknown";
-
-      /** Of a draft by a model: the person who asked for it; absent otherwise. */
-      asked_by?: string | null;
-
-      /** Where it stands between proposal and rollback. */
-      status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
-
-      /** How a denied change came to its end; null otherwise. */
-      resolution: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | null;
+      proposer: components["schemas"]["ChangeProposer"];
+      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      asked_by?: components["schemas"]["ChangeAskedBy"];
+      status: components["schemas"]["ChangeStatus"];
+      resolution: components["schemas"]["ChangeResolution"];
 
       /** When it was proposed. */
       created_at: string;
@@ -3351,12 +3322,8 @@ export interface components {
 
       /** What was said with the last decision; null before any. */
       approval_note: string | null;
-
-      /** The consents that were given, oldest first. */
-      approvals: components["schemas"]["Approval"][];
-
-      /** How many distinct people had to consent when it was proposed. */
-      required_approvers: number;
+      approvals: components["schemas"]["ChangeApprovals"];
+      required_approvers: components["schemas"]["ChangeRequiredApprovers"];
 
       /** When the last decision was made; null before any. */
       decided_at: string | null;
@@ -3524,17 +3491,17 @@ export interface components {
 
     /** A change that waits for consent or for its apply. */
     AwaitingChange: {
-      change_id: components["schemas"]["Change"]["change_id"];
-      status: components["schemas"]["Change"]["status"];
-      tier: components["schemas"]["Change"]["tier"];
-      target: components["schemas"]["Change"]["target"];
-      summary: components["schemas"]["Change"]["summary"];
-      expected_delta_k: components["schemas"]["Change"]["expected_delta_k"];
-      affected_users: components["schemas"]["Change"]["affected_users"];
-      proposer_kind?: components["schemas"]["Change"]["proposer_kind"];
-      asked_by?: components["schemas"]["Change"]["asked_by"];
-      required_approvers: components["schemas"]["Change"]["required_approvers"];
-      approvals: components["schemas"]["Change"]["approvals"];
+      change_id: components["schemas"]["ChangeId"];
+      status: components["schemas"]["ChangeStatus"];
+      tier: components["schemas"]["ChangeTier"];
+      target: components["schemas"]["ChangeTarget"];
+      summary: components["schemas"]["ChangeSummary"];
+      expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
+      affected_users: components["schemas"]["ChangeAffectedUsers"];
+      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      asked_by?: components["schemas"]["ChangeAskedBy"];
+      required_approvers: components["schemas"]["ChangeRequiredApprovers"];
+      approvals: components["schemas"]["ChangeApprovals"];
 
       /** Whose consent is still missing, by rule. */
       missing: components["schemas"]["MissingConsent"][];
@@ -3958,20 +3925,20 @@ export interface components {
 
     /** A change that waits for somebody. */
     InboxItem: {
-      change_id: components["schemas"]["Change"]["change_id"];
-      status: components["schemas"]["Change"]["status"];
-      tenant_id: components["schemas"]["Change"]["tenant_id"];
-      kind: components["schemas"]["Change"]["kind"];
-      target: components["schemas"]["Change"]["target"];
-      tier: components["schemas"]["Change"]["tier"];
-      risk: components["schemas"]["Change"]["risk"];
-      reversible: components["schemas"]["Change"]["reversible"];
-      affected_users: components["schemas"]["Change"]["affected_users"];
-      proposer: components["schemas"]["Change"]["proposer"];
-      proposer_kind?: components["schemas"]["Change"]["proposer_kind"];
-      asked_by?: components["schemas"]["Change"]["asked_by"];
-      approvals: components["schemas"]["Change"]["approvals"];
-      required_approvers: components["schemas"]["Change"]["required_approvers"];
+      change_id: components["schemas"]["ChangeId"];
+      status: components["schemas"]["ChangeStatus"];
+      tenant_id: components["schemas"]["ChangeTenantId"];
+      kind: components["schemas"]["ChangeKind"];
+      target: components["schemas"]["ChangeTarget"];
+      tier: components["schemas"]["ChangeTier"];
+      risk: components["schemas"]["ChangeRisk"];
+      reversible: components["schemas"]["ChangeReversible"];
+      affected_users: components["schemas"]["ChangeAffectedUsers"];
+      proposer: components["schemas"]["ChangeProposer"];
+      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      asked_by?: components["schemas"]["ChangeAskedBy"];
+      approvals: components["schemas"]["ChangeApprovals"];
+      required_approvers: components["schemas"]["ChangeRequiredApprovers"];
 
       /** Its summary. */
       title: string;
@@ -4565,6 +4532,57 @@ export interface components {
         }
       >;
     };
+
+    /** Id of the change: chg_ and a UUIDv7, which sorts by time. */
+    ChangeId: string;
+
+    /** Where it stands between proposal and rollback. */
+    ChangeStatus: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
+
+    /** How much consent it needs: minor needs none, major needs as the intent says. */
+    ChangeTier: "minor" | "standard" | "major";
+
+    /** Name of the setting, flag or workflow in the host product that it sets; compared without case. */
+    ChangeTarget: string;
+
+    /** What it does, in one line. */
+    ChangeSummary: string;
+
+    /** Gain that the proposer expects, in units of the KPI; null when not stated. */
+    ChangeExpectedDeltaK: number | null;
+
+    /** How many users it reaches, by the proposer; null when not stated. */
+    ChangeAffectedUsers: number | null;
+
+    /** What kind of proposer that is; absent where an earlier version recorded the change. */
+    ChangeProposerKind: "person" | "agent" | "model" | "peer" | "unknown";
+
+    /** Of a draft by a model: the person who asked for it; absent otherwise. */
+    ChangeAskedBy: string | null;
+
+    /** How many distinct people had to consent when it was proposed. */
+    ChangeRequiredApprovers: number;
+
+    /** The consents that were given, oldest first. */
+    ChangeApprovals: components["schemas"]["Approval"][];
+
+    /** The tenant of the product whom it is for. */
+    ChangeTenantId: string;
+
+    /** What sort of thing is changed. */
+    ChangeKind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+
+    /** Risk as the proposer states it. */
+    ChangeRisk: "low" | "medium" | "high";
+
+    /** Whether the proposer says that it can be undone. */
+    ChangeReversible: boolean;
+
+    /** Who proposed it; null when nobody is named. */
+    ChangeProposer: string | null;
+
+    /** How a denied change came to its end; null otherwise. */
+    ChangeResolution: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | null;
   };
 }
 

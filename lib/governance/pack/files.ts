@@ -24,7 +24,8 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
       if (manifest !== undefined) yield { name: `intents/${hash}.json`, text: manifest };
     }
   }
-  const certificate = certifier(deps);
+  // The intents are files of their own, each once.
+  const certificate = certifier(deps, { withIntents: false });
   for await (const recorded of changesIn(store, scope)) {
     const { change } = recorded;
     const id = fileName(change.change_id);

@@ -65,7 +65,7 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
     for await (const recorded of changesIn(store, scope)) yield changeSection(recorded);
   }
   yield `<section><h2>Intents</h2><p>The rules that these decisions were made under, by their SHA-256.</p>`;
-  yield await intentTable(deps, scope);
+  yield* intentSections(deps, scope);
   yield `</section><section><h2>Checkpoint</h2><p>The log's name, its length and its Merkle root, with the signatures under it.</p>`;
   yield `<pre>${escapeHtml(withCosignatures(note, await witnessed(deps)).trimEnd())}</pre></section>`;
   yield `<section><h2>How this is checked</h2><p>With the files of the pack, and without the service:</p>`;
@@ -173,15 +173,16 @@ function entryLine(entry: AuditEntry): string {
   return row([String(entry.id), when(entry.timestamp), whatIn(entry, facts), change, nameIn(facts)]);
 }
 
-async function intentTable({ store }: PageDeps, scope: Scope): Promise<string> {
-  const hashes = new Set<string>();
-  for await (const page of entriesIn(store, scope)) for (const hash of intentsOf(page)) hashes.add(hash);
-  const manifests = await store.getMany("manifests", [...hashes]);
-  return [...hashes]
-    .map((hash, index) => {
-      const text = manifests[index]?.value;
-      const shown = text === undefined ? "It is not in the store." : JSON.stringify(JSON.parse(text), null, 2);
-      return `<h3>${code(hash)}</h3><pre>${escapeHtml(shown)}</pre>`;
-    })
-    .join("\n");
+/** Yields each intent that decisions were made under, once. */
+async function* intentSections({ store }: PageDeps, scope: Scope): AsyncGenerator<string, undefined> {
+  const shown = new Set<string>();
+  for await (const page of entriesIn(store, scope))
+    for (const hash of intentsOf(page)) {
+      if (shown.has(hash)) continue;
+      shown.add(hash);
+      const text = (await store.get("manifests", hash))?.value;
+      const manifest = text === undefined ? "It is not in the store." : JSON.stringify(JSON.parse(text), null, 2);
+      yield `<h3>${code(hash)}</h3><pre>${escapeHtml(manifest)}</pre>`;
+    }
+  return undefined;
 }

@@ -10,7 +10,7 @@ export const titleOf = (scope: Scope): string =>
 /** How it is checked: commands and what each shows. */
 export const HOW: readonly (readonly [command: string, shows: string])[] = [
   [
-    "countersign-verify certificate certificates/chg_….certificate --policy POLICY",
+    "countersign-verify certificate certificates/chg_….certificate --intents intents --policy POLICY",
     "who decided what on one change, with which key, under which intent, in a log that your policy trusts; python3 verify_audit.py certificate does the same in other code",
   ],
   ["sha256sum contents/chg_….json", "the digest in each entry about the change: what was consented to"],
@@ -29,7 +29,7 @@ export const readme = (scope: Scope): string =>
     "entries/        entries of the audit log, one a line, exactly as the service writes them",
     "contents/       what each change is about (RFC 8785 JSON); .erased.json is what an erasure left of it",
     "intents/        the rules that decisions were made under, each by its SHA-256",
-    "certificates/   one file a change that proves its decisions; .none.txt says why there is none",
+    "certificates/   one file a change that proves its decisions, under the intents above; .none.txt says why there is none",
     "checkpoint.txt  the log's length and Merkle root when this was made, with its signatures, if any",
     "",
     "How it is checked, without the service:",

@@ -13,9 +13,10 @@ export async function* tarOf(files: AsyncIterable<PackFile>, mtime: number): Asy
   const encoder = new TextEncoder();
   for await (const { name, text } of files) {
     const content = encoder.encode(text);
-    yield headerOf(name, content.length, mtime);
-    yield content;
-    if (content.length % BLOCK > 0) yield new Uint8Array(BLOCK - (content.length % BLOCK));
+    const file = new Uint8Array(BLOCK * (1 + Math.ceil(content.length / BLOCK)));
+    file.set(headerOf(name, content.length, mtime));
+    file.set(content, BLOCK);
+    yield file;
   }
   yield new Uint8Array(2 * BLOCK);
   return undefined;

@@ -86,7 +86,9 @@ export function dynamoDbClient(
     table,
     async call<T>(operation: string, body: object, patience = limits.patience) {
       const text = JSON.stringify(body);
-      const end = clock.now() + patience;
+      const begun = clock.now();
+      // A table that only throttles is busy; only a lost answer is worth asking about for longer.
+      const end = (): number => begun + (lost ? patience : Math.min(patience, limits.patience));
       let lost = false;
       for (let tries = 1; ; tries++) {
         try {
@@ -98,10 +100,10 @@ export function dynamoDbClient(
           if (refused && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
           lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
           const pause = pauseAfter(tries, random);
-          const again = (!refused || error.code === CANCELLED) && clock.now() + pause < end;
+          const again = (!refused || error.code === CANCELLED) && clock.now() + pause < end();
           if (again) await clock.sleep(pause);
           // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
-          if (!again || clock.now() >= end)
+          if (!again || clock.now() >= end())
             throw new (lost ? NoAnswer : StoreBusy)(`${place}: ${operation} found no answer: ${sentenceOf(error)}`, {
               cause: error,
             });

@@ -15,6 +15,9 @@ export const systemPacing: Pacing = {
   random: () => Math.random(),
 };
 
+/** A store that stays contended for this long is busy: every host's request limit is longer. */
+const MAX_CONTENDED_MS = 5_000;
+
 /** How often something is tried that others are in the way of. */
 const TRIES = 8;
 const FIRST_PAUSE_MS = 25;
@@ -24,15 +27,18 @@ const LONGEST_PAUSE_MS = 1000;
 export const pauseAfter = (tries: number, random: Pacing["random"]): number =>
   Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
-/** Does the work again while it is contended. Errors: `StoreBusy` after so many tries; any other of the work. */
+/** Does the work again while it is contended. Errors: `StoreBusy` after so many tries or 5 s; any other of the work. */
 export async function withRetries<T>(work: () => Promise<T>, { clock, random }: Pacing, most = TRIES): Promise<T> {
+  const end = clock.now() + MAX_CONTENDED_MS;
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof Contended)) throw error;
-      if (tries === most) throw new StoreBusy(`contended after ${most} tries: ${error.message}`, { cause: error });
-      await clock.sleep(pauseAfter(tries, random));
+      const pause = pauseAfter(tries, random);
+      if (tries === most || clock.now() + pause >= end)
+        throw new StoreBusy(`contended after ${tries} tries: ${error.message}`, { cause: error });
+      await clock.sleep(pause);
     }
   }
 }

@@ -13,8 +13,6 @@ function inPlace(part: unknown): unknown {
   if (typeof part !== "object" || part === null) return part;
   const { $ref } = part as { $ref?: string };
   const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec($ref ?? "") ?? [];
-  const [, field] = name?.split("/properties/") ?? [];
-  if (field !== undefined) return WHOLE.components.schemas["Change"]!.properties![field];
   const own = kind === "schemas" ? WHOLE.components.schemas : WHOLE.components.headers;
   if (kind && name && !(name in own))
     return inPlace((SERVED.components as Record<string, object>)[kind]![name as never]);
@@ -69,8 +67,17 @@ test("a body that may be a form or JSON is one shape by the operation's name", (
   expect(content).toMatchObject({ "application/x-www-form-urlencoded": { schema }, "application/json": { schema } });
 });
 
-test("a field that a change has in the same words refers to that", () => {
+test("every reference leads to a part by its name, and none into one", () => {
+  for (const [, ref] of JSON.stringify(SERVED).matchAll(/"\$ref":"([^"]*)"/g)) {
+    const [, kind, name] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(ref!) ?? [];
+    expect((SERVED.components as Record<string, object>)[kind!], ref).toHaveProperty([name!]);
+  }
+});
+
+test("a field that a change has in the same words is a shape of its own", () => {
   const { properties } = SERVED.components.schemas["InboxItem"] as JsonSchema;
-  expect(properties!["target"]).toEqual({ $ref: "#/components/schemas/Change/properties/target" });
+  expect(properties!["target"]).toEqual({ $ref: "#/components/schemas/ChangeTarget" });
+  expect((SERVED.components.schemas["Change"] as JsonSchema).properties!["target"]).toEqual(properties!["target"]);
+  expect(SERVED.components.schemas["ChangeTarget"]).toEqual(WHOLE.components.schemas["Change"]!.properties!["target"]);
   expect(properties!["title"]).toHaveProperty("description");
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { contentsExport } from "../../../../lib/governance/contents_export.ts";
+import { joined } from "../../../support/joined.ts";
 import { migrate } from "../../../../lib/governance/moving/migrate.ts";
 import { fastestSha256 } from "../../../../lib/kit/platform.ts";
 import type { Store } from "../../../../lib/store/store.ts";
@@ -54,7 +55,7 @@ const shown = (found: readonly Version[], length: number): string[] =>
     .map(({ collection, id, revision, json }) => `${collection}/${id} ${revision} ${json!.text}`)
     .sort();
 
-const exported = async (store: Store): Promise<string> => await new Response(contentsExport(store)).text();
+const exported = (store: Store): Promise<string> => joined(contentsExport(store));
 
 async function verified(store: Store, file: string): Promise<string> {
   const text = await exported(store);

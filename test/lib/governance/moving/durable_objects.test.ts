@@ -3,6 +3,7 @@ import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { contentsExport } from "../../../../lib/governance/contents_export.ts";
+import { joined } from "../../../support/joined.ts";
 import { exportStore } from "../../../../lib/governance/moving/export_store.ts";
 import { importStore } from "../../../../lib/governance/moving/import_store.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -38,7 +39,7 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   for (let count = 0; count < 5; count++) await store.transact((tx) => tx.put("review_due", "late", true));
   await store.transact((tx) => tx.delete("review_due", "late"));
   const { length, head, origin } = (await readHead(store))!;
-  const told = await new Response(contentsExport(store)).text();
+  const told = await joined(contentsExport(store));
   let file = "";
   for await (const piece of exportStore({ from: store.whole!, name: "memory" }, { kind: "export", to: "the file" }))
     file += piece;
@@ -59,5 +60,5 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   const lines = () => linesOf(new Blob([out]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
-  expect((await new Response(contentsExport(to)).text()).startsWith(told)).toBe(true);
+  expect((await joined(contentsExport(to))).startsWith(told)).toBe(true);
 });

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { dynamoDbClient } from "../../../../lib/store/dynamodb/client.ts";
+import { Contended } from "../../../../lib/store/engine/attempt.ts";
+import { type Pacing, withRetries } from "../../../../lib/store/engine/pacing.ts";
+import { StoreBusy } from "../../../../lib/store/store.ts";
+
+/** A clock that moves by what is slept, and by `each` with every request. */
+function movingPacing(each: number): Pacing & { passed: () => number; move: () => void } {
+  let now = 0;
+  return {
+    random: () => 0.99,
+    clock: { now: () => now, sleep: async (ms) => void (now += ms) },
+    passed: () => now,
+    move: () => void (now += each),
+  };
+}
+
+test("work that stays contended is given up after 5 s, whatever tries are left", async () => {
+  const pacing = movingPacing(400);
+  const contended = async (): Promise<never> => {
+    pacing.move();
+    throw new Contended("another was faster");
+  };
+  await expect(withRetries(contended, pacing, 1000)).rejects.toThrow(StoreBusy);
+  expect(pacing.passed()).toBeGreaterThan(3_000);
+  expect(pacing.passed()).toBeLessThanOrEqual(5_000);
+});
+
+test("a DynamoDB table that throttles for good is busy after 5 s, also for a write that may ask for 30", async () => {
+  const pacing = movingPacing(10);
+  const fetch = async (): Promise<Response> => {
+    pacing.move();
+    return new Response('{"__type":"x#ThrottlingException","message":"slow down"}', { status: 400 });
+  };
+  const access = { table: "t", region: "eu-central-1", credentials: { accessKeyId: "a", secretAccessKey: "b" }, fetch };
+  const client = dynamoDbClient(access, { answer: 5_000, patience: 5_000, findOut: 30_000 }, pacing);
+  await expect(client.call("TransactWriteItems", {}, 30_000)).rejects.toThrow(StoreBusy);
+  expect(pacing.passed()).toBeGreaterThan(3_000);
+  expect(pacing.passed()).toBeLessThanOrEqual(5_000);
+});
