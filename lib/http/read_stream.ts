@@ -35,7 +35,7 @@ export function wholeLogStream(deps: object, makePieces: () => Pieces): Readable
   });
 }
 
-/** What happens around the pieces: `before` each of them, and once at the end. */
+/** Work around the pieces: `before` each of them, and once at the end. */
 interface Steps {
   before: () => Promise<void>;
   end: () => void;

@@ -64,7 +64,7 @@ export function withSharedParts(document: OpenApi) {
   });
   const paths = mapped(document.paths, (methods) => mapped(methods, shortened));
   const { borrow, ...fields } = sharedFields("Change", named["Change"]!);
-  // What is sent stands whole: a form is read by its own fields.
+  // Request bodies keep their fields: a form is read by its own.
   const shapes = mapped(schemas, (schema, name) => (name in named && name !== "Change" ? borrow(schema) : schema));
   const shared = { responses: borrow(responses.parts), paths: borrow(paths) };
   const components = {

@@ -3305,17 +3305,13 @@ export interface components {
       reversible: components["schemas"]["ChangeReversible"];
       tier: components["schemas"]["ChangeTier"];
       risk: components["schemas"]["ChangeRisk"];
-
-      /** Name of the KPI that expected_delta_k is about; null when none. */
-      kpi: string | null;
+      kpi: components["schemas"]["ChangeKpi"];
       proposer: components["schemas"]["ChangeProposer"];
       proposer_kind?: components["schemas"]["ChangeProposerKind"];
       asked_by?: components["schemas"]["ChangeAskedBy"];
       status: components["schemas"]["ChangeStatus"];
       resolution: components["schemas"]["ChangeResolution"];
-
-      /** When it was proposed. */
-      created_at: string;
+      created_at: components["schemas"]["ChangeCreatedAt"];
 
       /** Who decided last; policy:minor is the intent itself, null before any decision. */
       approver: string | null;
@@ -3324,15 +3320,9 @@ export interface components {
       approval_note: string | null;
       approvals: components["schemas"]["ChangeApprovals"];
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
-
-      /** When the last decision was made; null before any. */
-      decided_at: string | null;
-
-      /** When the host product confirmed it; null before. */
-      applied_at: string | null;
-
-      /** When it was taken back; null unless it was. */
-      rolled_back_at: string | null;
+      decided_at: components["schemas"]["ChangeDecidedAt"];
+      applied_at: components["schemas"]["ChangeAppliedAt"];
+      rolled_back_at: components["schemas"]["ChangeRolledBackAt"];
 
       /** The change whose place this one takes, where its proposer says so. */
       supersedes?: string;
@@ -3737,7 +3727,7 @@ export interface components {
         words: string;
       }[];
 
-      /** Promise and movement in a sentence, each with its direction. */
+      /** Promised and measured movement in a sentence, each with its direction. */
       words: string;
 
       /** As of when this is so. */
@@ -3964,29 +3954,27 @@ export interface components {
 
     /** A change that a query found. */
     FoundChange: {
-      change_id: components["schemas"]["Change"]["change_id"];
-      status: components["schemas"]["Change"]["status"];
-      resolution: components["schemas"]["Change"]["resolution"];
-      tenant_id: components["schemas"]["Change"]["tenant_id"];
-      kind: components["schemas"]["Change"]["kind"];
-      target: components["schemas"]["Change"]["target"];
-      summary: components["schemas"]["Change"]["summary"];
-      tier: components["schemas"]["Change"]["tier"];
-      risk: components["schemas"]["Change"]["risk"];
-      reversible: components["schemas"]["Change"]["reversible"];
-      affected_users: components["schemas"]["Change"]["affected_users"];
-      expected_delta_k: components["schemas"]["Change"]["expected_delta_k"];
-      kpi: components["schemas"]["Change"]["kpi"];
-      proposer: components["schemas"]["Change"]["proposer"];
-      proposer_kind?: components["schemas"]["Change"]["proposer_kind"];
-      asked_by?: components["schemas"]["Change"]["asked_by"];
-      required_approvers: components["schemas"]["Change"]["required_approvers"];
-
-      /** When it was proposed. */
-      created_at: string;
-      decided_at: components["schemas"]["Change"]["decided_at"];
-      applied_at: components["schemas"]["Change"]["applied_at"];
-      rolled_back_at: components["schemas"]["Change"]["rolled_back_at"];
+      change_id: components["schemas"]["ChangeId"];
+      status: components["schemas"]["ChangeStatus"];
+      resolution: components["schemas"]["ChangeResolution"];
+      tenant_id: components["schemas"]["ChangeTenantId"];
+      kind: components["schemas"]["ChangeKind"];
+      target: components["schemas"]["ChangeTarget"];
+      summary: components["schemas"]["ChangeSummary"];
+      tier: components["schemas"]["ChangeTier"];
+      risk: components["schemas"]["ChangeRisk"];
+      reversible: components["schemas"]["ChangeReversible"];
+      affected_users: components["schemas"]["ChangeAffectedUsers"];
+      expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
+      kpi: components["schemas"]["ChangeKpi"];
+      proposer: components["schemas"]["ChangeProposer"];
+      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      asked_by?: components["schemas"]["ChangeAskedBy"];
+      required_approvers: components["schemas"]["ChangeRequiredApprovers"];
+      created_at: components["schemas"]["ChangeCreatedAt"];
+      decided_at: components["schemas"]["ChangeDecidedAt"];
+      applied_at: components["schemas"]["ChangeAppliedAt"];
+      rolled_back_at: components["schemas"]["ChangeRolledBackAt"];
 
       /** Who consented. */
       approvers: string[];
@@ -4583,6 +4571,21 @@ export interface components {
 
     /** How a denied change came to its end; null otherwise. */
     ChangeResolution: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | null;
+
+    /** Name of the KPI that expected_delta_k is about; null when none. */
+    ChangeKpi: string | null;
+
+    /** When it was proposed. */
+    ChangeCreatedAt: string;
+
+    /** When the last decision was made; null before any. */
+    ChangeDecidedAt: string | null;
+
+    /** When the host product confirmed it; null before. */
+    ChangeAppliedAt: string | null;
+
+    /** When it was taken back; null unless it was. */
+    ChangeRolledBackAt: string | null;
   };
 }
 

@@ -55,7 +55,7 @@ describe("a stream of the whole log", () => {
     expect(order).toEqual(["write", "read"]);
   });
 
-  test("goes on beside a write that takes longer than a second", async () => {
+  test("goes on during a write that takes longer than a second", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const deps = {};
     void withPriority(deps, () => new Promise<never>(() => {}));

@@ -26,7 +26,7 @@ test("work that stays contended is given up after 5 s, whatever tries are left",
   expect(pacing.passed()).toBeLessThanOrEqual(5_000);
 });
 
-test("a DynamoDB table that throttles for good is busy after 5 s, also for a write that may ask for 30", async () => {
+test("a DynamoDB table that throttles for good is busy after 5 s, for a write too", async () => {
   const pacing = movingPacing(10);
   const fetch = async (): Promise<Response> => {
     pacing.move();
