@@ -1263,7 +1263,8 @@ class Certificate:
                 continue
             policy = intent.get("policy", {})
             glass = policy.get("break_glass", {})
-            asked = max(life[0][1].get("required_approvers") or 0, policy.get("required_approvers", {}).get(tier, 1))
+            required = policy.get("required_approvers", {})
+            asked = max(life[0][1].get("required_approvers") or 0, required.get(tier, required.get("standard", 1)))
             needed = glass.get("required", 1) if urgent else asked
             among = glass.get("approvers", []) if urgent else policy.get("approvers")
             given = len(names if among is None else names & {same_name(name) for name in among})

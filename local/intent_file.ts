@@ -1,5 +1,6 @@
 /** The file that holds the product intent. */
 import { readFile } from "node:fs/promises";
+import { contradictionsIn } from "../lib/governance/rules/contradictions.ts";
 import { loadIntent } from "../lib/governance/rules/intent.ts";
 import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
 import { about } from "./about.ts";
@@ -22,6 +23,7 @@ export async function checkIntent(path: string): Promise<string> {
     `${product_id} ${version}, epoch ${update_epoch}, approved by ${approved_by}`,
     `manifest_hash ${manifest_hash}`,
     ...rulesInForce(intent).map((rule) => `- ${rule}`),
+    ...contradictionsIn(intent).map((contradiction) => `! ${contradiction}`),
   ];
   return `${lines.join("\n")}\n`;
 }

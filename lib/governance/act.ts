@@ -5,6 +5,7 @@ import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import type { Actor } from "./rules/actor.ts";
+import { type Action, requirePermission } from "./rules/permissions.ts";
 import { signatureFacts } from "./rules/require_signature.ts";
 import type { Act } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
@@ -20,10 +21,18 @@ export interface ActInput extends ProofInput {
   head?: string | undefined;
 }
 
-/** Who acts, by the name given or the one that the proxy gives: an act has a name under it. */
-export function namedActor(call: Call<GovernanceDeps>, actor: string | undefined): Actor & { actor: string } {
+/**
+ * Who acts, by the name given or the one that the proxy gives: an act has a name under it. Errors: 403 `identity_mismatch`,
+ * 403 `not_permitted`, 400 `invalid_field`.
+ */
+export function namedActor(
+  call: Call<GovernanceDeps>,
+  action: Action,
+  actor: string | undefined,
+): Actor & { actor: string } {
   requirePerson(call, "actor", actor);
   const claimed = actorOf(call, actor);
+  requirePermission(action, claimed.actor, call.deps.product!.intent);
   if (claimed.actor === null) throw invalidField("actor", "is required");
   return { ...claimed, actor: claimed.actor };
 }
@@ -31,7 +40,7 @@ export function namedActor(call: Call<GovernanceDeps>, actor: string | undefined
 /** What the entry says of an act: whose it is, and with which key they signed it. */
 export async function actFacts(transaction: Transaction, call: Call<GovernanceDeps>, act: Act, input: ActInput) {
   const { note = "", until, length, head, proof, at } = input;
-  const claimed = namedActor(call, input.actor);
+  const claimed = namedActor(call, act, input.actor);
   const { actor } = claimed;
   const { manifest_hash, intent } = transaction.product;
   const signature = await present(transaction, { decision: act, actor, note, until, length, head }, { proof, at });

@@ -22,7 +22,7 @@ export const addLateNote = (
 ): Promise<Answer> =>
   governed(call, async (transaction) => {
     const before = await transaction.change(change_id);
-    const by = namedActor(call, actor);
+    const by = namedActor(call, "note", actor);
     requireMatch(call.request, before.change.revision);
     const { record, change, entry } = transaction.enact(before, { type: "note", name: by.actor, item, note }, by);
     const { revision } = record.change;

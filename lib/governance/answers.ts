@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
+import { missingSchema } from "./rules/missing.ts";
 import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "./rules/change.ts";
 
 /** A created change with its receipt. */
@@ -22,6 +23,10 @@ export const decisionAnswer = once(() =>
       status: z.enum(STATUSES).describe("Its status after the decision."),
       decision: z.enum(["approved", ...RESOLUTIONS]).describe("What was decided."),
       approvals: z.array(approvalSchema()).describe("All consents so far, oldest first."),
+      missing: z
+        .array(missingSchema())
+        .optional()
+        .describe("Of an approval that is not enough yet: whose consent is still needed; absent otherwise."),
       change: changeSchema(),
       audit_entry: entrySchema(),
     })

@@ -5,12 +5,13 @@ import { type Answer, answer } from "../http/answer.ts";
 import type { Call } from "../http/endpoint.ts";
 import { readHead } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
-import { actorOf, requirePerson } from "./caller.ts";
+import { requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { consulting } from "./evidence.ts";
 import { minorToday } from "./minor_quota.ts";
 import { findChange } from "./records.ts";
 import { digestOf } from "./rules/content.ts";
+import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
@@ -111,7 +112,8 @@ async function contentOf(call: Call<GovernanceDeps>, input: StatementInput & { d
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const today = new Date(clock.now()).toISOString();
   const minor_today = await consulting(call.deps, (evidence) => minorToday(evidence, today));
-  const context = { intent: product!.intent, actor: actorOf(call, approver) };
+  // A signature makes its signer known, which a minor change may need.
+  const context = { intent: product!.intent, actor: signerActor(approver) };
   return { decision, digest: digestOf(proposedContent({ input: proposal, minor_today }, context), sha256) };
 }
 

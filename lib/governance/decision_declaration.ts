@@ -78,4 +78,4 @@ export const actFields = () => ({
 });
 
 /** Its errors. */
-export const ACT_ERRORS = REFUSALS;
+export const ACT_ERRORS = ["not_permitted", ...REFUSALS] as const;

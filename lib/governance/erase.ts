@@ -74,7 +74,7 @@ export async function eraseContent(call: Call<GovernanceDeps>, input: EraseInput
     const { tx, at, now } = transaction;
     const before = await transaction.change(change_id);
     const { change } = before;
-    const claimed = namedActor(call, input.actor);
+    const claimed = namedActor(call, "erase", input.actor);
     const { actor: name } = claimed;
     const about = { change_id, digest: change.digest };
     const signature = await present(

@@ -6,14 +6,14 @@ import { serviceItself } from "./rules/actor.ts";
 import { principalsToldOf } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
-/** A manifest that was not in force at the last entry; without `event` it was at an earlier one. */
+/** A manifest that was not in force at the last entry. */
 export interface ComingIntoForce {
-  event: AuditEvent | undefined;
-  /** Keeps that it is in force, and its text where it never was. */
+  event: AuditEvent;
+  /** Stores that it is in force, and its text. */
   keep(): void;
 }
 
-/** Why an instance may not write: the log was written under an intent of a higher `update_epoch`. */
+/** Returns why an instance may not write: the log is under another manifest, whose `update_epoch` is not lower. */
 export async function whyOutdated(
   reads: Pick<Reads, "get">,
   { intent, manifest_hash }: Pick<ProductRuntime, "intent" | "manifest_hash">,
@@ -21,8 +21,11 @@ export async function whyOutdated(
   const inForce = (await reads.get("meta", "intent"))?.value.manifest_hash ?? manifest_hash;
   const manifest = inForce === manifest_hash ? undefined : (await reads.get("manifests", inForce))?.value;
   const { update_epoch = 0 } = manifest === undefined ? {} : (JSON.parse(manifest) as { update_epoch?: number });
-  if (update_epoch <= intent.update_epoch) return undefined;
-  return `this instance has the intent of update_epoch ${intent.update_epoch}, and the log one of ${update_epoch}; start it with the newer intent`;
+  if (update_epoch < intent.update_epoch) return undefined;
+  const own = `this instance has the intent of update_epoch ${intent.update_epoch}`;
+  return update_epoch === intent.update_epoch
+    ? `${own}, and the log another one of the same update_epoch (manifest_hash ${inForce}); raise update_epoch in the changed intent`
+    : `${own}, and the log one of ${update_epoch}; start it with the newer intent, or raise update_epoch above ${update_epoch}`;
 }
 
 /**
@@ -34,15 +37,14 @@ export async function comingIntoForce(tx: Tx, product: ProductRuntime): Promise<
   if ((await tx.get("meta", "intent"))?.value.manifest_hash === manifest_hash) return undefined;
   const outdated = await whyOutdated(tx, product);
   if (outdated !== undefined) throw new AppError("intent_outdated", outdated);
-  const known = (await tx.get("manifests", manifest_hash)) !== undefined;
   const { product_id, version, update_epoch, approved_by } = intent;
   const principals = principalsToldOf(intent);
   const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceItself() };
   return {
-    event: known ? undefined : { event_type: "intent_in_force", detail },
+    event: { event_type: "intent_in_force", detail },
     keep() {
       tx.put("meta", "intent", { manifest_hash });
-      if (!known) tx.put("manifests", manifest_hash, manifest);
+      tx.put("manifests", manifest_hash, manifest);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import type { RecordOf, Stored } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { foldOf } from "./history.ts";
-import { placeOf, targetKey } from "./records.ts";
+import { agentPlace, placeOf, targetKey } from "./records.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
 import { type ChangeRecord, differences, isWhole, type StoredRecord } from "./rules/record.ts";
 import { asRead } from "./rules/written_record.ts";
@@ -72,6 +72,10 @@ const VIEWS = {
     applied
       ? row(targetKey(change) + entryKey(applied.entry), change.status === "applied", change.change_id)
       : undefined,
+  live_by_agent: ({ change }: StoredRecord) => {
+    const place = agentPlace(change);
+    return place === undefined ? undefined : row(place, isLive(change.status), true);
+  },
   review_due: ({ change }: StoredRecord) => row(change.change_id, isReviewDue(change), true),
 } as const;
 

@@ -32,6 +32,7 @@ export const proposalFields = ({ product }: Pick<GovernanceDeps, "product">) => 
 /** What a proposal may be refused for. */
 export const PROPOSAL_ERRORS = [
   "forbidden_target",
+  "too_many_open",
   "proof_invalid",
   "proposer_unknown",
   "identity_mismatch",

@@ -12,6 +12,7 @@ import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { asProven } from "./proven_consents.ts";
 import type { Lease } from "./records.ts";
 import type { Verdict } from "./rules/change.ts";
+import { missingConsents } from "./rules/missing.ts";
 import { refuseOverdue } from "./rules/overdue.ts";
 import { ownerTold } from "./target_told.ts";
 import { governed, type Transaction } from "./transaction.ts";
@@ -71,7 +72,10 @@ async function record(
   requireMatch(call.request, before.change.revision);
   const { status, approvals, resolution, revision } = enacted.record.change;
   const { change, entry } = enacted;
-  const body = { change_id, status, decision: resolution ?? "approved", approvals, change, audit_entry: entry };
+  const missing = type === "approve" ? missingConsents(enacted.record.change, transaction.product.intent) : [];
+  const more = missing.length > 0 ? { missing } : {};
+  const decided_as = resolution ?? "approved";
+  const body = { change_id, status, decision: decided_as, approvals, ...more, change, audit_entry: entry };
   return answer(body, 200, { etag: etag(revision) });
 }
 

@@ -7,7 +7,7 @@ import type { Change } from "./rules/change.ts";
 import type { Operation } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
-import { sameTarget } from "./rules/names.ts";
+import { sameName, sameTarget } from "./rules/names.ts";
 import { type ChangeRecord, isRecord } from "./rules/record.ts";
 import { asRead, type Written } from "./rules/written_record.ts";
 import type { TargetOwners } from "./rules/stale_target.ts";
@@ -26,6 +26,10 @@ declare module "../store/store.ts" {
     review_due: true;
     /** `<target\ntenant\nchange_id>`: pending and approved changes. */
     live_by_target: true;
+    /** `<agent\nchange_id>`: pending and approved changes that agents proposed. */
+    live_by_agent: true;
+    /** Proposals by agent, of the newest UTC day with any. */
+    proposed_by_agent: DayCount;
     /** Drafts of models that may still wait for consent, by change. */
     llm_drafts: true;
     /** The newest draft of a model by the digest of what it would do. */
@@ -134,6 +138,13 @@ export const targetKey = ({ target, tenant_id }: Place): string => `${sameTarget
 
 /** The place of a change among those of its target. */
 export const placeOf = (change: Place & Pick<Change, "change_id">): string => targetKey(change) + change.change_id;
+
+/** The key of an agent in a view by agent; no name holds a line break. */
+export const agentKey = (agent: string): string => `${sameName(agent)}\n`;
+
+/** The key of a change among those of its agent; undefined where no agent proposed it. */
+export const agentPlace = ({ proposer, proposer_kind, change_id }: Change): string | undefined =>
+  proposer_kind === "agent" && proposer !== null ? agentKey(proposer) + change_id : undefined;
 
 /** So many changes of a target are named at most. */
 export const LISTED = 10;

@@ -2,6 +2,7 @@
 import type { Call } from "../http/endpoint.ts";
 import { type Answer, etag, splice, textAnswer } from "../http/answer.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
+import { countProposal, limitReached } from "./agent_limits.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import { keepDraft, type NotFiled, whyNotFiled } from "./drafts.ts";
 import type { GovernanceDeps } from "./deps.ts";
@@ -9,12 +10,13 @@ import { minorToday } from "./minor_quota.ts";
 import { liveOn, readRecord } from "./records.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { recordRefusal } from "./refusals.ts";
-import { type Actor, serviceItself } from "./rules/actor.ts";
+import { type Actor, serviceItself, signerActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { digestOf } from "./rules/content.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { proposedContent } from "./rules/propose.ts";
 import { whyNotSuperseding } from "./rules/supersede.ts";
+import { isAgent } from "./rules/principals.ts";
 import type { Presented } from "./rules/signing.ts";
 import { liveTold, ownerTold } from "./target_told.ts";
 import { type Enacted, governed, type Transaction } from "./transaction.ts";
@@ -70,30 +72,41 @@ async function file(
     const refused = of ? whyNotSuperseding(of, input) : "names no change";
     if (refused !== undefined) throw invalidField("supersedes", refused);
   }
-  const signature = await presented(transaction, { input, minor_today }, stated, proven);
+  const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
+  const limit_reached = agent ? await limitReached(transaction, agent) : undefined;
+  const signature = await presented(transaction, { input, minor_today }, proven);
   const actor = actorBehind(input.proposer ?? "", signature, stated);
   let enacted: Enacted;
   try {
-    const command = { type: "propose", input, minor_today, target_owner, live: conflicts, asked, signature } as const;
+    const command = {
+      type: "propose",
+      input,
+      minor_today,
+      target_owner,
+      live: conflicts,
+      limit_reached,
+      asked,
+      signature,
+    } as const;
     enacted = transaction.enact(undefined, command, actor);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;
     await recordRefusal(transaction, input, error, actor);
     return error;
   }
+  if (agent) await countProposal(transaction, agent);
   return { ...enacted, conflicts };
 }
 
 async function presented(
   transaction: Transaction,
   command: { input: ProposeInput; minor_today: number },
-  actor: Actor,
   proven: ProofInput,
 ): Promise<Presented | undefined> {
   const { proposer } = command.input;
   if (proven.proof === undefined && proven.at === undefined) return undefined;
   if (proposer === undefined) throw invalidField("proposer", "is required beside proof");
   const { intent } = transaction.product;
-  const digest = digestOf(proposedContent(command, { intent, actor }), transaction.sha256);
+  const digest = digestOf(proposedContent(command, { intent, actor: signerActor(proposer) }), transaction.sha256);
   return present(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proven);
 }

@@ -24,7 +24,7 @@ import { type Evidence, evidenceOf } from "./evidence.ts";
 import { mismatch } from "./mismatch.ts";
 import { noteMisfit } from "./patrol.ts";
 import { reading, refuseBroken } from "./reading.ts";
-import { keptChange, placeOf } from "./records.ts";
+import { agentPlace, keptChange, placeOf } from "./records.ts";
 import { byNumber, toldAnswer } from "./replay.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
@@ -137,11 +137,16 @@ function begin(
     return entry;
   };
   const append = (event: AuditEvent, timestamp?: string): Json<AuditEntry> => {
-    if (due?.event) chain(due.event, at);
-    due?.keep();
-    due = undefined;
+    bringIntoForce();
     if (timestamp !== undefined || !isBehind) return chain(event, timestamp ?? at);
     return chain({ ...event, detail: { ...(event.detail as object), clock: new Date(now).toISOString() } }, at);
+  };
+  const bringIntoForce = (): void => {
+    if (!due) return;
+    const { event, keep } = due;
+    due = undefined;
+    chain(event, at);
+    keep();
   };
 
   const transaction = {
@@ -167,9 +172,11 @@ function begin(
     /** Whether this clock is too far behind the log to date anything: what is written has the time of the last entry. */
     isBehind,
     /** The id that the next appended entry will have. */
-    nextEntryId: (): number => head.length + (due?.event ? 2 : 1),
+    nextEntryId: (): number => head.length + (due ? 2 : 1),
     /** Appends to the chain, dated by `at`, with what a clock that is behind said; or dated by the clock as it is. */
     append,
+    /** Records that the manifest of this instance is in force, where it is not yet. */
+    bringIntoForce,
     /** What the log itself tells, and the id before the first entry that was read of it. */
     evidence,
     outlined: (): number => outline.after,
@@ -241,7 +248,11 @@ function begin(
 
 /** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */
 function moveLive(tx: Tx, change: Change): void {
-  const place = placeOf(change);
-  if (isLive(change.status)) tx.put("live_by_target", place, true, 0);
-  else tx.delete("live_by_target", place);
+  const views = [
+    ["live_by_target", placeOf(change)],
+    ["live_by_agent", agentPlace(change)],
+  ] as const;
+  for (const [view, place] of views)
+    if (place !== undefined && isLive(change.status)) tx.put(view, place, true, 0);
+    else if (place !== undefined) tx.delete(view, place);
 }

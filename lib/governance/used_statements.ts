@@ -12,20 +12,14 @@ declare module "../store/store.ts" {
   }
 }
 
-const ONCE: ReadonlySet<Decision | Act> = new Set([
-  "propose",
-  "review",
-  "freeze",
-  "unfreeze",
-  "accept_clock",
-  "accept_loss",
-]);
+/** A change takes each of these once by itself. */
+const REPEATABLE: ReadonlySet<Decision | Act> = new Set(["approve", "approve_emergency", "deny", "revoke", "review"]);
 const DIGITS = 15;
 /** More than come in with each, so that they grow fewer. */
 const FORGOTTEN = 2;
 
 /** Whether a statement of this may be used once only. */
-export const isForOneUse = (decision: Decision | Act): boolean => ONCE.has(decision);
+export const isForOneUse = (decision: Decision | Act): boolean => !REPEATABLE.has(decision);
 
 /**
  * Notes the use of a statement; false where it was used before. `at`: when it says it was made; none that says so before `over`

@@ -7,6 +7,7 @@ import { type FieldError, invalidField, invalidFields } from "../kit/errors.ts";
 import { INVISIBLE } from "../kit/invisible.ts";
 import { nearest } from "../kit/nearest.ts";
 import { findInexactNumber } from "../kit/exact_numbers.ts";
+import { isReservedName } from "../kit/person_name.ts";
 import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -39,8 +40,8 @@ const normalLine = (max: number, form: "NFC" | "NFKC") =>
 /** A person's or agent's name: one visible line, NFKC, at most 200 characters; the service's own prefixes are refused. */
 export const personName = () =>
   normalLine(200, "NFKC").refine(
-    (name) => !/^(llm|policy):/i.test(name),
-    "must not begin with llm: or policy:; those names are the service's own",
+    (name) => !isReservedName(name),
+    "must not begin with llm:, policy:, mandate:, idp: or group:; those names are no person's",
   );
 
 /** `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}`, which no host that makes a path of it takes for another. */

@@ -1,8 +1,9 @@
 /** The known word that a misspelt one was most likely meant to be. */
 import { closest, distance } from "fastest-levenshtein";
 
-/** The known word with the fewest letters to change. */
-export const nearest = (word: string, known: readonly string[]): string => closest(word.toLowerCase(), known);
+/** The known word of the same letters, or else the one with the fewest letters to change. */
+export const nearest = (word: string, known: readonly string[]): string =>
+  known.find((other) => sorted(other) === sorted(word.toLowerCase())) ?? closest(word.toLowerCase(), known);
 
 /** Whether a word is so near a known one, and not it, that it must be a slip: a letter or two, in a short word one. */
 export function isSlip(word: string, known: readonly string[]): boolean {

@@ -80,7 +80,7 @@ export function quorumFault(
     const { policy = {} } = intent;
     const asked = Math.max(
       Number(life[0]!.detail["required_approvers"]),
-      policy.required_approvers?.[String(tier)] ?? 1,
+      policy.required_approvers?.[String(tier)] ?? policy.required_approvers?.["standard"] ?? 1,
     );
     const needed = isUrgent ? (policy.break_glass?.required ?? 1) : asked;
     const among = (isUrgent ? (policy.break_glass?.approvers ?? []) : policy.approvers)?.map(sameName);

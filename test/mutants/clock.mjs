@@ -153,8 +153,8 @@ export const clock = [
   {
     name: "a signed acceptance of the clock is good for ever",
     file: "lib/governance/used_statements.ts",
-    find: '"accept_clock",',
-    replace: "",
+    find: '"approve",',
+    replace: '"approve", "accept_clock",',
     tests: ACCEPT,
   },
   {

@@ -251,7 +251,7 @@ export const http = [
   {
     ...form,
     name: "a client may decide in the service's own name",
-    find: "(name) => !/^(llm|policy):/i.test(name),",
+    find: "(name) => !isReservedName(name),",
     replace: "() => true,",
   },
   {

@@ -166,7 +166,7 @@ export const policy = [
   {
     file: "lib/governance/intent_in_force.ts",
     name: "an instance that was left over decides under an intent that is gone",
-    find: "if (update_epoch <= intent.update_epoch) return undefined;",
+    find: "if (update_epoch < intent.update_epoch) return undefined;",
     replace: "void update_epoch; if (intent) return undefined;",
     tests: ["test/lib/governance/entry_facts.test.ts"],
   },
@@ -212,8 +212,8 @@ export const policy = [
   {
     name: "a model's draft may be minor, so that nobody is asked",
     file: "lib/governance/rules/propose.ts",
-    find: 'const waits = proposer_kind === "model" ||',
-    replace: "const waits =",
+    find: 'const waits = isNobody || proposer_kind === "model" ||',
+    replace: "const waits = isNobody ||",
     tests: ["test/lib/governance/rules/state_machine.test.ts"],
   },
   {
@@ -262,7 +262,7 @@ export const policy = [
   {
     name: "a target is live for ever once a change was on it",
     file: "lib/governance/transaction.ts",
-    find: '\n  else tx.delete("live_by_target", place);',
+    find: "\n    else if (place !== undefined) tx.delete(view, place);",
     replace: "",
     tests: HTTP,
     only: "bare handlers conflicts",
@@ -270,8 +270,8 @@ export const policy = [
   {
     ...intent,
     name: "an epoch of 0 is taken",
-    find: '    .positive("must be a whole number above 0")\n    .describe("Raise',
-    replace: '    .min(0)\n    .describe("Raise',
+    find: '    .positive("must be a whole number above 0")\n    .describe(\n      "Raise',
+    replace: '    .min(0)\n    .describe(\n      "Raise',
   },
   {
     ...intent,
@@ -288,15 +288,15 @@ export const policy = [
   {
     name: "the log does not say which manifest came into force",
     file: "lib/governance/transaction.ts",
-    find: "if (due?.event) chain(due.event, at);",
-    replace: "",
+    find: "    chain(event, at);\n    keep();",
+    replace: "    keep();",
     tests: ["test/lib/governance/entry_facts.test.ts"],
     grave: true,
   },
   {
     name: "the text of a manifest that was in force is not kept",
     file: "lib/governance/intent_in_force.ts",
-    find: 'if (!known) tx.put("manifests", manifest_hash, manifest);',
+    find: 'tx.put("manifests", manifest_hash, manifest);',
     replace: "void manifest;",
     tests: ["test/lib/governance/entry_facts.test.ts"],
   },

@@ -3148,13 +3148,7 @@ export interface components {
         };
 
         /** How many distinct people must consent, by tier. */
-        required_approvers: {
-          /** For a standard change. */
-          standard: number;
-
-          /** For a major change. */
-          major: number;
-        };
+        required_approvers: unknown;
 
         /** Who may approve; absent: anybody. */
         approvers?: unknown[];
@@ -3168,7 +3162,7 @@ export interface components {
         /** After how many hours a pending change expires; absent: never. */
         consent_ttl_hours?: number;
 
-        /** Who must consent to changes of their targets, beside the tier's number. */
+        /** Who must be among those who consent to changes of their targets; an owner who is an approver too counts for both. */
         owners: {
           /** Targets that they own; * stands for any characters. */
           targets: string[];
@@ -3234,7 +3228,7 @@ export interface components {
         /** Targets that may not be changed; * stands for any characters. */
         forbidden_targets: string[];
 
-        /** What happens when a KPI worsens after an apply. */
+        /** What happens when a KPI worsens within 24 hours after the apply of the newest reversible change that names it. */
         guardrails: {
           /** Which KPI. */
           kpi: string;
@@ -3835,6 +3829,9 @@ export interface components {
 
       /** All consents so far, oldest first. */
       approvals: components["schemas"]["Approval"][];
+
+      /** Of an approval that is not enough yet: whose consent is still needed; absent otherwise. */
+      missing?: components["schemas"]["MissingConsent"][];
       change: components["schemas"]["Change"];
       audit_entry: components["schemas"]["AuditEntry"];
     };

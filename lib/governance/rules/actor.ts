@@ -25,8 +25,14 @@ export interface Actor {
 /** The service itself, under one of its names or none. */
 export const serviceItself = (actor: string | null = null): Actor => ({ actor, authenticated: null });
 
+/** A person who signs the action. */
+export const signerActor = (actor: string): Actor => ({ actor, authenticated: "signature" });
+
 /** Ways in which more is known of a person than what a request claims. */
 const VOUCHED: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy"]);
+
+/** Returns true where a signature, the proxy or an agent's secret vouches for the actor. */
+export const isKnown = ({ authenticated }: Actor): boolean => VOUCHED.has(authenticated) || authenticated === "agent";
 
 export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as const;
 /** What kind of proposer stands behind a name. */

@@ -35,6 +35,8 @@ export type Command =
       target_owner?: string | null;
       /** Other live changes of the same tenant and target. */
       live: readonly string[];
+      /** The error of an agent that has reached one of its limits. */
+      limit_reached?: Error | undefined;
       asked?: Asked | undefined;
       signature?: Presented | undefined;
     }

@@ -32,7 +32,9 @@ const breakGlass = once(() =>
 export const consentRules = () => ({
   owners: list(owners())
     .default([])
-    .describe("Who must consent to changes of their targets, beside the tier's number."),
+    .describe(
+      "Who must be among those who consent to changes of their targets; an owner who is an approver too counts for both.",
+    ),
   approval_ttl_hours: finite()
     .positive("must be above 0")
     .optional()

@@ -5,10 +5,10 @@ import type { Sha256 } from "../../kit/platform.ts";
 import { findInexactNumber } from "../../kit/exact_numbers.ts";
 import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import { isSlip, nearest } from "../../kit/nearest.ts";
+import { isSlip } from "../../kit/nearest.ts";
 import { KINDS, RISKS, STANDARD_KPIS } from "./change_terms.ts";
 import { consentRules, unreachableConsent } from "./consent_rules.ts";
-import { filled, list, object, unknown } from "./fields.ts";
+import { filled, list, object, suggestion, unknown } from "./fields.ts";
 import { approver, count, finite, moment, pattern } from "./intent_parts.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
@@ -54,12 +54,15 @@ export const policySchema = once(() =>
       .describe("Which changes need no consent; absent: none."),
     required_approvers: object({
       standard: count(1).default(1).describe("For a standard change."),
-      major: count(1).default(1).describe("For a major change."),
+      major: count(1).optional().describe("For a major change; absent: as many as for a standard one."),
     })
-      .default({
-        standard: 1,
-        major: 1,
+      .check(({ value: { standard, major = standard }, issues }) => {
+        if (major >= standard) return;
+        const message = `is ${major}, below ${standard} for a standard change: a proposer could lower the number by declaring a change major`;
+        issues.push({ code: "custom", input: major, path: ["major"], message });
       })
+      .transform(({ standard, major = standard }) => ({ standard, major }))
+      .prefault({})
       .describe("How many distinct people must consent, by tier."),
     approvers: list(approver()).optional().describe("Who may approve; absent: anybody."),
     self_approval: z
@@ -94,7 +97,9 @@ export const policySchema = once(() =>
       }),
     )
       .default([])
-      .describe("What happens when a KPI worsens after an apply."),
+      .describe(
+        "What happens when a KPI worsens within 24 hours after the apply of the newest reversible change that names it.",
+      ),
   }),
 );
 
@@ -106,7 +111,9 @@ const shape = () => ({
   update_epoch: z
     .int("must be a whole number above 0")
     .positive("must be a whole number above 0")
-    .describe("Raise it with each intent; one lower than the log has seen is refused."),
+    .describe(
+      "Raise it with each change of the intent; a lower one than the log's, or the same with other content, is rejected.",
+    ),
   kpis: z.record(kpiName(), kpiSchema(), "must be an object").default({}).describe("KPIs with their goals, by name."),
   policy: policySchema()
     .prefault({})
@@ -160,10 +167,7 @@ function refuseUnreachable(
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))
-      refuse(
-        ["policy", "guardrails", index, "kpi"],
-        `is no KPI of this intent: ${isSlip(kpi, known) ? `did you mean ${nearest(kpi, known)}?` : `known are ${known.join(", ")}`}`,
-      );
+      refuse(["policy", "guardrails", index, "kpi"], `is no KPI of this intent: ${suggestion(kpi, known)}`);
   });
 }
 

@@ -1,7 +1,9 @@
 /** What the rules of an intent are made of. */
 import * as z from "zod";
+import { INVISIBLE } from "../../kit/invisible.ts";
 import { filled } from "./fields.ts";
-import { sameName } from "./names.ts";
+import { canBeApprover, sameName } from "./names.ts";
+import { unmatchableReason } from "./target_pattern.ts";
 
 /** A number as JSON has it. */
 export const finite = () => z.number("must be a finite number");
@@ -14,14 +16,31 @@ export const moment = () =>
     [z.iso.date(), z.iso.datetime({ offset: true })],
     "must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00+01:00",
   );
-/** What can match a target; anything else would be a rule that never matches. */
+/** A pattern of targets; one that matches none would be a rule that never holds. */
 export const pattern = () =>
   z
     .string("must be text")
-    .regex(/^[A-Za-z0-9._:/*-]{1,200}$/, "must be a target of A-Z a-z 0-9 . _ : / -, with * for any characters");
-/** Who can decide: what the service itself is called by can not. */
+    .regex(/^[A-Za-z0-9._:/*-]{1,200}$/, "must be a target of A-Z a-z 0-9 . _ : / -, with * for any characters")
+    .check(({ value, issues }) => {
+      const message = unmatchableReason(value);
+      if (message !== undefined) issues.push({ code: "custom", input: value, message });
+    });
+/** The name of one person who can decide. */
 export const approver = () =>
   filled()
     .max(200, "must have 200 characters at most")
-    .refine((name) => !/^\s*(?:llm|policy|peer|agent):/i.test(name.normalize("NFKC")), "is no name that may approve")
+    .check(({ value, issues }) => {
+      const message = unusableNameReason(value);
+      if (message !== undefined) issues.push({ code: "custom", input: value, message });
+    })
     .transform(sameName);
+
+/** The reason why no request could carry this as the name of one person who decides. */
+function unusableNameReason(name: string): string | undefined {
+  if (INVISIBLE.test(name) || !name.isWellFormed()) return "holds a control or invisible character, which no name may";
+  if (name.includes(",")) return "holds a comma: a list has one name in each place";
+  if (name.includes("*")) return "holds *: names have no wildcard; list each person";
+  if (name.trim().startsWith("@")) return "begins with @: teams have no meaning here; list each person";
+  if (/[<>]/.test(name)) return "holds < or >: write only the name that requests carry, such as ana@acme.example";
+  return canBeApprover(name) ? undefined : "is no name that may approve";
+}

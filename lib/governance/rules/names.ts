@@ -1,4 +1,5 @@
 /** How names and targets compare: a look-alike of a different spelling is the same name. */
+import { isReservedName } from "../../kit/person_name.ts";
 
 /** Letters of ASCII with single spaces between them: of these only the case is not as it is compared. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
@@ -19,6 +20,10 @@ const fold = (text: string): string =>
 /** Whether a name is this one, or one of these. */
 export const isOneOf = (name: string, names: string | readonly string[]): boolean =>
   [names].flat().some((one) => sameName(one) === sameName(name));
+
+/** Returns true for a name that a person who decides can have: not reserved, nor a peer's or an agent's. */
+export const canBeApprover = (name: string): boolean =>
+  !isReservedName(name) && !/^(?:peer|agent):/.test(sameName(name));
 
 /** A target as it is compared: without case. */
 export const sameTarget = (target: string): string => target.toLowerCase();

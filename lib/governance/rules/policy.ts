@@ -3,7 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
-import { matchesAny, sameName } from "./names.ts";
+import { canBeApprover, matchesAny, sameName } from "./names.ts";
 import { isAgent } from "./principals.ts";
 import { canSign, isSignedAsAsked } from "./signing.ts";
 
@@ -64,7 +64,9 @@ export function requireDecider(change: Change, name: string, intent: Electorate)
   if (isDecider(change, name, intent)) return;
   const why = isAgent(name, intent)
     ? "is an agent's name, and agents give no consent"
-    : "is not among the intent's approvers";
+    : canBeApprover(name)
+      ? "is not among the intent's approvers"
+      : "is no person's name, and only people give consent";
   throw new AppError("not_an_approver", `${name} ${why}`);
 }
 
@@ -78,6 +80,7 @@ const isOwner = (target: string, name: string, { policy }: Electorate): boolean 
 
 /** Whether the intent lets this person decide on any change. */
 export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>
+  canBeApprover(approver) &&
   !isAgent(approver, { principals }) &&
   (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
 

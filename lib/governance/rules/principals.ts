@@ -2,12 +2,24 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { INVISIBLE } from "../../kit/invisible.ts";
+import { isReservedName } from "../../kit/person_name.ts";
 import { list, object } from "./fields.ts";
+import { count } from "./intent_parts.ts";
 import { type Key, keySchema, marksOf } from "./keys.ts";
 import { sameName } from "./names.ts";
 
 /** A person, or an agent: a program that proposes under its own name. */
-export type Principal = { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string };
+export type Principal =
+  { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string; may?: AgentLimits | undefined };
+
+/** How much an agent may have waiting, and propose on a UTC day. */
+interface AgentLimits {
+  max_open: number;
+  max_per_day: number;
+}
+
+/** Limits of an agent for which the intent names none. */
+const DEFAULT_LIMITS: AgentLimits = { max_open: 100, max_per_day: 1000 };
 
 /** SHA-256 of no text at all. */
 const OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -24,19 +36,28 @@ const principalSchema = () =>
       .transform((hex) => hex.toLowerCase())
       .optional()
       .describe("Of an agent: SHA-256 (hex) of its secret."),
+    may: object({
+      max_open: count(0)
+        .default(DEFAULT_LIMITS.max_open)
+        .describe("How many of its changes may wait for consent or apply at a time."),
+      max_per_day: count(0)
+        .default(DEFAULT_LIMITS.max_per_day)
+        .describe("How many changes it may propose on a UTC day."),
+    })
+      .optional()
+      .describe("Of an agent: its limits."),
   })
-    .check(({ value: { kind, keys, token_sha256 }, issues }) => {
+    .check(({ value: { kind, keys, token_sha256, may }, issues }) => {
       const refuse = (field: string, message: string) =>
         void issues.push({ code: "custom", input: field, path: [field], message });
       if (kind === "agent" && token_sha256 === undefined) refuse("token_sha256", "is required of an agent");
       if (token_sha256 === OF_NOTHING) refuse("token_sha256", "is the hash of an empty secret");
       if (kind === "agent" && keys !== undefined) refuse("keys", "are a person's; an agent gives no consent");
+      if (kind === "person" && may !== undefined) refuse("may", "is an agent's; policy says what people may do");
       if (kind === "person" && token_sha256 !== undefined) refuse("token_sha256", "is an agent's; a person has keys");
     })
     .transform((principal) => principal as Principal);
 
-/** The service's own names, as no principal may be called. */
-const RESERVED = /^(?:llm|policy|peer):/;
 const AGENT = /^agent:/;
 
 /** Principals by their names, as names are compared. */
@@ -54,7 +75,8 @@ export const principalsSchema = once(() =>
         if (other !== undefined) refuse(stated, `is the same name as ${other}`);
         if (name === "" || name.length > 200 || INVISIBLE.test(stated) || !stated.isWellFormed())
           refuse(stated, "must be a name of 1 to 200 visible characters");
-        if (RESERVED.test(name)) refuse(stated, "must not begin with llm:, policy: or peer:");
+        if (isReservedName(name) || name.startsWith("peer:"))
+          refuse(stated, "must not begin with llm:, policy:, mandate:, idp:, group: or peer:");
         if (AGENT.test(name) && kind !== "agent") refuse(stated, "begins with agent: and must be of the kind agent");
       }
     })
@@ -77,6 +99,12 @@ export function principalOf(name: string, { principals }: Named): Principal | un
 /** Whether a name is an agent's: of the intent, or one that only agents may have. */
 export const isAgent = (name: string, intent: Named): boolean =>
   AGENT.test(sameName(name)) || principalOf(name, intent)?.kind === "agent";
+
+/** The limits on an agent's proposals, also of one that the intent does not name. */
+export function agentLimits(name: string, intent: Named): AgentLimits {
+  const principal = principalOf(name, intent);
+  return (principal?.kind === "agent" && principal.may) || DEFAULT_LIMITS;
+}
 
 /** The agents with the hashes of their secrets. */
 export const agentsOf = ({ principals }: Named): { name: string; token_sha256: string }[] =>

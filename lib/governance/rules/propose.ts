@@ -1,15 +1,15 @@
 /** A new change: its tier, who must consent, and its first entry. */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { POLICY_MINOR, proposerKindOf } from "./actor.ts";
+import { isKnown, POLICY_MINOR, proposerKindOf } from "./actor.ts";
 import type { Tier } from "./change.ts";
 import { type Content, digestOf } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
 import { refuseForbiddenTarget, requiredApprovers, tierOf } from "./policy.ts";
 import { signatureFacts } from "./require_signature.ts";
 
-/** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 409 `target_conflict`. */
+/** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
-  const { input, minor_today, target_owner, live, asked } = command;
+  const { input, minor_today, target_owner, live, limit_reached, asked } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -20,6 +20,7 @@ export function propose(command: Proposal, context: Context): Decided {
     throw invalidField("proposer", "is required: the intent forbids self-approval");
   if (proposer_kind === "model" && !policy.self_approval) requireAsker(asked, policy.signing.only);
   refuseForbiddenTarget(input.target, policy);
+  if (limit_reached) throw limit_reached;
   if (policy.on_conflict === "block" && live.length > 0)
     throw new AppError(
       "target_conflict",
@@ -46,7 +47,7 @@ export function propose(command: Proposal, context: Context): Decided {
     manifest_hash,
     ...actor,
     ...(asked && { asked_by: asked.asked_by, message_id: asked.message_id }),
-    ...signatureOf(command, context, minor || proposer_kind === "model"),
+    ...signatureOf(command, context, proposer_kind === "model"),
   };
   return { event_type: "change_proposed", detail, content };
 }
@@ -72,12 +73,14 @@ export function proposedContent(
   const { policy, principals } = intent;
   const granted = tierOf(input, policy, minor_today);
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals });
-  // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
-  const waits = proposer_kind === "model" || (proposer_kind === "agent" && !policy.minor?.agents);
+  // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise. Where the intent says
+  // who is who, a merely claimed proposer waits, or else an agent could leave its secret out.
+  const isNobody = Object.keys(principals).length > 0 && !isKnown(actor);
+  const waits = isNobody || proposer_kind === "model" || (proposer_kind === "agent" && !policy.minor?.agents);
   return contentOf(input, granted === "minor" && waits ? "standard" : granted);
 }
 
-/** `free`: nobody approves it, or the service itself says whose it is, so that its proposer need not be known. */
+/** `free`: the service itself says whose it is, so that its proposer need not be known. */
 function signatureOf({ input, signature }: Proposal, { intent, actor }: Context, free: boolean): object {
   if (input.proposer === undefined || (free && !signature)) return {};
   return signatureFacts({ type: "propose", name: input.proposer, signature }, intent.policy, actor);

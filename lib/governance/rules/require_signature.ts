@@ -45,7 +45,7 @@ function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Pol
   if (isConsent ? mustSign(name, signing) : byKey && keysOf(name, signing).length > 0) refuse(name, signing);
   if (isConsent || isNamed || type === "freeze") return;
   // Whoever is nobody in particular could propose under another name, and approve under their own.
-  if (signing.only && !self_approval)
+  if ((signing.only && !self_approval) || (type === "propose" && keysOf(name, signing).length > 0))
     throw new AppError(
       "proposer_unknown",
       `nothing but the request says that this is ${name}: sign it, or come through the proxy that names people, or with an agent's secret`,

@@ -1,34 +1,32 @@
-/** The intent's rules in words, one sentence each, so that whoever wrote them can see that they were understood. */
+/** The intent's rules in words, one sentence each, so that its authors can see what the service enforces. */
 import type { Intent } from "./intent.ts";
-import type { Principals } from "./principals.ts";
-import type { Signing } from "./signing.ts";
+import { permittedNames } from "./permissions.ts";
+import { electorsOf } from "./policy.ts";
+import { agentLimits } from "./principals.ts";
+import { isCovered } from "./target_pattern.ts";
 
-/** What is in force; what forbids nothing is said too, since silence reads as safety. */
-export function rulesInForce({ policy, kpis, principals }: Intent): string[] {
-  const { minor, required_approvers, approvers, forbidden_targets, guardrails } = policy;
+/** The rules in force; what forbids nothing is said too, since silence reads as safety. */
+export function rulesInForce(intent: Intent): string[] {
+  const { policy, kpis } = intent;
+  const { required_approvers, forbidden_targets, guardrails } = policy;
   const { standard, major } = required_approvers;
   return [
-    minor ? minorRule(minor) : "no change is minor",
+    minorRule(intent),
     `a standard change needs ${consents(standard)}, a major one ${consents(major)}`,
-    approvers ? `only ${approvers.join(", ")} may approve or deny` : "anybody may approve or deny",
-    signing(policy.signing),
+    deciders(intent),
+    signatures(intent),
     policy.self_approval ? "a proposer may approve their own change" : "nobody may approve their own change",
     policy.consent_ttl_hours === undefined
       ? "a change waits for consent as long as it takes"
       : `a change that waits for consent longer than ${policy.consent_ttl_hours} hours expires`,
-    ...policy.owners.map(
-      ({ targets, approvers, required }) =>
-        `a change of ${targets.join(", ")} needs ${consents(required)} of ${approvers.join(", ")} as well`,
-    ),
+    ...owners(policy),
     ...(policy.approval_ttl_hours === undefined
       ? []
       : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
-    ...(policy.on_stale === "block" ? ["a consent does not carry when its target has moved since"] : []),
-    ...(policy.break_glass
-      ? [
-          `in an emergency ${consents(policy.break_glass.required)} of ${policy.break_glass.approvers.join(", ")} suffices, to be reviewed within ${policy.break_glass.review_hours} hours`,
-        ]
+    ...(policy.on_stale === "block"
+      ? ["an apply is rejected when another change was applied on its target since the last consent"]
       : []),
+    ...emergency(policy),
     ...policy.windows.deny.map(
       ({ from, to, reason }) => `nothing is applied from ${from} to ${to}${reason === "" ? "" : `: ${reason}`}`,
     ),
@@ -36,55 +34,109 @@ export function rulesInForce({ policy, kpis, principals }: Intent): string[] {
       ({ days, from, to, tz }) => `changes are applied on ${days.join(", ")} from ${from} to ${to} in ${tz}`,
     ),
     policy.on_conflict === "block"
-      ? "a proposal on a target that has a live change is refused"
+      ? "a proposal on a target that has a live change is rejected"
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
-    ...guardrails.map(
-      ({ kpi, max_regression, action }) =>
-        `when ${kpi} is worse by more than ${max_regression} within 24 hours of an apply, ${action === "rollback" ? "it is rolled back" : "that is marked"}`,
-    ),
+    ...guardrails.map(guardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
-    ...whoIsWho(principals),
+    `a freeze is lifted, a content erased and a clock accepted by ${permitted(intent)}`,
+    ...knownNames(intent),
   ];
 }
 
-function signing({ only, keys }: Signing): string {
-  const names = Object.keys(keys).join(", ");
-  if (names === "") return "no consent needs a signature";
-  return `${names} must sign what they decide${only ? ", and only signed consents count" : "; others are taken at their word"}`;
-}
+const quoted = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(", ");
 
 const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
-function whoIsWho(principals: Principals): string[] {
-  const of = (kind: string): string =>
-    Object.keys(principals)
-      .filter((name) => principals[name]!.kind === kind)
-      .join(", ");
-  const [people, agents] = [of("person"), of("agent")];
-  if (!people && !agents) return ["the intent names nobody: names are taken at their word"];
+/** The people who may decide on any change, and those who may on some. */
+function deciders(intent: Intent): string {
+  const { approvers, owners, signing } = intent.policy;
+  const electors = electorsOf(intent);
+  if (electors === undefined) return "anybody may approve or deny";
+  const others = (approvers ?? []).filter((name) => !electors.includes(name));
   return [
-    ...(people ? [`known as people are ${people}`] : []),
-    agents
-      ? `agents with a secret of their own, which propose and withdraw only, are ${agents}`
-      : "there are no agents",
+    `only ${quoted(electors)} may approve or deny`,
+    ...(owners.length > 0 ? ["owners may also approve or deny changes of their own targets"] : []),
+    ...(others.length > 0 && signing.only ? [`${quoted(others)} without a key cannot`] : []),
+  ].join("; ");
+}
+
+function signatures({ policy: { signing } }: Intent): string {
+  const names = quoted(Object.keys(signing.keys));
+  if (names === "") return "no consent needs a signature";
+  return `${names} must sign what they decide${signing.only ? ", and only signed consents count" : "; others are taken at their word"}`;
+}
+
+/** Owners in addition to the tier's number; one consent of somebody who is in both lists counts for both. */
+function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): string[] {
+  return owners.flatMap(({ targets, approvers: names, required }) => {
+    const changeable = targets.filter((target) => !isCovered(target, forbidden_targets));
+    if (changeable.length === 0) return [];
+    const both = approvers === undefined || names.some((name) => approvers.includes(name));
+    const counted = both
+      ? "; the consent of an owner who may approve any change counts for this and for the tier's number"
+      : "; these do not count for the tier's number";
+    return [
+      `among the consents to a change of ${changeable.join(", ")} must be ${required} of ${quoted(names)}${counted}`,
+    ];
+  });
+}
+
+function emergency({ break_glass }: Intent["policy"]): string[] {
+  if (!break_glass) return [];
+  const { required, approvers, review_hours } = break_glass;
+  return [
+    `in an emergency ${consents(required)} of ${quoted(approvers)} suffices and passes windows and a freeze, to be reviewed within ${review_hours} hours`,
   ];
 }
 
-function minorRule({
-  kinds,
-  targets,
-  max_affected_users,
-  max_risk,
-  max_per_day,
-  agents,
-}: NonNullable<Intent["policy"]["minor"]>): string {
+function guardrail({ kpi, max_regression, action }: Intent["policy"]["guardrails"][number]): string {
+  const watched = `the newest applied change that names ${kpi} is watched for 24 hours if it is reversible`;
+  const then = action === "rollback" ? "it is rolled back" : "it is flagged";
+  return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${then}`;
+}
+
+function permitted(intent: Intent): string {
+  const names = permittedNames("unfreeze", intent);
+  return names ? quoted(names) : "anybody";
+}
+
+function knownNames({ principals }: Intent): string[] {
+  const limited = (name: string): string => {
+    const { max_open, max_per_day } = agentLimits(name, { principals });
+    return `${JSON.stringify(name)} (${max_open} open changes and ${max_per_day} proposals a UTC day at most)`;
+  };
+  const named = (kind: string) => Object.entries(principals).filter(([, principal]) => principal.kind === kind);
+  const [people, agents] = [named("person"), named("agent")];
+  if (people.length === 0 && agents.length === 0) return ["the intent names nobody: names are taken at their word"];
+  return [
+    ...(people.length > 0 ? [`known as people are ${quoted(people.map(([name]) => name))}`] : []),
+    ...(agents.length > 0
+      ? [
+          `agents with a secret of their own, which propose and withdraw only, are ${agents.map(([name]) => limited(name)).join(", ")}`,
+        ]
+      : ["there are no agents"]),
+  ];
+}
+
+/** The tier that needs no consent, with everything that a proposal must state and meet for it. */
+function minorRule({ policy, principals }: Intent): string {
+  const { minor, owners, forbidden_targets } = policy;
+  if (!minor) return "no change is minor";
+  const { kinds, targets, max_affected_users, max_risk, max_per_day, agents } = minor;
   if (kinds.length === 0 || targets.length === 0) return "no change is minor: policy.minor names no kind or no target";
+  const owned = owners.flatMap((rule) => rule.targets);
+  const open = targets.filter((target) => !isCovered(target, [...owned, ...forbidden_targets]));
+  if (open.length === 0) return "no change is minor: every target of policy.minor has owners or is forbidden";
   const bounds = [
     max_affected_users === undefined ? "any number of people" : `at most ${max_affected_users} people`,
-    `${max_risk} risk`,
+    `${max_risk} risk${max_risk === "low" ? "" : " at most"}`,
     max_per_day === undefined ? "any number a day" : `at most ${max_per_day} a day`,
-    ...(agents ? ["an agent's proposal too"] : []),
+    agents ? "an agent's proposal too" : "no agent's proposal",
+    ...(owned.length > 0 ? ["no target that has owners"] : []),
+    ...(Object.keys(principals).length > 0
+      ? ["only of a proposer who is known by a signature, the proxy or a secret"]
+      : []),
   ];
-  return `a change of ${kinds.join(", ")} on ${targets.join(", ")} may be minor, which needs no consent: ${bounds.join(", ")}`;
+  return `a change of ${kinds.join(", ")} on ${open.join(", ")} may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: ${bounds.join(", ")}`;
 }

@@ -170,7 +170,7 @@ describe("who", () => {
     const [ana, bo] = [passkey(), sshPen()];
     const api = await core({ intent: { principals: { ana: person(ana), bo: person(bo) } } });
     const denied = async () => {
-      const { change_id } = await api.propose({ ...SAID, proposer: "ana" });
+      const { change_id } = await api.propose({ ...SAID, proposer: "eve" });
       const statement = await statementOf(api, { decision: "deny", approver: "bo", change_id });
       await api.post("deny", { change_id, approver: "bo", ...proven(bo, statement) });
       return change_id;

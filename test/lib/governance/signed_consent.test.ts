@@ -102,7 +102,12 @@ describe("unsigned:", () => {
 
   test("a proposer with keys must sign a withdrawal", async () => {
     const api = await under();
-    const { change_id } = await api.propose({ proposer: "bo" });
+    const statement = await statementOf(api, {
+      decision: "propose",
+      approver: "bo",
+      proposal: JSON.stringify(PROPOSAL),
+    });
+    const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proven(BO, statement) })).body;
     expect(await api.post("withdraw", { change_id, proposer: "bo" })).toMatchObject(refused("proof_required"));
     expect((await decide(api, BO, "withdraw", { change_id, approver: "bo" })).body.status).toBe("denied");
   });
@@ -215,14 +220,11 @@ describe("where only signatures count and nobody approves their own,", () => {
     expect(await api.post("withdraw", { change_id, proposer: "eve" })).toMatchObject(refused("proposer_unknown"));
   });
 
-  test("a model's draft and a minor change go on as before", async () => {
-    const minor = { kinds: ["config"], targets: ["ui.*"] };
-    const api = await under({ ...STRICT, minor });
+  test("a model's draft needs no signature", async () => {
+    const api = await under(STRICT);
     const asked = { asked_by: "eve", known: true, message_id: "m1" };
     const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
     expect(await submitDraft(api.deps, input, asked)).toMatchObject({ proposer: "llm:m1" });
-    const claimed = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
-    expect((await api.post("propose", { ...PROPOSAL, ...claimed, proposer: "eve" })).body.tier).toBe("minor");
   });
 });
 

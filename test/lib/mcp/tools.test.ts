@@ -188,7 +188,9 @@ test("the policy is explained, and what it would say to a proposal is foretold a
   const { mcp, api } = await served({ intent: withAgents({ owners, forbidden_targets: ["secrets.*"] }) });
   const told = await mcp.tool("explain_policy");
   expect(told).toMatchObject({ product_id: "acme-crm", foretold: null, holds: [] });
-  expect(told.rules).toContain("only ana, bo may approve or deny");
+  expect(told.rules).toContain(
+    'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
+  );
   const foretell = async (over: object) => (await mcp.tool("explain_policy", { kind: "config", ...over })).foretold;
   expect(await foretell({ target: "secrets.key" })).toMatchObject({ refused: expect.stringContaining("forbidden") });
   for (const over of [

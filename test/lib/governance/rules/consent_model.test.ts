@@ -1,4 +1,5 @@
 /** Random histories of consent: the state machine and a model that shares no code with it agree on each step. */
+import { serviceItself, signerActor } from "../../../../lib/governance/rules/actor.ts";
 import { expect, test } from "vitest";
 import { AppError } from "../../../../lib/kit/errors.ts";
 import { HOUR_MS } from "../../../../lib/kit/days.ts";
@@ -47,7 +48,8 @@ function machine() {
   const entries: Parameters<typeof eventOf>[0][] = [];
   const enact = (change_id: string, command: Command, { intent, manifest_hash }: LoadedIntent, at: number) => {
     const before = records.get(change_id);
-    const actor = { actor: null, authenticated: null };
+    const isSigned = "signature" in command && command.signature !== undefined && "key" in command.signature;
+    const actor = isSigned ? signerActor("the signer") : serviceItself();
     const decided = decide(before?.change, command, { intent, manifest_hash, sha256: portableSha256, actor });
     const event = { id: entries.length + 1, timestamp: iso(at), event_type: decided.event_type, change_id };
     entries.push({ ...event, detail: JSON.stringify(decided.detail) });

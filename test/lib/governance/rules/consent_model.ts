@@ -84,6 +84,8 @@ export function acted(
   { rules, frozen }: Pick<World, "rules" | "frozen">,
 ): string | boolean {
   const own = rules.keys[plain(name)];
+  const mayLift = rules.approvers && [...rules.approvers, ...(rules.break_glass?.approvers ?? [])];
+  if (what === "unfreeze" && mayLift && !mayLift.includes(plain(name))) return "not_permitted";
   if (key !== undefined && key !== own) return "proof_invalid";
   if (key === undefined && (own !== undefined || (what === "unfreeze" && rules.signed_only))) return "proof_required";
   if (what === "unfreeze" && !frozen) return "illegal_transition";
@@ -161,10 +163,12 @@ export function proposed(
   { target, proposer, minor, key }: Idea,
   { rules, now, stamp = now, holds }: World,
 ): string | Modelled {
-  const isMinor = minor && rules.minor && !rules.owners.some((owner) => owner.target === target);
+  const isNobody = key === undefined && Object.keys(rules.keys).length > 0;
+  const isMinor = minor && rules.minor && !isNobody && !rules.owners.some((owner) => owner.target === target);
   if (rules.forbidden === target) return "forbidden_target";
   if (key !== undefined && rules.keys[plain(proposer)] !== key) return "proof_invalid";
-  if (key === undefined && !isMinor && rules.signed_only && !rules.self_approval) return "proposer_unknown";
+  const mustBeKnown = plain(proposer) in rules.keys || (rules.signed_only && !rules.self_approval);
+  if (key === undefined && mustBeKnown) return "proposer_unknown";
   return {
     target,
     proposer,

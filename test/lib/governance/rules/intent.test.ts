@@ -2,13 +2,14 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import { STANDARD_KPIS } from "../../../../lib/governance/rules/change_terms.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, keptIntent, loadIntent } from "../../../../lib/governance/rules/intent.ts";
 import { intentJsonSchema } from "../../../../lib/governance/rules/intent_json_schema.ts";
 import { rulesInForce } from "../../../../lib/governance/rules/rules_in_force.ts";
+import { contradictionsIn } from "../../../../lib/governance/rules/contradictions.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { manifest, type Manifest } from "../../../support/intents.ts";
 import { dealt } from "../../../support/length.ts";
@@ -166,7 +167,7 @@ const EVERYTHING = manifest({
   principals: {
     ana: { kind: "person", keys: [{ ...passkey().key, origins: ["https://gov.acme.example"] }, sshPen().key] },
     bo: { kind: "person", keys: [sshPen("ssh-ed25519").key] },
-    "agent:pricing": { kind: "agent", token_sha256: "a".repeat(64) },
+    "agent:pricing": { kind: "agent", token_sha256: "a".repeat(64), may: { max_open: 5, max_per_day: 50 } },
   },
   policy: {
     minor: {
@@ -425,26 +426,26 @@ test("the JSON Schema that is published is the one in force; it takes the exampl
   expect(accepts({ ...example, policy: { forbiden_targets: [] } })).toBe(false);
 });
 
-test("the rules in force are told in words, also what forbids nothing", () => {
+test("the rules in force are printed as enforced, also what forbids nothing", () => {
   expect(rulesInForce(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
-    "a change of config on ui.* may be minor, which needs no consent: at most 5 people, low risk, at most 2 a day, an agent's proposal too",
+    "a change of config on ui.* may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent's proposal too, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret",
     "a standard change needs 1 consent, a major one 2 consents",
-    "only ana, bo may approve or deny",
-    "ana, bo must sign what they decide, and only signed consents count",
+    'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
+    '"ana", "bo" must sign what they decide, and only signed consents count',
     "nobody may approve their own change",
     "a change that waits for consent longer than 72 hours expires",
-    "a change of billing.* needs 2 consents of ana, bo as well",
     "an approved change that is not applied within 24 hours lapses",
-    "a consent does not carry when its target has moved since",
-    "in an emergency 1 consent of bo suffices, to be reviewed within 48 hours",
+    "an apply is rejected when another change was applied on its target since the last consent",
+    'in an emergency 1 consent of "bo" suffices and passes windows and a freeze, to be reviewed within 48 hours',
     "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
-    "a proposal on a target that has a live change is refused",
+    "a proposal on a target that has a live change is rejected",
     "nobody may change billing.*",
-    "when csat is worse by more than 1 within 24 hours of an apply, it is rolled back",
+    "the newest applied change that names csat is watched for 24 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
     "goals are set for csat",
-    "known as people are ana, bo",
-    "agents with a secret of their own, which propose and withdraw only, are agent:pricing",
+    'a freeze is lifted, a content erased and a clock accepted by "ana", "bo"',
+    'known as people are "ana", "bo"',
+    'agents with a secret of their own, which propose and withdraw only, are "agent:pricing" (5 open changes and 50 proposals a UTC day at most)',
   ]);
   expect(rulesInForce(load(JSON.stringify(manifest())).intent)).toEqual([
     "no change is minor",
@@ -456,6 +457,119 @@ test("the rules in force are told in words, also what forbids nothing", () => {
     "several live changes on one target are reported only",
     "no target is forbidden",
     "no KPI has a goal",
+    "a freeze is lifted, a content erased and a clock accepted by anybody",
     "the intent names nobody: names are taken at their word",
   ]);
+});
+
+const rulesOf = (rules: object) => rulesInForce(load(JSON.stringify(manifest(policy(rules)))).intent);
+const contradictionsOf = (rules: object) => contradictionsIn(load(JSON.stringify(manifest(policy(rules)))).intent);
+
+test("a major change needs as many consents as a standard one unless the intent asks for more", () => {
+  const required = (required_approvers: object) =>
+    load(JSON.stringify(manifest(policy({ required_approvers })))).intent.policy.required_approvers;
+  expect(required({ standard: 2 })).toEqual({ standard: 2, major: 2 });
+  expect(required({ major: 3 })).toEqual({ standard: 1, major: 3 });
+  expect(loading(policy({ required_approvers: { standard: 2, major: 1 } }))).toThrow(
+    "policy.required_approvers.major is 1, below 2 for a standard change",
+  );
+});
+
+describe("a pattern that matches no target is rejected", () => {
+  const PLACES: [string, (pattern: string) => object][] = [
+    ["policy.forbidden_targets.0", (pattern) => ({ forbidden_targets: [pattern] })],
+    ["policy.owners.0.targets.0", (pattern) => ({ owners: [{ targets: [pattern], approvers: ["fin"] }] })],
+    ["policy.minor.targets.0", (pattern) => ({ minor: { kinds: ["config"], targets: [pattern] } })],
+  ];
+  test.each(PLACES)("in %s", (field, rules) => {
+    for (const pattern of ["/billing/*", "billing/", ".env*", "_x.*", "-a", ":a", "a/../b", "*/..", "a/./b", "/"])
+      expect(loading(policy(rules(pattern))), pattern).toThrow(`${field} matches no target, since no target`);
+    for (const pattern of ["*", "*/", "billing/*", "*.env", "a..b", "*..", "a/..b", "a/*/..*"].filter(
+      (p) => p !== "*/",
+    ))
+      expect(loading(policy(rules(pattern))), pattern).not.toThrow();
+  });
+
+  test("and the message says what a target looks like and what was probably meant", () => {
+    const forbidden = (pattern: string) => loading(policy({ forbidden_targets: [pattern] }));
+    expect(forbidden("/billing/*")).toThrow("begins with /; a target is like billing.plan or ui/banner");
+    expect(forbidden("/billing/*")).toThrow("did you mean billing/*?");
+    expect(forbidden("billing/")).toThrow("did you mean billing/*?");
+    expect(forbidden("_x.*")).not.toThrow("did you mean");
+  });
+});
+
+describe("a name that no request could carry as one person is rejected", () => {
+  const NAMES = ["ana@x, bo@x", "*", "*@acme.example", "@acme/team", " @acme", "Ana <ana@x>", "ana\u200b", "a\u0007b"];
+  const RESERVED = [
+    "llm:m",
+    "Policy:x",
+    "mandate:1",
+    "idp:release",
+    "group:finance",
+    "peer:x",
+    "agent:a",
+    "\uff47roup:x",
+  ];
+  test.each([...NAMES, ...RESERVED])("%j", (name) => {
+    expect(loading(policy({ approvers: [name, "bo"] }))).toThrow("policy.approvers.0 ");
+    expect(loading(policy({ owners: [{ targets: ["*"], approvers: [name] }] }))).toThrow(
+      "policy.owners.0.approvers.0 ",
+    );
+    expect(loading(policy({ break_glass: { approvers: [name] } }))).toThrow("policy.break_glass.approvers.0 ");
+  });
+});
+
+test("a field that is like no known one is answered with all that are known", () => {
+  expect(loading(policy({ freeze: true }))).toThrow(/policy has no field freeze: known are minor, /);
+  expect(loading(policy({ freeze: true }))).not.toThrow("did you mean");
+  const principals = { bo: { kind: "person", targets: ["*"] } };
+  expect(loading({ principals })).toThrow("principals.bo has no field targets: known are kind, keys");
+});
+
+test("minor targets that have owners or are forbidden are reported, and not printed as minor", () => {
+  const rules = {
+    minor: { kinds: ["config"], targets: ["price.*", "auth.x", "ui.*"] },
+    owners: [{ targets: ["price.*"], approvers: ["cfo"] }],
+    forbidden_targets: ["auth.*"],
+  };
+  expect(contradictionsOf(rules)).toEqual([
+    "policy.minor.targets.0 price.* has no effect: the targets have owners, and so are never minor",
+    "policy.minor.targets.1 auth.x has no effect: forbidden_targets covers it",
+  ]);
+  expect(rulesOf(rules)[0]).toMatch(/^a change of config on ui\.\* may be minor, .*no target that has owners/);
+  const owned = { ...rules, minor: { kinds: ["config"], targets: ["price.list"] } };
+  expect(rulesOf(owned)[0]).toBe("no change is minor: every target of policy.minor has owners or is forbidden");
+});
+
+test("owners of forbidden targets are reported, and no consent of theirs is announced", () => {
+  const rules = { owners: [{ targets: ["auth.*", "ui.*"], approvers: ["sec"] }], forbidden_targets: ["auth.*"] };
+  expect(contradictionsOf(rules)).toEqual([
+    "policy.owners.0.targets.0 auth.* has no effect: forbidden_targets covers it",
+  ]);
+  const owners = rulesOf(rules).filter((rule) => rule.includes('"sec"'));
+  expect(owners).toHaveLength(1);
+  expect(owners[0]).toMatch(/^among the consents to a change of ui\.\* must be 1 of "sec"/);
+});
+
+test("an approval that lapses within a deny window is reported", () => {
+  const deny = [{ from: "2026-12-20T00:00:00Z", to: "2027-01-06T00:00:00Z" }];
+  expect(contradictionsOf({ approval_ttl_hours: 72, windows: { deny } })).toEqual([
+    "policy.approval_ttl_hours is 72, and policy.windows.deny.0 lasts 408 hours: a change approved at its beginning lapses before it can be applied",
+  ]);
+  expect(contradictionsOf({ approval_ttl_hours: 408, windows: { deny } })).toEqual([]);
+});
+
+test("whether an owner's consent also counts for the tier's number is printed", () => {
+  const owners = [{ targets: ["price.*"], approvers: ["cfo"] }];
+  const ofOwners = (rules: object) => rulesOf(rules).find((rule) => rule.startsWith("among"));
+  expect(ofOwners({ owners, approvers: ["ana", "cfo"] })).toMatch(/counts for this and for the tier's number$/);
+  expect(ofOwners({ owners, approvers: ["ana"] })).toMatch(/these do not count for the tier's number$/);
+});
+
+test("an approver without a key is not printed as one who may decide where only signatures count", () => {
+  const { intent } = load(
+    JSON.stringify(manifest({ principals: { ana: person(ANA.key) }, policy: { approvers: ["ana", "bo"] } })),
+  );
+  expect(rulesInForce(intent)[2]).toBe('only "ana" may approve or deny; "bo" without a key cannot');
 });

@@ -1,0 +1,49 @@
+/** How much an agent may have waiting and propose in a day, counted within the transaction that proposes. */
+import { AppError } from "../kit/errors.ts";
+import { agentKey } from "./records.ts";
+import { sameName } from "./rules/names.ts";
+import { agentLimits } from "./rules/principals.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** The 429 `too_many_open` of an agent that has as many live changes as it may, or proposed as many on this UTC day. */
+export async function limitReached(
+  { tx, at, now, product }: Transaction,
+  agent: string,
+): Promise<AppError | undefined> {
+  const { max_open, max_per_day } = agentLimits(agent, product.intent);
+  const open = await tx.list("live_by_agent", {
+    prefix: agentKey(agent),
+    limit: Math.max(1, max_open),
+    keysOnly: true,
+  });
+  if (open.length >= max_open)
+    return tooMany(
+      "max_open",
+      max_open,
+      `${agent} has ${max_open} changes that wait; have some decided, or withdraw them`,
+    );
+  if ((await proposedToday(tx, agent, at)) < max_per_day) return undefined;
+  const seconds = Math.max(1, Math.ceil((nextDay(at) - now) / 1000));
+  return tooMany("max_per_day", max_per_day, `${agent} has proposed ${max_per_day} changes on this UTC day`, seconds);
+}
+
+/** Counts a proposal of an agent. */
+export async function countProposal({ tx, at }: Transaction, agent: string): Promise<void> {
+  const count = (await proposedToday(tx, agent, at)) + 1;
+  tx.put("proposed_by_agent", sameName(agent), { day: at.slice(0, 10), count });
+}
+
+async function proposedToday(tx: Transaction["tx"], agent: string, at: string): Promise<number> {
+  const counted = (await tx.get("proposed_by_agent", sameName(agent)))?.value;
+  return counted?.day === at.slice(0, 10) ? counted.count : 0;
+}
+
+const nextDay = (at: string): number => Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) + 24 * 3_600_000;
+
+const tooMany = (limit: string, max: number, message: string, seconds?: number): AppError =>
+  new AppError(
+    "too_many_open",
+    message,
+    { limit, max },
+    seconds === undefined ? {} : { "retry-after": String(seconds) },
+  );

@@ -1,0 +1,42 @@
+/** Rules of an intent that contradict each other: each can stand alone, and together one of them has no effect. */
+import { HOUR_MS } from "../../kit/days.ts";
+import type { Intent } from "./intent.ts";
+import { isCovered } from "./target_pattern.ts";
+
+/** The contradictions in words, each with the field that has no effect. They are reported and do not stop the load. */
+export const contradictionsIn = ({ policy }: Pick<Intent, "policy">): string[] => [
+  ...uselessMinorTargets(policy),
+  ...uselessOwners(policy),
+  ...approvalsThatCannotWait(policy),
+];
+
+type Policy = Intent["policy"];
+
+function uselessMinorTargets({ minor, owners, forbidden_targets }: Policy): string[] {
+  const owned = owners.flatMap(({ targets }) => targets);
+  return (minor?.targets ?? []).flatMap((target, index) => {
+    const field = `policy.minor.targets.${index} ${target}`;
+    if (isCovered(target, forbidden_targets)) return [`${field} has no effect: forbidden_targets covers it`];
+    return isCovered(target, owned) ? [`${field} has no effect: the targets have owners, and so are never minor`] : [];
+  });
+}
+
+const uselessOwners = ({ owners, forbidden_targets }: Policy): string[] =>
+  owners.flatMap(({ targets }, rule) =>
+    targets.flatMap((target, index) =>
+      isCovered(target, forbidden_targets)
+        ? [`policy.owners.${rule}.targets.${index} ${target} has no effect: forbidden_targets covers it`]
+        : [],
+    ),
+  );
+
+function approvalsThatCannotWait({ approval_ttl_hours: hours, windows }: Policy): string[] {
+  if (hours === undefined) return [];
+  return windows.deny.flatMap(({ from, to }, index) => {
+    const closed = (Date.parse(to) - Date.parse(from)) / HOUR_MS;
+    if (closed <= hours) return [];
+    return [
+      `policy.approval_ttl_hours is ${hours}, and policy.windows.deny.${index} lasts ${Math.round(closed)} hours: a change approved at its beginning lapses before it can be applied`,
+    ];
+  });
+}

@@ -1,0 +1,31 @@
+/** Patterns of targets: which of them match nothing, and which lie within another. */
+import { matchesPattern } from "./names.ts";
+
+/** The form of every target, for messages. */
+const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with a letter or digit and ends without /";
+
+/** The reason why no valid target matches a pattern, with the likely intended one; undefined where some target matches. */
+export function unmatchableReason(pattern: string): string | undefined {
+  const problem = problemOf(pattern);
+  if (problem === undefined) return undefined;
+  const meant = intendedPattern(pattern);
+  return `matches no target, since ${problem}; ${TARGET_FORM}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+}
+
+function problemOf(pattern: string): string | undefined {
+  if (/^[^A-Za-z0-9*]/.test(pattern)) return `no target begins with ${pattern[0]}`;
+  if (pattern.endsWith("/")) return "no target ends with /";
+  const dots = /\/(\.\.?)(?:\/|$)/.exec(pattern);
+  return dots ? `no target has a part that is ${dots[1]}` : undefined;
+}
+
+/** Paths of other tools begin with `/`, and their folders end with it. */
+function intendedPattern(pattern: string): string | undefined {
+  const meant = pattern.replace(/^\/+/, "").replace(/\/+$/, "/*");
+  return meant !== pattern && meant !== "" && problemOf(meant) === undefined ? meant : undefined;
+}
+
+/** Returns true where every target that a pattern matches falls under one of these patterns. */
+export const isCovered = (pattern: string, by: readonly string[]): boolean =>
+  // A `*` of the pattern is text here, which only a `*` of the other can match.
+  by.some((other) => matchesPattern(pattern, other));

@@ -1,0 +1,10 @@
+/** Names of people as requests and proxies carry them. */
+
+/** Prefixes of names that the service itself, an intent or an identity provider gives. */
+const RESERVED = /^(?:llm|policy|mandate|idp|group):/i;
+
+/** A name as it is recorded: NFKC, trimmed. */
+export const normalName = (name: string): string => name.normalize("NFKC").trim();
+
+/** Returns true for a name that, however it is spelt, has a prefix which no client may use for a person. */
+export const isReservedName = (name: string): boolean => RESERVED.test(normalName(name));

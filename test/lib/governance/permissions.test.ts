@@ -1,0 +1,189 @@
+/** Rules for proposers and for releasing a brake: who is known, who is permitted, and how much an agent may file. */
+import { describe, expect, test } from "vitest";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { core } from "../../support/core.ts";
+import { passkey } from "../../support/passkeys.ts";
+import { act, person, proven, statementOf } from "../../support/signed.ts";
+
+const [ANA, EVE] = [passkey(), passkey()];
+const agent = (secret: string, may?: object) => ({ kind: "agent", token_sha256: portableSha256(secret), may });
+const as = (secret: string) => ({ authorization: `Bearer ${secret}` });
+const error = (status: number, code: string) => ({ status, body: { code } });
+const MINOR = { ...PROPOSAL, kind: "config", tier: "minor", affected_users: 1, risk: "low", reversible: true };
+
+describe("a minor change where the intent names principals", () => {
+  const minor = { kinds: ["config"], targets: ["*"] };
+  const under = (policy: object = {}) =>
+    core({
+      identityHeader: "x-person",
+      intent: {
+        principals: { ana: person(ANA), "agent:a": agent("secret of a") },
+        policy: { minor: { ...minor, ...policy }, signed_only: false },
+      },
+    });
+  const unproxied = () => core({ intent: { principals: { ana: person(ANA) }, policy: { minor, signed_only: false } } });
+
+  test("is standard without a proposer, or with one that is only claimed", async () => {
+    const api = await unproxied();
+    for (const proposer of [{}, { proposer: "bo" }])
+      expect((await api.post("propose", { ...MINOR, ...proposer })).body).toMatchObject({ tier: "standard" });
+  });
+
+  test("is minor for a proposer who signs or whom the proxy names", async () => {
+    const signed = await unproxied();
+    const statement = await statementOf(signed, {
+      decision: "propose",
+      approver: "ana",
+      proposal: JSON.stringify(MINOR),
+    });
+    const reply = await signed.post("propose", { ...MINOR, proposer: "ana", ...proven(ANA, statement) });
+    expect(reply).toMatchObject({ status: 201, body: { tier: "minor", status: "approved" } });
+    const proxied = await (await under()).post("propose", MINOR, { "x-person": "bo" });
+    expect(proxied.body).toMatchObject({ tier: "minor", status: "approved" });
+  });
+
+  test.each([
+    [true, "minor"],
+    [false, "standard"],
+  ])("is for an agent by its secret where minor.agents is %s: %s", async (agents, tier) => {
+    const api = await under({ agents });
+    expect((await api.post("propose", MINOR, as("secret of a"))).body).toMatchObject({ tier });
+  });
+
+  test("is minor for anybody where the intent names nobody", async () => {
+    const api = await core({ intent: { policy: { minor } } });
+    expect((await api.post("propose", MINOR)).body).toMatchObject({ tier: "minor" });
+  });
+});
+
+test("the name of a person with keys is no unsigned proposer, whatever the tier", async () => {
+  const api = await core({ intent: { principals: { ana: person(ANA) }, policy: { signed_only: false } } });
+  for (const proposer of ["ana", " ANA", "ａｎａ"])
+    expect(await api.post("propose", { ...PROPOSAL, proposer })).toMatchObject(error(403, "proposer_unknown"));
+  expect((await api.post("propose", { ...PROPOSAL, proposer: "bo" })).status).toBe(201);
+});
+
+describe("unfreeze, erase and accept-clock where the intent lists approvers", () => {
+  const under = () =>
+    core({
+      intent: {
+        principals: { ana: person(ANA), eve: person(EVE), ops: person(passkey()) },
+        policy: { approvers: ["ana"], break_glass: { approvers: ["ops"] } },
+      },
+    });
+
+  test("are 403 not_permitted for a person with a key who is in no list", async () => {
+    const api = await under();
+    const { change_id } = await api.propose();
+    await act(api, ANA, "freeze", { actor: "ana" });
+    const before = await api.audit();
+    expect(await act(api, EVE, "unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect(await act(api, EVE, "accept_clock", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect(await api.post("erase", { change_id, actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect(await api.post("unfreeze", {})).toMatchObject(error(403, "not_permitted"));
+    expect(await api.audit()).toEqual(before);
+  });
+
+  test("are open to an approver, and freezing stays open to everybody", async () => {
+    const api = await under();
+    expect((await act(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
+    expect((await act(api, ANA, "unfreeze", { actor: "ana" })).status).toBe(200);
+  });
+
+  test("are open to an emergency approver, in any spelling", async () => {
+    const api = await core({ intent: { policy: { approvers: ["ana"], break_glass: { approvers: ["ops"] } } } });
+    await api.post("freeze", { actor: "eve" });
+    expect(await api.post("unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    expect((await api.post("unfreeze", { actor: " OPS" })).status).toBe(200);
+  });
+
+  test("stay open to everybody where the intent lists no approvers", async () => {
+    const api = await core();
+    await api.post("freeze", { actor: "eve" });
+    expect((await api.post("unfreeze", { actor: "eve" })).status).toBe(200);
+  });
+});
+
+describe("the limits of an agent", () => {
+  const limited = (may?: object, options: object = {}) =>
+    core({
+      intent: { principals: { "agent:a": agent("secret of a", may), robo: agent("secret of robo") } },
+      ...options,
+    });
+  const reached = (limit: string, max: number) => ({ status: 429, body: { code: "too_many_open", limit, max } });
+  const propose = (api: Awaited<ReturnType<typeof limited>>, n: number | string, secret = "secret of a") =>
+    api.post("propose", { ...PROPOSAL, target: `ui.t${n}` }, as(secret));
+
+  test("bound what waits, exactly also under concurrency, for this agent alone", async () => {
+    const api = await limited({ max_open: 3 });
+    const replies = await Promise.all(Array.from({ length: 12 }, (_, n) => propose(api, n)));
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(3);
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(9);
+    expect(await propose(api, 99)).toMatchObject(reached("max_open", 3));
+    expect((await propose(api, 99, "secret of robo")).status).toBe(201);
+    expect((await api.post("propose", { ...PROPOSAL, proposer: "ana" })).status).toBe(201);
+  });
+
+  test("make room again when a change is decided, withdrawn or applied", async () => {
+    const api = await limited({ max_open: 1 });
+    const { change_id: first } = (await propose(api, 1)).body;
+    await api.must("approve", first);
+    expect(await propose(api, 2)).toMatchObject(reached("max_open", 1));
+    await api.must("apply", first);
+    const { change_id: second } = (await propose(api, 2)).body;
+    await api.post("withdraw", { change_id: second }, as("secret of a"));
+    const { change_id: third } = (await propose(api, 3)).body;
+    await api.must("deny", third);
+    expect((await propose(api, 4)).status).toBe(201);
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+  });
+
+  test("bound the proposals of a UTC day, and say when the next begins", async () => {
+    const api = await limited({ max_per_day: 2 });
+    for (const n of [1, 2]) {
+      const { change_id } = (await propose(api, n)).body;
+      await api.post("withdraw", { change_id }, as("secret of a"));
+    }
+    const reply = await propose(api, 3);
+    expect(reply).toMatchObject(reached("max_per_day", 2));
+    api.deps.clock.advance(Number(reply.headers.get("retry-after")) * 1000);
+    expect((await propose(api, 3)).status).toBe(201);
+  });
+
+  test("are 100 open changes where the intent names none, and come after forbidden targets", async () => {
+    const api = await limited();
+    for (let n = 0; n < 100; n++) expect((await propose(api, n)).status).toBe(201);
+    expect(await propose(api, 100)).toMatchObject(reached("max_open", 100));
+    const none = await core({
+      intent: {
+        principals: { "agent:a": agent("secret of a", { max_open: 0 }) },
+        policy: { forbidden_targets: ["a.*"] },
+      },
+    });
+    expect(await none.post("propose", { ...PROPOSAL, target: "a.b" }, as("secret of a"))).toMatchObject(
+      error(403, "forbidden_target"),
+    );
+    expect(await none.post("propose", PROPOSAL, as("secret of a"))).toMatchObject(reached("max_open", 0));
+  });
+});
+
+test("an approver's name has no reserved prefix, and is no peer's", async () => {
+  const api = await core();
+  const { change_id } = await api.propose();
+  for (const approver of ["llm:m", "Policy:x", "mandate:1", "idp:x", "group:x", "ｇｒｏｕｐ：x"])
+    expect(await api.post("approve", { change_id, approver })).toMatchObject(error(400, "invalid_field"));
+  for (const approver of ["peer:x", "PEER:x", "agent:x"])
+    expect(await api.post("approve", { change_id, approver })).toMatchObject(error(403, "not_an_approver"));
+});
+
+test("a statement that erases or withdraws is accepted once", async () => {
+  const api = await core({ intent: { principals: { ana: person(ANA) } } });
+  const { change_id } = await api.propose({ proposer: "bo" });
+  const statement = await statementOf(api, { decision: "deny", approver: "ana", change_id });
+  await api.post("deny", { change_id, approver: "ana", ...proven(ANA, statement) });
+  const erasing = await statementOf(api, { decision: "erase", approver: "ana", change_id });
+  const fields = { change_id, actor: "ana", ...proven(ANA, erasing) };
+  expect((await api.post("erase", fields)).status).toBe(200);
+  expect((await api.deps.store.list("used_statements", { limit: 10 })).length).toBe(1);
+});
