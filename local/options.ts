@@ -1,5 +1,5 @@
 /** What `ui_server` is told at start: the command line, and the environment behind it. */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { keyOf } from "../lib/kit/webhook_signature.ts";
 import { version } from "../lib/kit/version.ts";
@@ -114,7 +114,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
   const options: Options = {
     ...given,
     crossLinkSecrets: linkSecrets(given),
-    evolvedDir: given.evolvedDir ?? join(folderOf(given), "evolved"),
+    evolvedDir: given.evolvedDir ?? join(folderOf(given), evolvedName(given)),
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,
     llmKey: given.llmKeyEnv && secretIn(env, given.llmKeyEnv),
@@ -172,6 +172,12 @@ function checkReads(options: Options): void {
 /** Where the state file lies, or would if the state were not in a database: products that share one have each its own. */
 const folderOf = ({ state, storeName = "" }: Given): string =>
   isDatabase(state) ? join(dirname(TABLE.state.fallback), storeName) : dirname(state);
+
+/** Returns `evolved` for `state.json`, `evolved-NAME` for another state file: two services in one folder share none. */
+function evolvedName({ state }: Given): string {
+  const name = basename(state, ".json");
+  return isDatabase(state) || name === "state" ? "evolved" : `evolved-${name}`;
+}
 
 /** A secret that signs webhooks. */
 function secretOf(variable: string, env: Environment): string | undefined {

@@ -67,7 +67,7 @@ export const TABLE = {
     "evolved-dir DIR",
     read.text,
     undefined,
-    "self-evolution files; evolved beside the state file, with a database data/evolved, or data/NAME/evolved",
+    "self-evolution files; evolved in the folder of state.json, evolved-NAME for NAME.json, with a database data/evolved or data/NAME/evolved",
   ),
   productIntent: option(
     "product-intent PATH",

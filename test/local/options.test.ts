@@ -171,7 +171,7 @@ test("defaults", () => {
 
 test("defaults follow the options they hang on", () => {
   const options = run(["--state=/srv/a/s.json", "--agent-id=a7", "--host=::1"]);
-  expect(options).toMatchObject({ evolvedDir: "/srv/a/evolved", nodeId: "a7", crossLinkHost: "::1" });
+  expect(options).toMatchObject({ evolvedDir: "/srv/a/evolved-s", nodeId: "a7", crossLinkHost: "::1" });
 });
 
 test("the name of a store goes with a database: a file has its path for a name", () => {
@@ -185,6 +185,11 @@ test("the name of a store goes with a database: a file has its path for a name",
   expect(run([], { ...DATABASE, SVC_STOR_NAME: "acme" }).warnings).toEqual([
     "SVC_STOR_NAME is no option: did you mean SVC_STORE_NAME?",
   ]);
+});
+
+test("two services whose state files lie in one folder have self-evolution folders of their own", () => {
+  const folders = ["state.json", "a.json", "b.json"].map((name) => run([`--state=/srv/${name}`]).evolvedDir);
+  expect(folders).toEqual(["/srv/evolved", "/srv/evolved-a", "/srv/evolved-b"]);
 });
 
 test("a database has no folder: self-evolution files lie where they would with the default state file", () => {
