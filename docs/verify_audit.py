@@ -863,13 +863,43 @@ def whole(rule, message):
     return {"line": None, "entry": None, "rule": rule, "message": message}
 
 
-def why_not_held(item, seen, origin, entries):
+def loss_in(entry):
+    """The accepted loss of the end of the log that an entry states."""
+    detail = detail_of(entry)
+    known = detail.get("known")
+    text = lambda value: value if isinstance(value, str) else ""  # noqa: E731
+    count = lambda value: value if type(value) is int and abs(value) < 2**53 else 0  # noqa: E731
+    return {
+        "entry": entry["id"],
+        "at": entry["timestamp"],
+        "actor": text(detail.get("actor")),
+        "note": text(detail.get("note")),
+        "known": count(known.get("length") if isinstance(known, dict) else None),
+        "continues": count(detail.get("length")),
+    }
+
+
+def loss_text(loss):
+    """One loss in a sentence."""
+    lost = f"after {loss['continues']} up to" if loss["continues"] < loss["known"] else "up to"
+    by = f"entry {loss['entry']}, {loss['at']}: {loss['actor']}"
+    return f"{by} accepted that entries {lost} {loss['known']} are lost; they may have been acknowledged"
+
+
+def why_lost(losses, length):
+    """What the log states of an end that it lacks; empty where no loss covers it."""
+    loss = next((loss for loss in losses if loss["known"] >= length), None)
+    return f"; {loss_text(loss)}" if loss else ""
+
+
+def why_not_held(item, seen, origin, entries, losses):
+    why = why_lost(losses, item["length"])
     if "origin" in item and entries > 0 and item["origin"] != note_line(origin):
         return whole("origin", f"{item['what']} is of another log, {item['origin']}")
     if item["length"] > entries:
-        return whole("tail_truncation", f"the log has {entries} entries, and {item['what']} was kept of it")
+        return whole("tail_truncation", f"the log has {entries} entries, and {item['what']} was kept of it{why}")
     if seen != item.get("head", item.get("root")):
-        return whole("full_rewrite", f"the log does not continue {item['what']}")
+        return whole("full_rewrite", f"the log does not continue {item['what']}{why}")
     return None
 
 
@@ -896,7 +926,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
     carried = Contents() if contents else None
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
-    heads, roots = {0: "0" * 64}, {0: tree.root()}
+    heads, roots, losses = {0: "0" * 64}, {0: tree.root()}, []
 
     def note(*told):
         nonlocal total, found
@@ -912,6 +942,8 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         note(finding and {**finding, "line": number})
         note(*(carried.follow(chain.entry, number) if carried else ()))
         note(chain.entry and proofs.check(chain.entry, number))
+        if chain.entry and chain.entry["event_type"] == "loss_accepted":
+            losses.append(loss_in(chain.entry))
         if with_tree:
             tree.add(chain.last["current_hash"] if chain.last else "0" * 64)
         if chain.lines in lengths:
@@ -921,7 +953,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
     outside = list(findings)
     for item in kept:
         seen = (heads if "head" in item else roots).get(item["length"])
-        outside.append(why_not_held(item, seen, chain.origin or "", chain.lines))
+        outside.append(why_not_held(item, seen, chain.origin or "", chain.lines, losses))
     outside = [finding for finding in outside if finding]
     total += len(outside)
     # Every log continues an empty one, so having kept that shows nothing.
@@ -937,6 +969,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         "witnessed": list(witnessed),
         "proofs": proofs.counts,
         "contents": carried.counts if carried else None,
+        "losses": losses,
         "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
         "remarks": list(remarks),
     }
@@ -1431,6 +1464,7 @@ def report_text(path, report):
     lines += [f"held against {what}" for what in report["held_against"]]
     for seen in report["witnessed"]:
         lines.append(f"seen by {seen['name']} up to entry {seen['length']}, at {seen['time']} seconds since 1970")
+    lines += [loss_text(loss) for loss in report["losses"]]
     lines += [f"{PROOFS[name]}: {count}" for name, count in report["proofs"].items() if count > 0]
     lines += content_lines(report["contents"]) + report["remarks"]
     total = report["findings_total"]

@@ -24,7 +24,7 @@ export interface Loss {
   /** The end that was known before, and the one that the log went on from. */
   known: End;
   continues: End;
-  /** What may be lost, in a sentence. */
+  /** The entries that may be lost, in a sentence. */
   message: string;
 }
 

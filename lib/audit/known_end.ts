@@ -32,7 +32,7 @@ export async function requireContinued(
   if (head.loss?.head !== known.loss?.head) throw new NotContinued();
   const { outline } = integrity;
   const isSeen = head.length > known.length && outline?.isAsRead({ id: known.length, current_hash: known.head });
-  // What decisions before this one saw leads to the head; some of it may not be durable yet.
+  // The head follows from what earlier decisions saw, of which some may not be durable yet.
   if (isSeen && outline!.reaches(head)) return;
   if (!(await continues(reads, known, head))) throw new NotContinued();
 }

@@ -1,31 +1,29 @@
 /** A slice of the log, read where it is kept. */
-import { type Store, StoreBusy, StoreUnavailable } from "../store/store.ts";
+import { isDamage, type Store } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
 import type { AuditEntry } from "./entry.ts";
 
 /**
  * The entries after an id, up to the first that is missing or cannot be read: undefined stands for that one. A damaged record
- * must not hide where it lies, and a page may be torn: what it lacks is read entry by entry. A store that does not answer says
- * nothing about the log. Errors: `StoreUnavailable`, `StoreBusy`.
+ * must not hide where it lies, and a page may be torn: what it lacks is read entry by entry. A read that fails for any other
+ * reason (EIO, ENOMEM, a store that does not answer) says nothing about the log: its error is passed on.
  */
 export async function readSlice(
   store: Pick<Store, "get" | "list">,
   after: number,
   limit: number,
 ): Promise<(AuditEntry | undefined)[]> {
-  const page = await store
-    .list("audit", { after: entryKey(after), limit, uncached: true })
-    .catch(undefinedUnlessUnanswered);
+  const page = await store.list("audit", { after: entryKey(after), limit, uncached: true }).catch(undefinedIfDamaged);
   if (page?.length === limit) return page.map(({ value }) => value);
   const entries: (AuditEntry | undefined)[] = [];
   for (let id = after + 1; id <= after + limit; id++) {
-    const entry = await store.get("audit", entryKey(id)).catch(undefinedUnlessUnanswered);
+    const entry = await store.get("audit", entryKey(id)).catch(undefinedIfDamaged);
     entries.push(entry?.value);
     if (!entry) break;
   }
   return entries;
 }
 
-function undefinedUnlessUnanswered(error: unknown): undefined {
-  if (error instanceof StoreUnavailable || error instanceof StoreBusy) throw error;
+function undefinedIfDamaged(error: unknown): undefined {
+  if (!isDamage(error)) throw error;
 }

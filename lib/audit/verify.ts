@@ -104,7 +104,7 @@ async function verifyFrom(
   if (!head) return withoutHead(store);
   let link = from;
   const found = ({ breach }: LogBroken): Verified => ({ origin: head.origin, ...link, losses, breach });
-  // Where it went back, what is left is verified all the same: a person accepts the loss by its end.
+  // The rest of a log that went back is verified all the same: a person accepts the loss by its end.
   let back = known && head.length < known.length ? wentBack(known, head) : undefined;
   while (link.length < head.length) {
     const slice = await readSlice(store, link.length, Math.min(SLICE, head.length - link.length));

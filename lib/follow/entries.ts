@@ -20,7 +20,7 @@ interface Facts extends Detail {
   by?: string;
   actor?: string | null;
   until?: string | null;
-  /** Of an accepted loss: what may be lost. */
+  /** The entries that may be lost, in an accepted loss. */
   message?: string;
   /** Of an accepted clock: when the entry before it says it was written. */
   last?: string;

@@ -62,9 +62,9 @@ async function record(transaction: Transaction, call: Call<GovernanceDeps>, inpu
 /** A freeze may be among what was lost: nothing is applied until a person says so. */
 function freeze({ tx, at, append }: Transaction, note: string): void {
   const by = serviceItself(POLICY_LOSS);
-  const told = { actor: POLICY_LOSS, note, until: null };
-  const entry = append({ event_type: "service_frozen", detail: { ...told, ...by } });
-  tx.put("meta", "freeze", { ...told, at, entry: entry.value.id });
+  const facts = { actor: POLICY_LOSS, note, until: null };
+  const entry = append({ event_type: "service_frozen", detail: { ...facts, ...by } });
+  tx.put("meta", "freeze", { ...facts, at, entry: entry.value.id });
 }
 
 /** The longest end that a process knew before: what another one stored, or this one knows. */

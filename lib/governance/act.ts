@@ -16,7 +16,7 @@ export interface ActInput extends ProofInput {
   note?: string | undefined;
   /** Of a freeze. */
   until?: string | undefined;
-  /** Of an accepted loss: the log's end as it is now. */
+  /** The log's end as it is now, in an accepted loss. */
   length?: number | undefined;
   head?: string | undefined;
 }

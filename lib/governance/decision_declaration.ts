@@ -58,10 +58,10 @@ const endFields = () => ({
     }),
 });
 
-/** The fields of an accepted loss beside those of every act. */
+/** The fields that only an accepted loss has. */
 export const lossFields = endFields;
 
-/** What an accepted loss is answered with: the end that was known before, and the one that the log goes on from. */
+/** Answer to an accepted loss: the end that was known before, and the one that the log goes on from. */
 export const acceptLossAnswer = once(() =>
   z.object({
     known: z.object(endFields()).describe("The end of the log that was known before."),

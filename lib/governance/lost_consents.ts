@@ -8,7 +8,7 @@ import type { ChangeRecord } from "./rules/record.ts";
 
 type Consented = Pick<ChangeRecord, "change" | "audit">;
 
-/** Whether a change may have consents that an accepted loss ended; `loss`: the id of its entry, 0 for none. */
+/** Returns true where a change may have consents that an accepted loss ended; `loss`: the id of its entry, 0 for none. */
 export const mayHaveLost = ({ change, audit }: Consented, loss: number): boolean =>
   isLive(change.status) && change.approvals.length > 0 && loss > audit[0]!;
 

@@ -15,7 +15,8 @@ import { type Answer, isAnswer } from "../http/answer.ts";
 import { keepAnswer, replayed } from "../http/idempotency.ts";
 import { AppError } from "../kit/errors.ts";
 import { frozen, Json, json } from "../store/json.ts";
-import type { Tx } from "../store/store.ts";
+import { StoreUnavailable, type Tx } from "../store/store.ts";
+import { noteFailedWrite } from "../store/write_proof.ts";
 import type { Caller } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { upgraded } from "./earlier.ts";
@@ -94,7 +95,12 @@ export async function governed<T>(
       if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, byNumber(decided, appended), now);
       return decided;
     }),
-  ).finally(() => misfits.forEach(([id, fields]) => noteMisfit(deps.integrity, id, fields)));
+  )
+    .catch((error: unknown) => {
+      if (error instanceof StoreUnavailable) noteFailedWrite(deps.store);
+      throw error;
+    })
+    .finally(() => misfits.forEach(([id, fields]) => noteMisfit(deps.integrity, id, fields)));
   if (end && !afterLoss) {
     deps.integrity.outline!.settle({ length: end.length, head: end.head });
     noteEnd(deps.integrity, end);

@@ -16,6 +16,7 @@ import { RESOLUTIONS, STATUSES } from "../governance/rules/change.ts";
 import { VERDICTS } from "../governance/rules/outcome.ts";
 import type { PulseDeps } from "./deps.ts";
 import { figuresOf } from "./figures.ts";
+import { writeProof } from "../store/write_proof.ts";
 import { TASK_STATUSES, taskCounts, taskStats } from "./tasks.ts";
 import { countsOf } from "./trend.ts";
 
@@ -47,8 +48,10 @@ const HELP = {
   witness_cosigned_entries: "How many entries of the audit log a witness saw last.",
   witness_cosigned_timestamp_seconds: "When a witness cosigned last, by its own clock.",
   audit_chain_valid: "1 while the audit chain holds as far as it was checked, and no file that holds it is damaged.",
+  sealed_damage: "Files of the store that are damaged.",
   compaction_failed: "1 while erased and superseded records cannot be removed from the store's files.",
   store_free_bytes: "Bytes that can still be written where the store's files lie.",
+  writes_taken: "1 while the last proof that writes are taken succeeded.",
   evidence_mismatches: "Changes of which something is stored that the audit log does not tell, as far as is known.",
   tasks: "Tasks by status.",
   task_mean_rating: "Mean of all ratings, 1 to 5.",
@@ -90,7 +93,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
   const { store, product, integrity, notifier, link, llm } = deps;
   const asked = llm?.use?.();
   const faults = store.faults?.();
-  const [figures, total, tasks, head, tick, { state }, peers, witnesses] = await Promise.all([
+  const [figures, total, tasks, head, tick, { state }, peers, witnesses, writes] = await Promise.all([
     figuresOf(deps),
     totalTally(deps),
     taskCounts(store),
@@ -99,6 +102,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     reading(deps, waiting),
     link?.peers(),
     witnessed(deps),
+    writeProof(deps),
   ]);
   const { effect, reliability, need, kpis, goals, values } = figures;
   const of = (counter: Counter): number => total[counter] ?? 0;
@@ -142,7 +146,9 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, seen }) =>
       known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
     ),
+    writes_taken: known(Number(writes.ok)),
     audit_chain_valid: known(product && Number(!integrity.breach && !faults?.damaged.length)),
+    sealed_damage: known(faults?.damaged.length),
     compaction_failed: known(faults && Number(faults.compaction !== null)),
     store_free_bytes: known(faults?.free_bytes),
     evidence_mismatches: known(product && misfitsOf(integrity).size),

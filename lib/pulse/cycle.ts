@@ -18,6 +18,7 @@ import { keepLearning } from "./learning.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { tickOf } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
+import { proveWrites } from "../store/write_proof.ts";
 
 /** What a cycle did. */
 export type CycleReport = ReturnType<typeof emptyReport>;
@@ -75,6 +76,7 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
     }
   };
   if (!quick) await step("store", async () => deps.store.inspect?.());
+  if (!quick) await step("writes", () => proveWrites(deps, true));
   if (deps.product && !quick) await step("patrol", () => patrol(deps));
   const governs = deps.product && !deps.integrity.breach;
   if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;

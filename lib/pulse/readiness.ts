@@ -5,7 +5,9 @@ import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import { StoreUnavailable } from "../store/store.ts";
+import { step, Unanswered } from "../kit/time_limit.ts";
 import type { PulseDeps } from "./deps.ts";
+import { PROBE_MS, writeProof } from "../store/write_proof.ts";
 
 export const readinessSchema = z
   .object({
@@ -22,8 +24,25 @@ export const readinessSchema = z
   })
   .describe("Whether writes would be taken, and what was looked at.");
 
+type Name = "store" | "files" | "chain" | "anchor" | "witnesses" | "clock" | "intent";
+
+/** The checks and their results; of a store that did not answer in time nothing else is known. */
+interface Readiness {
+  ready: boolean;
+  checks: Partial<Record<Name, { ok: boolean; reason: string | null }>>;
+}
+
 /** Whether the service can take writes: store writable, its files undamaged, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
-export async function readiness(deps: PulseDeps) {
+export async function readiness(deps: PulseDeps): Promise<Readiness> {
+  // A question of readiness is answered in time, whatever the store does.
+  return step(() => checksOf(deps), PROBE_MS).catch((error: unknown) => {
+    if (!(error instanceof Unanswered)) throw error;
+    const reason = `the store did not answer within ${PROBE_MS / 1000} s; see the service's log`;
+    return { ready: false, checks: { store: { ok: false, reason } } };
+  });
+}
+
+async function checksOf(deps: PulseDeps): Promise<Readiness> {
   const { store, clock, integrity, product, anchor, witnesses } = deps;
   // A store that cannot be read says so itself.
   await learnOfBreach(deps, store).catch(() => undefined);
@@ -37,6 +56,10 @@ export async function readiness(deps: PulseDeps) {
     });
     return held(ok, `${why}; see the service's log`);
   };
+  const storeCheck = async () => {
+    const { ok, reason } = await writeProof(deps);
+    return { ok, reason };
+  };
   const intentCheck = async (runtime: NonNullable<typeof product>) => {
     const outdated = await whyOutdated(store, runtime).catch(() => undefined);
     return outdated === undefined
@@ -49,7 +72,7 @@ export async function readiness(deps: PulseDeps) {
     return { ok: behind === undefined, reason: behind ?? null };
   };
   const checks = {
-    store: await check(() => store.transact((tx) => tx.get("meta", "identity").then(() => true))),
+    store: await storeCheck(),
     ...(store.faults && { files: filesCheck(store.faults()) }),
     chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
     ...(anchor && product && { anchor: held(!integrity.anchor, integrity.anchor?.reason ?? "") }),

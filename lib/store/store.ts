@@ -147,6 +147,14 @@ export class StoreUnavailable extends Error {
 /** The log of the store goes on elsewhere, or a move of it is under way. */
 export class StoreMoved extends StoreUnavailable {}
 
+/** A record is not what the store wrote. */
+export class RecordDamaged extends Error {
+  override readonly name: string = "RecordDamaged";
+}
+
+/** Returns true where a read found damage, and did not merely fail: text that is no JSON is damage in any store. */
+export const isDamage = (error: unknown): boolean => error instanceof RecordDamaged || error instanceof SyntaxError;
+
 /** A shared store stayed contended; nothing was kept, and the same call may be made again later. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";

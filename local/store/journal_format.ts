@@ -2,9 +2,10 @@
 import { crc32 } from "node:zlib";
 import { sequenceId } from "../../lib/store/collections.ts";
 import type { Version } from "../../lib/store/engine/view.ts";
+import { RecordDamaged } from "../../lib/store/store.ts";
 
 /** A file of the store does not hold what the store wrote: nothing is guessed, the start is refused. */
-export class StoreDamaged extends Error {
+export class StoreDamaged extends RecordDamaged {
   override readonly name = "StoreDamaged";
   /** `offset`: bytes from the start of the file. `remedy`: what its keeper can do. */
   constructor(

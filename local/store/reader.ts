@@ -1,12 +1,13 @@
 /** Reads records from the journal's files by their places. */
 import type { Version } from "../../lib/store/engine/view.ts";
 import { Json } from "../../lib/store/json.ts";
+import { StoreUnavailable } from "../../lib/store/store.ts";
 import { fileOf, offsetOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
 import { isEarlier, type Segment } from "./segment.ts";
 
-/** Cold reads. Errors: `StoreDamaged`, and those of the file system. */
+/** Cold reads. Errors: `StoreDamaged`, and `StoreUnavailable` where a file cannot be read now. */
 export interface Reader {
   read(collection: string, id: string, place: number): Version;
   /** Reads a page, operations that lie near each other in one call. */
@@ -55,12 +56,25 @@ export function newReader(
     return error;
   };
 
+  /** Errors: `StoreUnavailable` where the file cannot be read now (EIO, ENOMEM): that says nothing about what is in it. */
+  const readNow: Files["read"] = (...args) => {
+    try {
+      return files.read(...args);
+    } catch (cause) {
+      const { code = String(cause) } = cause as NodeJS.ErrnoException;
+      throw new StoreUnavailable(`the journal cannot be read now: ${code}`, {
+        cause,
+        shown: `it cannot be read now (${code})`,
+      });
+    }
+  };
+
   /** Reads one operation into the start of a buffer; `end` is its length. */
   const fetch = (place: number): { buffer: Buffer; end: number } => {
     const { fd } = segmentOf(fileOf(place));
     for (let buffer = shared, length = GUESS; ; length *= 8) {
       if (length > buffer.length) buffer = Buffer.allocUnsafe(length);
-      const got = files.read(fd, buffer, length, offsetOf(place));
+      const got = readNow(fd, buffer, length, offsetOf(place));
       const end = buffer.indexOf(TAB);
       if (end !== -1 && end < got) return { buffer, end };
       if (got < length) throw damaged(place);
@@ -106,7 +120,7 @@ export function newReader(
           if (place - last > GAP || place - first > BUFFER_BYTES - GUESS) break;
           last = place;
         }
-        const got = files.read(segmentOf(fileOf(first)).fd, shared, last - first + GUESS, offsetOf(first));
+        const got = readNow(segmentOf(fileOf(first)).fd, shared, last - first + GUESS, offsetOf(first));
         const ends = order.slice(from, to).map((index) => shared.indexOf(TAB, page[index]![1] - first));
         for (let at = from; at < to; at++) {
           const [id, place] = page[order[at]!]!;

@@ -1,5 +1,6 @@
 /** A report as lines for people. */
 import type { Contents } from "./contents.ts";
+import { lossText } from "./losses.ts";
 import type { Report } from "./verify.ts";
 
 /** Findings first, the verdict last. */
@@ -14,6 +15,7 @@ export function reportText(file: string, report: Report): string {
     ...report.witnessed.map(
       ({ name, length, time }) => `seen by ${name} up to entry ${length}, at ${time} seconds since 1970`,
     ),
+    ...report.losses.map(lossText),
     ...proofLines(report.proofs),
     ...(report.contents ? contentLines(report.contents) : []),
     ...report.remarks,

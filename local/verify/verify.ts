@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { beginning, type Chain, type Finding, follow } from "./chain.ts";
 import { type Contents, contentsIn, isCarried } from "./contents.ts";
 import type { Evidence, Kept } from "./kept.ts";
+import { type Loss, lossIn, whyLost } from "./losses.ts";
 import { noteLine } from "./note.ts";
 import type { Policy } from "./policy.ts";
 import { type Proofs, proofsIn } from "./proofs.ts";
@@ -30,6 +31,8 @@ export interface Report {
   proofs: Proofs;
   /** What became of the contents of changes and intents; `null` where they were not asked for. */
   contents: Contents | null;
+  /** Losses of the end of the log that were accepted. */
+  losses: Loss[];
   /** What nothing given here could show. */
   not_checked: ("tail_truncation" | "full_rewrite")[];
   remarks: string[];
@@ -65,6 +68,7 @@ export async function verifyExport(
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = proofsIn(policy);
   const carried = contents ? contentsIn() : undefined;
+  const losses: Loss[] = [];
   const findings: Finding[] = [];
   let total = 0;
   let number = 0;
@@ -87,6 +91,8 @@ export async function verifyExport(
       found(broken && { ...broken, line: number });
       for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
       if (chain.entry) found(proofs.check(chain.entry, number));
+      const loss = chain.entry && lossIn(chain.entry);
+      if (loss) losses.push(loss);
       if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
       if (byLength.size > 0) reach();
     }
@@ -94,7 +100,7 @@ export async function verifyExport(
   for (const one of carried?.end() ?? []) found(one);
   const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
   for (const finding of [...evidence.findings, ...sightings.findings]) found(finding);
-  for (const item of kept) found(whyNotHeld(item, origin, chain.lines));
+  for (const item of kept) found(whyNotHeld(item, { origin, entries: chain.lines, losses }));
   // Every log continues an empty one, so having kept that shows nothing.
   const held = kept.some(({ length }) => length > 0);
   return {
@@ -108,6 +114,7 @@ export async function verifyExport(
     witnessed: sightings.witnessed,
     proofs: proofs.proofs,
     contents: carried?.contents ?? null,
+    losses,
     not_checked: held ? [] : ["tail_truncation", "full_rewrite"],
     remarks: evidence.remarks,
   };
@@ -116,14 +123,18 @@ export async function verifyExport(
 const stateOf = ({ head }: Kept, chain: Chain, tree: Tree | undefined): string | undefined =>
   head === undefined ? tree && rootOf(tree) : chain.last?.hash;
 
-function whyNotHeld(item: Kept & { seen: string | undefined }, origin: string, entries: number): Finding | undefined {
+function whyNotHeld(
+  item: Kept & { seen: string | undefined },
+  { origin, entries, losses }: { origin: string; entries: number; losses: readonly Loss[] },
+): Finding | undefined {
+  const why = whyLost(losses, item.length);
   const broken = (rule: Finding["rule"], message: string): Finding => ({ line: null, entry: null, rule, message });
   if (item.origin !== undefined && entries > 0 && item.origin !== noteLine(origin))
     return broken("origin", `${item.what} is of another log, ${item.origin}`);
   if (item.length > entries)
-    return broken("tail_truncation", `the log has ${entries} entries, and ${item.what} was kept of it`);
+    return broken("tail_truncation", `the log has ${entries} entries, and ${item.what} was kept of it${why}`);
   if (item.seen === (item.head ?? item.root)) return undefined;
-  return broken("full_rewrite", `the log does not continue ${item.what}`);
+  return broken("full_rewrite", `the log does not continue ${item.what}${why}`);
 }
 
 /** Whole lines, one character a byte; a line that is not UTF-8, or not ended, comes out as one that fits no form. */

@@ -164,14 +164,14 @@ export const audit = [
   {
     ...slice,
     name: "a damaged record hides where it lies",
-    find: 'const entry = await store.get("audit", entryKey(id)).catch(undefinedUnlessUnanswered);',
+    find: 'const entry = await store.get("audit", entryKey(id)).catch(undefinedIfDamaged);',
     replace: 'const entry = await store.get("audit", entryKey(id));',
     tests: VERIFY,
   },
   {
     ...slice,
     name: "a store that does not answer is a broken chain",
-    find: "if (error instanceof StoreUnavailable || error instanceof StoreBusy) throw error;",
+    find: "if (!isDamage(error)) throw error;",
     replace: "if (!error) throw error;",
     tests: VERIFY,
     grave: true,

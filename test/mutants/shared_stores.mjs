@@ -45,8 +45,8 @@ export const sharedStores = [
   {
     file: "lib/store/postgres/rows.ts",
     name: "what a broken move left in a Postgres store lets nothing be loaded again",
-    find: "(not $12 or ",
-    replace: "($12 is not null and ",
+    find: "(not $11 or ",
+    replace: "($11 is not null and ",
     tests: ["test/local/moving/shared.test.ts"],
     only: "given twice at once",
   },
@@ -81,7 +81,7 @@ export const sharedStores = [
   {
     file: "lib/store/postgres/rows.ts",
     name: "a deleted record of a Postgres store that is put as new begins at revision 1 again",
-    find: " and (not $12 or countersign_rows.revision < excluded.revision)",
+    find: " and (not $11 or countersign_rows.revision < excluded.revision)",
     replace: "",
     tests: ["test/lib/store/postgres/store.test.ts"],
     ...ALONE,

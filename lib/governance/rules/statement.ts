@@ -37,7 +37,7 @@ export interface ActFacts extends Facts {
   actor: string;
   /** Of a freeze that ends by itself. */
   until?: string | undefined;
-  /** Of an accepted loss: the end of the log that it goes on from. */
+  /** The end of the log that it goes on from, in an accepted loss. */
   length?: number | undefined;
   head?: string | undefined;
   /** Of an erasure: whose content, and which. */

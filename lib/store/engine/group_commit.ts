@@ -18,11 +18,14 @@ const MANY = 8;
 const GUESSING_RUNS = 4;
 /** After so many commits with nobody else's between, the last one is taken to be this process's own still. */
 const SETTLED = 3;
+/** Who held the head of a shared store for longer waits as long before its next batch, so that others come to write. */
+const LONG_HOLD_MS = 250;
+const MAX_YIELD_MS = 2000;
 
 /** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
   const { untouched: _, ...careful } = engine;
-  const sharing: Sharing = { held: holding(), overtaken: false, alone: 0, common: { keys: [], pages: [] } };
+  const sharing: Sharing = { held: holding(), overtaken: false, alone: 0, heldMs: 0, common: { keys: [], pages: [] } };
   return queued(async (queue) => {
     const jobs: Job[] = [];
     /** So many were there at the first try. */
@@ -33,13 +36,15 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
         () => {
           takeMore();
           first ||= jobs.length;
-          return attempt(sharing.failed ? careful : engine, sharing, { jobs, takeMore });
+          return attempt(sharing.failed ? careful : engine, sharing, { jobs, takeMore, now: () => pacing.clock.now() });
         },
         pacing,
         engine.tries,
       );
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
+      const { overtaken, heldMs } = sharing;
+      if (overtaken && heldMs > LONG_HOLD_MS) await pacing.clock.sleep(Math.min(heldMs, MAX_YIELD_MS));
     } catch (error) {
       // Who came later has not had all tries.
       if (error instanceof StoreBusy) queue.unshift(...jobs.splice(first));
@@ -57,6 +62,8 @@ interface Sharing {
   overtaken: boolean;
   /** How many of its commits followed its own, one after another. */
   alone: number;
+  /** How long its last commit held the head. */
+  heldMs: number;
   /** Whether the last try failed: then nothing is taken for granted. */
   failed?: boolean;
   /** What more than one decision of the last batch read. */
@@ -67,7 +74,7 @@ interface Sharing {
 async function attempt(
   engine: Engine,
   sharing: Sharing,
-  { jobs, takeMore }: { jobs: readonly Job[]; takeMore: () => void },
+  { jobs, takeMore, now }: { jobs: readonly Job[]; takeMore: () => void; now: () => number },
 ): Promise<Run> {
   const { held } = sharing;
   const isInVain = sharing.overtaken && jobs.length >= MANY;
@@ -77,6 +84,7 @@ async function attempt(
     const ahead = learn(readingOf(run, held, "not held"), base, held);
     ahead.catch(() => undefined);
     const head = await base.head;
+    const since = now();
     await ahead;
     sharing.overtaken = head !== held.head;
     if (sharing.overtaken) {
@@ -95,6 +103,7 @@ async function attempt(
     sharing.common = commonReading(run);
     const writes = run.writes(held);
     held.follow(await base.commit(writes), writes);
+    sharing.heldMs = now() - since;
     sharing.alone = sharing.overtaken ? 0 : sharing.alone + 1;
     sharing.failed = false;
     // What was refused was judged by what was not durable yet, and told by nobody before it was.

@@ -10,7 +10,7 @@ import { type Pacing, pauseAfter } from "../engine/pacing.ts";
 import { OutcomeUnknown } from "../store.ts";
 import { borrow } from "./connection.ts";
 import { isRefusal, storeError } from "./errors.ts";
-import { lastCommitOf, listRecords, readVersions, requireHead, writeVersions, writtenAt } from "./rows.ts";
+import { lastCommitOf, listRecords, readVersions, requireHead, writeVersions } from "./rows.ts";
 
 /** How long to wait for what; milliseconds. */
 export interface PostgresLimits {
@@ -66,7 +66,7 @@ export function beginBatch(writer: Writer, number: number): Attempt {
         return from;
       }
       const to = crypto.randomUUID();
-      const by = { id: writer.id, number, json: writtenAt(writer.pacing.clock.now()) };
+      const by = { id: writer.id, number };
       const [written, committed] = await Promise.allSettled([
         ask((client) => writeVersions(client, { store, from, to, by }, writes)),
         ask(commit),

@@ -29,6 +29,30 @@ const connect = (pool: Pool): Promise<PoolClient> =>
     });
   });
 
+/** The part of a connection's stream that is used. */
+interface Stream {
+  emit(event: string, ...args: unknown[]): boolean;
+  destroy(error: Error): unknown;
+}
+
+/**
+ * Takes bytes that the driver cannot parse for a lost connection. The driver parses in an event, so that what it throws
+ * would end the process.
+ */
+export function closeOnBadBytes(client: object): void {
+  const { stream } = (client as { connection: { stream: Stream } }).connection;
+  const emit = stream.emit.bind(stream);
+  stream.emit = (event, ...args) => {
+    if (event !== "data") return emit(event, ...args);
+    try {
+      return emit(event, ...args);
+    } catch (error) {
+      stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      return true;
+    }
+  };
+}
+
 /** Borrows a connection. Errors: `StoreUnavailable`. */
 export async function borrow(pool: Pool, place: string): Promise<Connection> {
   const client = await connect(pool).catch((error: unknown) => {

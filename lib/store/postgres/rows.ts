@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import type { Write } from "../engine/attempt.ts";
 import { boundsOf, idOf, sortKey } from "../engine/record_key.ts";
 import { type Key, nameOf, type Row as Listed, type Version } from "../engine/view.ts";
-import { Json, json } from "../json.ts";
+import { Json } from "../json.ts";
 import type { ListOptions } from "../store.ts";
 
 /** A pool, or one connection of it. */
@@ -21,33 +21,37 @@ interface Row {
   value: string | null;
 }
 
+/** A time of the database as JSON text, in UTC: what a writer's record holds. */
+const timeText = (time: string): string =>
+  `'"' || to_char((${time}) at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`;
+
 const VERSIONS = `select collection, id, revision::float8, value
   from unnest($2::text[], $3::bytea[]) as asked(collection, id) join countersign_rows using (collection, id)
   where store = $1`;
 
 /**
  * Moves the head from where it stood and writes each record over the version that was read, or where none was live, and
- * where something was not read ($12) only above the revision of what was deleted there. What is not so divides by zero, which
+ * where something was not read ($11) only above the revision of what was deleted there. What is not so divides by zero, which
  * undoes the transaction. The writer's own row says which commit was its last.
  */
 const WRITE = `with put as materialized (
     select * from unnest($3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
       as put(collection, id, before, revision, value)
   ), moved as (
-    update countersign_heads set commits = commits + 1, name = $11 where store = $1 and name = $2 returning 1
+    update countersign_heads set commits = commits + 1, name = $10 where store = $1 and name = $2 returning 1
   ), added as (
     insert into countersign_rows (store, collection, id, revision, deleted, value)
     select $1, collection, id, revision, value is null, value from put where before = 0
     on conflict (store, collection, id)
     do update set revision = excluded.revision, deleted = excluded.deleted, value = excluded.value
-    where countersign_rows.deleted and (not $12 or countersign_rows.revision < excluded.revision) returning 1
+    where countersign_rows.deleted and (not $11 or countersign_rows.revision < excluded.revision) returning 1
   ), changed as (
     update countersign_rows as row set revision = put.revision, deleted = put.value is null, value = put.value
     from put where put.before > 0 and row.store = $1 and row.collection = put.collection and row.id = put.id
       and row.revision = put.before returning 1
   ), told as (
     insert into countersign_rows (store, collection, id, revision, deleted, value)
-    values ($1, '${WRITERS}', $8, $9, false, $10)
+    values ($1, '${WRITERS}', $8, $9, false, ${timeText("now()")})
     on conflict (store, collection, id) do update set revision = excluded.revision, value = excluded.value
   )
   select 1 / ((select count(*) from moved) * (
@@ -99,7 +103,7 @@ export interface Commit {
   store: string;
   from: string;
   to: string;
-  by: { id: string; number: number; json: Json<string> };
+  by: { id: string; number: number };
 }
 
 /** Makes all writes, if the store is still as it was read. Errors: `division_by_zero`, `unique_violation` where it is not. */
@@ -118,7 +122,6 @@ export async function writeVersions(
     writes.map(({ json }) => json?.text ?? null),
     sortKey(by.id),
     by.number,
-    by.json.text,
     to,
     writes.some(({ unread }) => unread),
   ]);
@@ -134,5 +137,10 @@ export async function lastCommitOf(client: Queryable, store: string, id: string)
   return (await readVersions(client, store, [{ collection: WRITERS, id }]))[0]?.revision;
 }
 
-/** What a writer's record holds: when it last wrote, so that writers that are long gone can be told. */
-export const writtenAt = (now: number): Json<string> => json(new Date(now).toISOString());
+/** Deletes the records of writers that have not written for a week, by the clock of the database that dates them. */
+export async function sweepWriters(client: Queryable, store: string): Promise<void> {
+  await client.query(
+    `delete from countersign_rows where store = $1 and collection = $2 and value collate "C" < ${timeText("now() - interval '7 days'")}`,
+    [store, WRITERS],
+  );
+}

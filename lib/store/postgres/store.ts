@@ -1,6 +1,7 @@
 /** A store in Postgres (13 or later), which many processes may use at once. */
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
+import { step, Unanswered } from "../../kit/time_limit.ts";
 import type { Engine } from "../engine/attempt.ts";
 import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
@@ -8,11 +9,11 @@ import { type Pacing, systemPacing, withRetries } from "../engine/pacing.ts";
 import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
 import { readsOf } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
-import { withConnection } from "./connection.ts";
+import { closeOnBadBytes, withConnection } from "./connection.ts";
 import { placeOf, storeError } from "./errors.ts";
 import { othersIn } from "./others.ts";
 import { probeFence } from "./probe.ts";
-import { listRecords, readVersions, WRITERS, writtenAt } from "./rows.ts";
+import { listRecords, readVersions, sweepWriters } from "./rows.ts";
 import { migrate } from "./schema.ts";
 import type { Store } from "../store.ts";
 import { dumpRecords } from "./whole.ts";
@@ -22,7 +23,8 @@ const CONNECTIONS = 10;
 const CONNECT_MS = 5000;
 /** What one statement should carry at most. */
 const MOST = { writes: 1000, bytes: 16_000_000 };
-const WRITERS_KEPT_MS = 7 * 24 * 3600 * 1000;
+/** How long a close waits for an answer of the database: what is under way then was acknowledged to nobody. */
+const CLOSE_MS = 4000;
 
 /** Where the database is, and which store in it. */
 export interface PostgresOptions extends Partial<Pacing> {
@@ -45,6 +47,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const limits = { ...LIMITS, ...options.limits };
   const place = url === undefined ? "Postgres" : placeOf(url);
   const pool = options.pool ?? ownPool(url!, limits, (error) => options.log?.warn(`${place}: ${error.message}`));
+  pool.on("connect", closeOnBadBytes);
   const leave = async (): Promise<void> => {
     if (!options.pool) await pool.end();
   };
@@ -75,7 +78,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     transact: commits.transact,
     whole: sharedWhole(mover, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
     others: () => read((client) => othersIn(client, writer)),
-    close: () => (closing ??= commits.close().then(leave)),
+    close: () => (closing ??= closeInTime(() => commits.close().then(leave), options.log)),
   };
 }
 
@@ -83,6 +86,13 @@ function engineOf(writer: Writer): Engine {
   let number = 0;
   return overFloors({ begin: () => beginBatch(writer, ++number), most: MOST });
 }
+
+/** A database that does not answer must not keep a process from its end. */
+const closeInTime = (close: () => Promise<void>, log: PostgresOptions["log"]): Promise<void> =>
+  step(close, CLOSE_MS).catch((error: unknown) => {
+    if (!(error instanceof Unanswered)) throw error;
+    log?.warn(`the database did not answer within ${CLOSE_MS} ms of the stop; its connections are left open`);
+  });
 
 function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => void): Pool {
   const pool = new Pool({
@@ -101,12 +111,8 @@ function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => 
 }
 
 /** The tables, and no more of the writers that are long gone. */
-async function prepare(client: PoolClient, { store, place, pacing }: Writer): Promise<void> {
+async function prepare(client: PoolClient, { store, place }: Writer): Promise<void> {
   await migrate(client, place);
   await client.query("insert into countersign_heads values ($1, 0, '') on conflict do nothing", [store]);
-  await client.query(`delete from countersign_rows where store = $1 and collection = $2 and value collate "C" < $3`, [
-    store,
-    WRITERS,
-    writtenAt(pacing.clock.now() - WRITERS_KEPT_MS).text,
-  ]);
+  await sweepWriters(client, store);
 }

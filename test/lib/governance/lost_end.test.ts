@@ -84,7 +84,7 @@ describe("the next write notices that the log went back", () => {
     expect(await propose(coreOf(await restarted(api.deps)))).toMatchObject(BROKEN);
   });
 
-  test("a process alone on its store writes on, and so does one that another one wrote beside", async () => {
+  test("a process alone on its store writes on, and so do two that write in turn", async () => {
     const { api, other } = await shared();
     for (const each of [api, other, other, api, api, other]) expect((await propose(each)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
@@ -112,7 +112,7 @@ describe("a person accepts the loss", () => {
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });
 
-  test("an auditor with a receipt of a lost entry is told what was lost, when and by whom", async () => {
+  test("verify explains the receipt of a lost entry by the accepted loss", async () => {
     const { api, store } = await shared();
     const { id, current_hash } = (await lose({ api, store })).at(-1)!;
     await propose(api);

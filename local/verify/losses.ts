@@ -1,0 +1,44 @@
+/** Accepted losses of the end of the log, as its entries state them, and what they say of a receipt that the log lacks. */
+import type { Entry } from "./line.ts";
+import { decoded, detailOf } from "./proofs.ts";
+
+/** A loss that a person accepted. */
+export interface Loss {
+  entry: number;
+  at: string;
+  actor: string;
+  note: string;
+  /** How many entries the log had before, and how many it went on from. */
+  known: number;
+  continues: number;
+}
+
+/** The loss that an entry states; undefined where it states none. */
+export function lossIn(entry: Entry): Loss | undefined {
+  if (entry.eventType !== "loss_accepted") return undefined;
+  const { actor, note, known, length } = detailOf(entry);
+  const before = Object(known) as { length?: unknown };
+  return {
+    entry: entry.id,
+    at: decoded(entry.timestamp),
+    actor: text(actor),
+    note: text(note),
+    known: count(before.length),
+    continues: count(length),
+  };
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+const count = (value: unknown): number => (typeof value === "number" && Number.isSafeInteger(value) ? value : 0);
+
+/** One loss in a sentence. */
+export function lossText({ entry, at, actor, known, continues }: Loss): string {
+  const lost = continues < known ? `after ${continues} up to ${known}` : `up to ${known}`;
+  return `entry ${entry}, ${at}: ${actor} accepted that entries ${lost} are lost; they may have been acknowledged`;
+}
+
+/** What the log states of an end that it lacks; empty where no loss covers it. */
+export function whyLost(losses: readonly Loss[], length: number): string {
+  const loss = losses.find(({ known }) => known >= length);
+  return loss ? `; ${lossText(loss)}` : "";
+}

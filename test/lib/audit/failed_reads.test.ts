@@ -1,0 +1,43 @@
+/** Reads of the log that fail for a moment: the log is not taken for broken, and the next look finds it as it is. */
+import { expect, test } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { RecordDamaged, type Store } from "../../../lib/store/store.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { service } from "../../support/service.ts";
+
+/** A store whose reads of the log fail while an error is set. */
+function failingReads() {
+  const kept = memoryStore();
+  let failure: Error | undefined;
+  const orFail = <T>(collection: string, read: () => Promise<T>): Promise<T> =>
+    failure && collection === "audit" ? Promise.reject(failure) : read();
+  const store: Store = {
+    ...kept,
+    get: (collection, id) => orFail(collection, () => kept.get(collection, id)),
+    list: (collection, options) => orFail(collection, () => kept.list(collection, options)),
+  };
+  return { store, fail: (error?: Error) => void (failure = error) };
+}
+
+const systemError = (code: string): Error => Object.assign(new Error(`${code}: read`), { code, syscall: "read" });
+
+test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are no breach of the chain", async (code) => {
+  const { store, fail } = failingReads();
+  const api = await service({ store });
+  await api.propose();
+  fail(systemError(code));
+  expect((await api.get("audit/verify")).status).toBeGreaterThanOrEqual(500);
+  fail();
+  expect(api.deps.integrity.breach).toBeUndefined();
+  expect(await store.get("meta", "breach")).toBeUndefined();
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
+  expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+});
+
+test("a damaged entry is one, wherever it lies", async () => {
+  const { store, fail } = failingReads();
+  const api = await service({ store });
+  await api.propose();
+  fail(new RecordDamaged("a record is not where the journal had it"));
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 1 });
+});

@@ -1,0 +1,50 @@
+/** Readiness proves that writes are taken, and does not wait for a store that stalls. */
+import { expect, test, vi } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { service } from "../../support/service.ts";
+
+const ready = async (api: Awaited<ReturnType<typeof service>>) => {
+  const { status, body } = await api.get("/readyz");
+  return { status, store: body.checks.store };
+};
+const SECONDS = 1000;
+
+test("a store that reads and does not write is not ready, and the metric says so", async () => {
+  const store = failingStore(memoryStore());
+  const api = await service({ store });
+  expect(await ready(api)).toMatchObject({ status: 200, store: { ok: true } });
+  expect((await api.get("/api/metrics")).text).toContain("countersign_writes_taken 1");
+  store.fail();
+  api.deps.clock.advance(11 * SECONDS);
+  expect(await ready(api)).toMatchObject({ status: 503, store: { ok: false } });
+  expect((await api.get("/api/metrics")).text).toContain("countersign_writes_taken 0");
+  store.mend();
+  expect(await ready(api)).toMatchObject({ status: 200, store: { ok: true } });
+});
+
+test("a write that failed since the last proof is found by the next question", async () => {
+  const store = failingStore(memoryStore());
+  const api = await service({ store });
+  expect((await ready(api)).status).toBe(200);
+  store.fail();
+  expect((await api.post("propose", { tenant_id: "t1", kind: "config", target: "a", summary: "b" })).status).toBe(503);
+  expect((await ready(api)).status).toBe(503);
+});
+
+test("a store that stalls is reported after two seconds", async () => {
+  const kept = memoryStore();
+  let isStalled = false;
+  const api = await service({
+    store: { ...kept, transact: (decide) => (isStalled ? new Promise(() => undefined) : kept.transact(decide)) },
+  });
+  isStalled = true;
+  vi.useFakeTimers();
+  try {
+    const asked = ready(api);
+    await vi.advanceTimersByTimeAsync(2 * SECONDS);
+    expect(await asked).toMatchObject({ status: 503, store: { ok: false } });
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,0 +1,20 @@
+/** Bytes that the driver cannot parse are a lost connection, not the end of the process. */
+import { EventEmitter } from "node:events";
+import { expect, test } from "vitest";
+import { closeOnBadBytes } from "../../../../lib/store/postgres/connection.ts";
+
+test("what the driver throws while it parses closes its connection", () => {
+  const stream = Object.assign(new EventEmitter(), {
+    destroy(error: Error) {
+      stream.emit("error", error);
+    },
+  });
+  const errors: Error[] = [];
+  stream.on("error", (error: Error) => errors.push(error));
+  stream.on("data", () => {
+    throw new Error("received invalid response: 4a");
+  });
+  closeOnBadBytes({ connection: { stream } });
+  expect(stream.emit("data", Buffer.from("x"))).toBe(true);
+  expect(errors.map(({ message }) => message)).toEqual(["received invalid response: 4a"]);
+});

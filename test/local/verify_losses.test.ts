@@ -1,0 +1,53 @@
+/** Both offline verifiers report an accepted loss, and explain a receipt of an entry that was lost. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { readHead } from "../../lib/audit/chain.ts";
+import { reportText } from "../../local/verify/report.ts";
+import { service } from "../support/service.ts";
+import { rewindingStore } from "../support/rewinding_store.ts";
+import { gistOf, pythonMissing, runPython, verify, verifyInPython } from "../tamper/verifiers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "countersign-losses-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("a receipt of a lost entry is explained by the loss that a person accepted", async () => {
+  const { store, copy, goBack } = rewindingStore();
+  const api = await service({ store });
+  await api.propose();
+  const before = await copy();
+  await api.propose();
+  const lost = (await api.propose()).audit_entry;
+  await goBack(before);
+  await api.post("propose", { tenant_id: "t1", kind: "config", target: "a", summary: "b" });
+  const { length, head } = (await readHead(store))!;
+  const accepted = await api.post("audit/accept-loss", {
+    actor: "ops",
+    note: "failover",
+    length: String(length),
+    head,
+  });
+  expect(accepted.status).toBe(200);
+  await api.propose();
+  const log = Buffer.from((await api.get("audit?format=jsonl")).text);
+
+  const sound = await verify(log);
+  expect(sound).toMatchObject({ verdict: "consistent", losses: [{ actor: "ops", known: lost.id, continues: length }] });
+  expect(reportText("audit.jsonl", sound)).toContain(
+    `ops accepted that entries after ${length} up to ${lost.id} are lost`,
+  );
+
+  const kept = [{ length: lost.id, head: lost.current_hash, what: `the receipt of entry ${lost.id}` }];
+  const report = await verify(log, kept);
+  expect(report).toMatchObject({ verdict: "bad", findings_total: 1 });
+  expect(report.findings[0]!.message).toContain(`ops accepted that entries after ${length} up to ${lost.id} are lost`);
+  if (pythonMissing !== null) return;
+  const [gist] = verifyInPython([{ what: "loss", log, kept }]);
+  expect(gist).toEqual(gistOf(report));
+  const path = join(folder, "audit.jsonl");
+  writeFileSync(path, log);
+  const expected = ["--expected-length", String(lost.id), "--expected-head", lost.current_hash];
+  const { stdout } = runPython([path, ...expected]);
+  expect(stdout).toContain(report.findings[0]!.message);
+});
