@@ -12,6 +12,7 @@ import { queryEvents } from "../pulse/query/event_query.ts";
 import { DIMENSIONS } from "../pulse/query/groups.ts";
 import { EVENTS } from "../pulse/query/row.ts";
 import { changeById, kpiStanding } from "./facts.ts";
+import { bytesOfText } from "../store/engine/write_set.ts";
 import { type Tool, tool } from "./tool.ts";
 
 const LISTED = 20;
@@ -31,6 +32,16 @@ const page = {
   after: changeId().optional().describe("The next of the page before."),
 };
 
+/** Bytes of a page's rows; the rest of an answer has room within the tool's limit. */
+const PAGE_BYTES = 14_000;
+
+/** The rows that an answer has room for, one at least; where some are left out, `next` leads to the first of those. */
+function pageWithin<R extends { change_id: string }>(name: string, rows: readonly R[], next: string | null) {
+  let bytes = 0;
+  const shown = rows.filter((row, index) => (bytes += bytesOfText(JSON.stringify(row))) <= PAGE_BYTES || index === 0);
+  return { [name]: shown, next: shown.length < rows.length ? shown.at(-1)!.change_id : next };
+}
+
 /** Digests and revisions are of no use to a model. */
 const LEFT_OUT = { digest: undefined, revision: undefined };
 
@@ -48,7 +59,7 @@ export const READING: Readonly<Record<string, Tool>> = {
         outcome: outcome && pick(outcome, ["verdict", "kpi", "realised_delta"]),
         drift: drift && pick(drift, ["state", "since"]),
       }));
-      return { changes, total, next, looked, complete };
+      return { ...pageWithin("changes", changes, next), total, looked, complete };
     },
   }),
   count_changes: tool({
@@ -74,7 +85,7 @@ export const READING: Readonly<Record<string, Tool>> = {
         ...pick(change, ["change_id", "tenant_id", "target", "summary", "status"]),
         outcome,
       }));
-      return { outcomes, total, next, looked, complete };
+      return { ...pageWithin("outcomes", outcomes, next), total, looked, complete };
     },
   }),
   list_pending: tool({

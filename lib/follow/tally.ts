@@ -132,6 +132,8 @@ async function decision(on: Following<State>, { change_id, facts }: Entry): Prom
   const draft = (await on.tx.get("tally_drafts", targetKey(change)))?.value;
   const { principals } = await on.intentOf(facts.manifest_hash ?? null);
   const { approver = null, authenticated } = facts;
+  // The approval that a revocation takes back was counted; the revocation is no second decision.
+  if (facts.decision === "revoked") return { decided_revoked: 1 };
   const level = levelOf(change, { approver, authenticated, principals: Object.keys(principals).length > 0 }, draft);
   return { [`decided_${facts.decision}`]: 1, ...(level && { [`level_${level}`]: 1 }) };
 }

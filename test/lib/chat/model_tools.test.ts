@@ -69,6 +69,31 @@ test("changes are told a page at a time", async () => {
   expect(idsOf(await use("list_changes", { limit: 2, after: first.next }))).toEqual([ids.applied]);
 });
 
+test("a page that has no room for all its changes leads on to the first that it left out", async () => {
+  const { use, propose } = await product();
+  for (let made = 0; made < 40; made++)
+    await propose({ target: `ui.t${made}`, summary: "s".repeat(400), rationale: "r".repeat(1500) });
+  for (const [tool, rows] of [
+    ["list_changes", "changes"],
+    ["list_outcomes", "outcomes"],
+  ] as const) {
+    const event = tool === "list_outcomes" ? { event: "proposed" } : {};
+    const seen: string[] = [];
+    let after: string | null = null;
+    do {
+      const page: Record<string, { change_id: string }[]> & { next: string | null } = await use(tool, {
+        ...event,
+        limit: 20,
+        ...(after !== null && { after }),
+      });
+      seen.push(...page[rows]!.map(({ change_id }) => change_id));
+      after = page.next;
+    } while (after !== null);
+    expect(new Set(seen).size, tool).toBe(43);
+    expect(seen, tool).toHaveLength(43);
+  }
+});
+
 test("changes are counted by what they have in common", async () => {
   const { use } = await product();
   const counted = async (input: object) =>

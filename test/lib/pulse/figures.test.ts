@@ -152,6 +152,16 @@ describe("levels", () => {
   });
 });
 
+test("a revocation is no second decision among the levels of autonomy", async () => {
+  const service = await pulse();
+  const change_id = await service.bring("approved");
+  const totals = async () => (await service.get("/api/l1l5_trend")).body.totals;
+  const before = await totals();
+  expect(before.L1).toBe(1);
+  await service.must("revoke", change_id);
+  expect(await totals()).toEqual(before);
+});
+
 describe("N", () => {
   const items = async (service: Awaited<ReturnType<typeof pulse>>) =>
     (await service.get("/api/state")).body.dimensions.N.items;
