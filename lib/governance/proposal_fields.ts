@@ -16,11 +16,13 @@ export const proposalFields = ({ product }: Pick<GovernanceDeps, "product">) => 
   rationale: freeText(4000).optional().describe("Why, for those who decide."),
   expected_delta_k: finiteNumber().optional().describe("Gain that you expect, in units of the KPI."),
   affected_users: wholeNumber(0).optional().describe("How many users it reaches."),
-  reversible: flag().optional().describe("Whether it can be undone; absent: it can. What cannot is major."),
+  reversible: flag()
+    .optional()
+    .describe("Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true."),
   tier: word(TIERS)
     .optional()
     .describe("How much consent you ask for; minor is granted only where the intent covers it. Absent: standard."),
-  risk: word(RISKS).optional().describe("Risk as you see it; absent: medium. High is major."),
+  risk: word(RISKS).optional().describe("Risk as you see it; absent: not stated, and taken as medium. High is major."),
   value: z.unknown().optional().describe("What the target is set to: any JSON; in a form, JSON text."),
   kpi: word((product ? kpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
     .optional()

@@ -22,15 +22,15 @@ export const changesTable = (changes: readonly Schema<"Change">[], columns?: num
   );
 
 /** What would be different, and why. */
-export const contentFacts = (content: Content) => ({
+export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetail["unstated"]> = []) => ({
   tenant: content.tenant_id,
   kind: content.kind,
   target: content.target,
   value: content.value === undefined ? "(sets nothing)" : JSON.stringify(content.value),
-  reach: content.affected_users,
+  reach: content.affected_users ?? "not stated",
   tier: content.tier,
-  risk: content.risk,
-  reversible: content.reversible ? "yes" : "no",
+  risk: unstated.includes("risk") ? "not stated" : content.risk,
+  reversible: unstated.includes("reversible") ? "not stated" : content.reversible ? "yes" : "no",
   expected:
     content.expected_delta_k === null
       ? null
@@ -45,7 +45,9 @@ export function changeText(change: ChangeDetail): string {
     `${change_id}  ${resolution ?? status}`,
     `${visible(summary)}\n`,
     facts({
-      ...contentFacts(change),
+      ...contentFacts(change, change.unstated),
+      "not minor": change.tier_reason?.replace(/^It is not minor: /, ""),
+      note: change.value_hint,
       proposer: change.proposer === null ? null : `${change.proposer} (${change.proposer_kind ?? "unknown"})`,
       created: change.created_at,
       digest: change.digest,

@@ -187,7 +187,7 @@ export const principals = [
   {
     name: "what an agent proposes may be minor though the intent does not say so",
     file: "lib/governance/rules/propose.ts",
-    find: '(proposer_kind === "agent" && !policy.minor?.agents)',
+    find: 'proposer_kind === "agent" && !policy.minor?.agents',
     replace: "false",
     tests: AGENTS,
     grave: true,

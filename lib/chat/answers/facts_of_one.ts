@@ -56,7 +56,8 @@ const FACTS: readonly Fact[] = [
   {
     isOfOne: true,
     isAsked: ({ has }) => has("reversible", "irreversible"),
-    line: ({ change, say }) => say.reversibleOf(change.reversible),
+    line: ({ change, say }) =>
+      say.reversibleOf(change.unstated?.includes("reversible") ? undefined : change.reversible),
   },
   {
     isOfOne: true,

@@ -77,8 +77,12 @@ export const fields = {
     count === 0
       ? "Nobody has tried to apply it."
       : `Attempts to ${operation === "apply" ? "apply it" : "roll it back"}: ${count}${failed > 0 ? `, ${failed} of which failed` : ""}.`,
-  reversibleOf: (reversible: boolean): string =>
-    reversible ? "Its proposer says that it can be undone." : "Its proposer says that it cannot be undone.",
+  reversibleOf: (reversible: boolean | undefined): string =>
+    reversible === undefined
+      ? "Nobody stated whether it can be undone."
+      : reversible
+        ? "Its proposer says that it can be undone."
+        : "Its proposer says that it cannot be undone.",
   reviewTime: ({ due_at, at }: NonNullable<Change["review"]>): string => {
     const late = at === null ? 0 : Date.parse(at) - Date.parse(due_at);
     const done =

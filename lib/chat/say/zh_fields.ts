@@ -66,7 +66,12 @@ export const fields: typeof english = {
     count === 0
       ? "还没有人尝试应用它。"
       : `尝试${operation === "apply" ? "应用" : "回滚"} ${count} 次${failed > 0 ? `，其中失败 ${failed} 次` : ""}。`,
-  reversibleOf: (reversible) => (reversible ? "提出者说明它可以撤销。" : "提出者说明它不可撤销。"),
+  reversibleOf: (reversible) =>
+    reversible === undefined
+      ? "没有人说明它是否可以撤销。"
+      : reversible
+        ? "提出者说明它可以撤销。"
+        : "提出者说明它不可撤销。",
   reviewTime: ({ due_at, at }) => {
     const late = at === null ? 0 : Date.parse(at) - Date.parse(due_at);
     const done = at === null ? "尚未完成" : `${dayIn(at)} 完成，${late > 0 ? `晚了 ${spanIn(late)}` : "按时"}`;

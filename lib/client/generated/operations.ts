@@ -186,7 +186,11 @@ export const OPERATIONS = {
       rationale: { type: "string", description: "Why, for those who decide." },
       expected_delta_k: { type: "number", description: "Gain that you expect, in units of the KPI." },
       affected_users: { type: "integer", description: "How many users it reaches." },
-      reversible: { type: "boolean", description: "Whether it can be undone; absent: it can. What cannot is major." },
+      reversible: {
+        type: "boolean",
+        description:
+          "Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true.",
+      },
       tier: {
         type: "string",
         description:
@@ -195,7 +199,7 @@ export const OPERATIONS = {
       },
       risk: {
         type: "string",
-        description: "Risk as you see it; absent: medium. High is major.",
+        description: "Risk as you see it; absent: not stated, and taken as medium. High is major.",
         choices: ["low", "medium", "high"],
       },
       value: { type: "json", description: "What the target is set to: any JSON; in a form, JSON text." },

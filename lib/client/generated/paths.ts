@@ -1125,13 +1125,13 @@ export interface paths {
             /** How many users it reaches. */
             affected_users?: number | undefined;
 
-            /** Whether it can be undone; absent: it can. What cannot is major. */
+            /** Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true. */
             reversible?: boolean | undefined;
 
             /** How much consent you ask for; minor is granted only where the intent covers it. Absent: standard. */
             tier?: "minor" | "standard" | "major" | undefined;
 
-            /** Risk as you see it; absent: medium. High is major. */
+            /** Risk as you see it; absent: not stated, and taken as medium. High is major. */
             risk?: "low" | "medium" | "high" | undefined;
 
             /** What the target is set to: any JSON; in a form, JSON text. */
@@ -1404,13 +1404,13 @@ export interface paths {
                   /** How many users it reaches. */
                   affected_users?: number | undefined;
 
-                  /** Whether it can be undone; absent: it can. What cannot is major. */
+                  /** Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true. */
                   reversible?: boolean | undefined;
 
                   /** How much consent you ask for; minor is granted only where the intent covers it. Absent: standard. */
                   tier?: "minor" | "standard" | "major" | undefined;
 
-                  /** Risk as you see it; absent: medium. High is major. */
+                  /** Risk as you see it; absent: not stated, and taken as medium. High is major. */
                   risk?: "low" | "medium" | "high" | undefined;
 
                   /** What the target is set to: any JSON; in a form, JSON text. */
@@ -3299,6 +3299,12 @@ export interface components {
       reversible: components["schemas"]["ChangeReversible"];
       tier: components["schemas"]["ChangeTier"];
       risk: components["schemas"]["ChangeRisk"];
+      unstated?: components["schemas"]["ChangeUnstated"];
+
+      /** Why it is not minor, where minor was asked for; absent otherwise. */
+      tier_reason?: string;
+      sets_nothing?: components["schemas"]["ChangeSetsNothing"];
+      value_hint?: components["schemas"]["ChangeValueHint"];
       kpi: components["schemas"]["ChangeKpi"];
       proposer: components["schemas"]["ChangeProposer"];
       proposer_kind?: components["schemas"]["ChangeProposerKind"];
@@ -3482,6 +3488,9 @@ export interface components {
       summary: components["schemas"]["ChangeSummary"];
       expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
+      unstated?: components["schemas"]["ChangeUnstated"];
+      sets_nothing?: components["schemas"]["ChangeSetsNothing"];
+      value_hint?: components["schemas"]["ChangeValueHint"];
       proposer_kind?: components["schemas"]["ChangeProposerKind"];
       asked_by?: components["schemas"]["ChangeAskedBy"];
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
@@ -3920,6 +3929,9 @@ export interface components {
       tier: components["schemas"]["ChangeTier"];
       risk: components["schemas"]["ChangeRisk"];
       reversible: components["schemas"]["ChangeReversible"];
+      unstated?: components["schemas"]["ChangeUnstated"];
+      sets_nothing?: components["schemas"]["ChangeSetsNothing"];
+      value_hint?: components["schemas"]["ChangeValueHint"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
       proposer: components["schemas"]["ChangeProposer"];
       proposer_kind?: components["schemas"]["ChangeProposerKind"];
@@ -4539,6 +4551,15 @@ export interface components {
     /** How many users it reaches, by the proposer; null when not stated. */
     ChangeAffectedUsers: number | null;
 
+    /** Those of these fields that nobody stated: their values are defaults. */
+    ChangeUnstated: ("risk" | "reversible" | "affected_users")[];
+
+    /** Present where it has no value: applying it sets nothing. */
+    ChangeSetsNothing: true;
+
+    /** Present where an agent's value is text that reads as JSON of another type. */
+    ChangeValueHint: string;
+
     /** What kind of proposer that is; absent where an earlier version recorded the change. */
     ChangeProposerKind: "person" | "agent" | "model" | "peer" | "unknown";
 
@@ -4557,10 +4578,10 @@ export interface components {
     /** What sort of thing is changed. */
     ChangeKind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
 
-    /** Risk as the proposer states it. */
+    /** Risk as the proposer states it; medium, where unstated names it, is a default. */
     ChangeRisk: "low" | "medium" | "high";
 
-    /** Whether the proposer says that it can be undone. */
+    /** Whether the proposer says that it can be undone; true, where unstated names it, is a default. */
     ChangeReversible: boolean;
 
     /** Who proposed it; null when nobody is named. */

@@ -89,6 +89,7 @@ function facts(of: readonly (readonly [name: string, html: string | null])[]): s
 
 function changeSection({ change, entries }: Recorded): string {
   const { erased } = change;
+  const isUnstated = (field: "risk" | "reversible"): boolean => change.unstated?.includes(field) ?? false;
   const text = (value: string | null): string | null => (value === null || value === "" ? null : escapeHtml(value));
   return [
     `<section class="change"><h2>${code(change.change_id)}</h2>`,
@@ -97,14 +98,18 @@ function changeSection({ change, entries }: Recorded): string {
       ["Status", `${change.status}${change.resolution ? ` (${change.resolution})` : ""}`],
       ["Tenant", escapeHtml(change.tenant_id)],
       ["Target", code(change.target)],
-      ["Kind, tier, risk", `${change.kind.replaceAll("_", " ")}, ${change.tier}, ${change.risk}`],
+      [
+        "Kind, tier, risk",
+        `${change.kind.replaceAll("_", " ")}, ${change.tier}, ${isUnstated("risk") ? "risk not stated" : change.risk}`,
+      ],
+      ["Sets", change.sets_nothing ? "nothing: it has no value" : null],
       [
         "Reach",
         change.affected_users === null
           ? null
           : `${change.affected_users} ${change.affected_users === 1 ? "person" : "people"}`,
       ],
-      ["Can be undone", change.reversible ? "yes" : "no"],
+      ["Can be undone", isUnstated("reversible") ? "not stated" : change.reversible ? "yes" : "no"],
       ["Rationale", erased ? null : text(change.rationale)],
       ["Proposer", text(change.proposer)],
       ["Asked for by", text(change.asked_by ?? null)],

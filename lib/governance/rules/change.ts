@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { PROPOSER_KINDS } from "./actor.ts";
-import { KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "./change_terms.ts";
+import { KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS, UNSTATED } from "./change_terms.ts";
 
 export * from "./change_terms.ts";
 
@@ -102,9 +102,21 @@ export const changeSchema = once(() =>
         .int()
         .nullable()
         .describe("How many users it reaches, by the proposer; null when not stated."),
-      reversible: z.boolean().describe("Whether the proposer says that it can be undone."),
+      reversible: z
+        .boolean()
+        .describe("Whether the proposer says that it can be undone; true, where unstated names it, is a default."),
       tier: z.enum(TIERS).describe("How much consent it needs: minor needs none, major needs as the intent says."),
-      risk: z.enum(RISKS).describe("Risk as the proposer states it."),
+      risk: z.enum(RISKS).describe("Risk as the proposer states it; medium, where unstated names it, is a default."),
+      unstated: z
+        .array(z.enum(UNSTATED))
+        .optional()
+        .describe("Those of these fields that nobody stated: their values are defaults."),
+      tier_reason: z.string().optional().describe("Why it is not minor, where minor was asked for; absent otherwise."),
+      sets_nothing: z.literal(true).optional().describe("Present where it has no value: applying it sets nothing."),
+      value_hint: z
+        .string()
+        .optional()
+        .describe("Present where an agent's value is text that reads as JSON of another type."),
       kpi: z
         .string()
         .nullable()

@@ -12,6 +12,9 @@ export type Risk = (typeof RISKS)[number];
 export type Status = (typeof STATUSES)[number];
 export type Resolution = (typeof RESOLUTIONS)[number];
 
+/** The fields for which a content has a default where nobody stated them. */
+export const UNSTATED = ["risk", "reversible", "affected_users"] as const;
+
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
   "nrr_quarterly",

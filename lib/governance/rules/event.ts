@@ -48,6 +48,10 @@ export interface Detail {
   proposer_kind?: Change["proposer_kind"];
   asked_by?: Change["asked_by"];
   supersedes?: Change["supersedes"];
+  unstated?: Change["unstated"];
+  tier_reason?: Change["tier_reason"];
+  sets_nothing?: Change["sets_nothing"];
+  value_hint?: Change["value_hint"];
   digest?: string;
   /** Of a model's draft: the message of the chat that asked for it. */
   message_id?: string;

@@ -13,25 +13,44 @@ export type Electorate = Pick<Intent, "policy" | "principals">;
 /** What a proposer states about a change's reach; absent is "not stated". */
 type Claimed = Pick<ProposeInput, "kind" | "target" | "tier" | "affected_users" | "risk" | "reversible">;
 
-/** The tier a proposal gets: minor only where the intent covers everything the proposer itself stated. */
+/** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
 export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Tier {
-  if (claimed.tier === "major" || claimed.reversible === false || claimed.risk === "high") return "major";
-  return claimed.tier === "minor" && isMinor(claimed, policy, minorToday) ? "minor" : "standard";
+  if (claimed.tier === "major" || whyMajor(claimed) !== undefined) return "major";
+  return claimed.tier === "minor" && whyNotMinor(claimed, policy, minorToday) === undefined ? "minor" : "standard";
 }
 
-function isMinor(claimed: Claimed, policy: Policy, minorToday: number): boolean {
+const whyMajor = ({ reversible, risk }: Claimed): string | undefined =>
+  reversible === false
+    ? "It is not minor: what cannot be undone is major."
+    : risk === "high"
+      ? "It is not minor: a high risk is major."
+      : undefined;
+
+/** Returns why a proposal that asks for minor is not, in one sentence; undefined where it is. */
+export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number): string | undefined {
+  const { kind, target, affected_users, risk, reversible } = claimed;
+  const major = whyMajor(claimed);
+  if (major) return major;
   const { minor } = policy;
-  const { affected_users, risk, reversible } = claimed;
+  if (!minor) return "It is not minor: the intent has no rule for minor changes.";
+  const missing = [
+    reversible === undefined && "`reversible: true`",
+    risk === undefined && "`risk`",
+    affected_users === undefined && "`affected_users`",
+  ].filter(Boolean);
+  if (missing.length > 0) return `It is not minor: state ${missing.join(", ")}, since only what you state counts.`;
   // A target that has owners is never changed without them.
-  if (policy.owners.some(({ targets }) => matchesAny(claimed.target, targets))) return false;
-  if (!minor || affected_users === undefined || risk === undefined || reversible !== true) return false;
-  return (
-    minor.kinds.includes(claimed.kind) &&
-    matchesAny(claimed.target, minor.targets) &&
-    affected_users <= (minor.max_affected_users ?? Infinity) &&
-    RISKS.indexOf(risk) <= RISKS.indexOf(minor.max_risk) &&
-    minorToday < (minor.max_per_day ?? Infinity)
-  );
+  if (policy.owners.some(({ targets }) => matchesAny(target, targets)))
+    return `It is not minor: ${target} has owners, who must consent.`;
+  if (!minor.kinds.includes(kind)) return `It is not minor: the intent lets no ${kind} be minor.`;
+  if (!matchesAny(target, minor.targets)) return `It is not minor: the intent lets no change of ${target} be minor.`;
+  if (affected_users! > (minor.max_affected_users ?? Infinity))
+    return `It is not minor: it reaches more than ${minor.max_affected_users} users.`;
+  if (RISKS.indexOf(risk!) > RISKS.indexOf(minor.max_risk))
+    return `It is not minor: its risk is above ${minor.max_risk}.`;
+  if (minorToday >= (minor.max_per_day ?? Infinity))
+    return `It is not minor: the ${minor.max_per_day} minor changes of this day are used up.`;
+  return undefined;
 }
 
 /** How many distinct consents a change needs now: as many as when it was proposed, or more where the intent asks for more. */

@@ -1,10 +1,10 @@
 /** A new change: its tier, who must consent, and its first entry. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { isKnown, POLICY_MINOR, proposerKindOf } from "./actor.ts";
-import type { Tier } from "./change.ts";
+import { type Tier, UNSTATED } from "./change.ts";
 import { type Content, digestOf } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
-import { refuseForbiddenTarget, requiredApprovers, tierOf } from "./policy.ts";
+import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from "./policy.ts";
 import { signatureFacts } from "./require_signature.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 429 `too_many_open`, 409 `target_conflict`. */
@@ -13,8 +13,8 @@ export function propose(command: Proposal, context: Context): Decided {
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
-  const content = proposedContent(command, context);
-  const { tier } = content;
+  const { tier, tier_reason } = grade(command, context);
+  const content = contentOf(input, tier);
   const minor = tier === "minor";
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
@@ -33,6 +33,10 @@ export function propose(command: Proposal, context: Context): Decided {
     target: content.target,
     tier,
     tier_asked: input.tier ?? null,
+    ...(tier_reason === undefined ? {} : { tier_reason }),
+    unstated: unstatedIn(input),
+    ...(input.value === undefined ? { sets_nothing: true } : {}),
+    ...hintOf(input, proposer_kind),
     risk: content.risk,
     kpi: content.kpi,
     proposer: content.proposer,
@@ -66,18 +70,51 @@ function requireAsker(asked: Proposal["asked"], signedOnly: boolean): void {
 type Proposal = Extract<Command, { type: "propose" }>;
 
 /** The content that a change has when it is proposed: the tier is granted, not asked for. */
-export function proposedContent(
-  { input, minor_today }: Pick<Proposal, "input" | "minor_today">,
-  { intent, actor }: Pick<Context, "intent" | "actor">,
-): Content {
+export const proposedContent = (proposal: Graded, context: Grading): Content =>
+  contentOf(proposal.input, grade(proposal, context).tier);
+
+type Graded = Pick<Proposal, "input" | "minor_today">;
+type Grading = Pick<Context, "intent" | "actor">;
+
+/** Returns the tier of a proposal and, where minor was asked for and not granted, why. */
+export function grade(
+  { input, minor_today }: Graded,
+  { intent, actor }: Grading,
+): { tier: Tier; tier_reason?: string } {
   const { policy, principals } = intent;
-  const granted = tierOf(input, policy, minor_today);
+  const tier = tierOf(input, policy, minor_today);
+  if (input.tier !== "minor") return { tier };
+  if (tier !== "minor") return { tier, tier_reason: whyNotMinor(input, policy, minor_today)! };
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals });
-  // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise. Where the intent says
-  // who is who, a merely claimed proposer waits, or else an agent could leave its secret out.
-  const isNobody = Object.keys(principals).length > 0 && !isKnown(actor);
-  const waits = isNobody || proposer_kind === "model" || (proposer_kind === "agent" && !policy.minor?.agents);
-  return contentOf(input, granted === "minor" && waits ? "standard" : granted);
+  const waits = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
+  // Where the intent says who is who, a merely claimed proposer waits, or else an agent could leave its secret out.
+  if (Object.keys(principals).length > 0 && !isKnown(actor))
+    return waits("It is not minor: nothing but the request says who proposes it.");
+  // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
+  if (proposer_kind === "model") return waits("It is not minor: a model's draft waits for people.");
+  if (proposer_kind === "agent" && !policy.minor?.agents)
+    return waits("It is not minor: the intent lets no agent's change be minor.");
+  return { tier };
+}
+
+/** What nobody stated, for which the content has a default. */
+const unstatedIn = (input: ProposeInput) => UNSTATED.filter((field) => input[field] === undefined);
+
+/** A string of an agent that reads as JSON of another type may have been meant as that. */
+function hintOf({ value }: ProposeInput, proposer_kind: string): { value_hint?: string } {
+  if ((proposer_kind !== "agent" && proposer_kind !== "model") || typeof value !== "string") return {};
+  const type = typeOfJson(value);
+  return type === undefined ? {} : { value_hint: `The value is text that reads as ${type}; it is set as text.` };
+}
+
+function typeOfJson(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "string") return undefined;
+    return value === null ? "null" : Array.isArray(value) ? "a JSON list" : `a JSON ${typeof value}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** `free`: the service itself says whose it is, so that its proposer need not be known. */

@@ -4,7 +4,7 @@ import { heldNow } from "../../governance/freeze.ts";
 import { type Change, KINDS, RISKS, TIERS } from "../../governance/rules/change.ts";
 import { missingConsents, missingSchema } from "../../governance/rules/missing.ts";
 import { refuseForbiddenTarget, requiredApprovers } from "../../governance/rules/policy.ts";
-import { proposedContent } from "../../governance/rules/propose.ts";
+import { grade, proposedContent } from "../../governance/rules/propose.ts";
 import { rulesInForce } from "../../governance/rules/rules_in_force.ts";
 import { flag, target, wholeNumber, word } from "../../http/form.ts";
 import { invalidField } from "../../kit/errors.ts";
@@ -16,9 +16,11 @@ const stated = z.strictObject({
   kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
   target: target().optional().describe("What would be changed."),
   tier: word(TIERS).optional().describe("The tier that would be asked for."),
-  risk: word(RISKS).optional(),
-  affected_users: wholeNumber(0).optional(),
-  reversible: flag().optional(),
+  risk: word(RISKS).optional().describe("The risk that would be stated."),
+  affected_users: wholeNumber(0).optional().describe("How many users would be stated to be reached."),
+  reversible: flag()
+    .optional()
+    .describe("What would be stated: whether it can be undone; a minor change must state true."),
 });
 
 const foretoldSchema = z.object({
@@ -29,6 +31,10 @@ const foretoldSchema = z.object({
       "Why its target would be refused outright; null: it would not. Other live changes on it are not looked at.",
     ),
   tier: z.enum(TIERS).describe("The tier it would have; a minor one as long as today's number of them is not used up."),
+  tier_reason: z
+    .string()
+    .nullable()
+    .describe("Why it would not be minor, where minor would be asked for; null: it would be, or nobody would ask."),
   missing: z.array(missingSchema()).describe("Whose consent it would need; an empty `of` means anybody."),
 });
 
@@ -41,8 +47,8 @@ export const explainPolicy = tool(
       "The rules that govern changes, in words. With kind and target, also what they would say to such a proposal of yours: whether it would be refused, its tier, and whose consent it would need. Nothing is filed.",
     input: stated,
     output: z.object({
-      product_id: z.string(),
-      intent_version: z.string(),
+      product_id: z.string().describe("The product that the intent is for."),
+      intent_version: z.string().describe("The version of the intent in force."),
       manifest_hash: z.string().describe("SHA-256 of the intent that these rules are from."),
       rules: z.array(z.string()).describe("Each rule in force, in one sentence."),
       holds: z.array(z.string()).describe("What holds every apply back at this moment; a note on it is in quotes."),
@@ -73,11 +79,16 @@ function foretold(input: z.output<typeof stated>, call: ToolCall): z.infer<typeo
     throw invalidField(kind === undefined ? "kind" : "target", "is needed to foretell what the rules would say");
   const { intent } = call.deps.product!;
   const proposal = { ...rest, kind, target: changed, tenant_id: "", summary: "", proposer: call.agent };
-  const content = proposedContent({ input: proposal, minor_today: 0 }, { intent, actor: actorOf(call) });
+  const graded = [
+    { input: proposal, minor_today: 0 },
+    { intent, actor: actorOf(call) },
+  ] as const;
+  const content = proposedContent(...graded);
   const required_approvers = requiredApprovers(content.tier, intent.policy);
   return {
     refused: refusalOf(() => refuseForbiddenTarget(changed, intent.policy)),
     tier: content.tier,
+    tier_reason: grade(...graded).tier_reason ?? null,
     missing: missingConsents(
       { ...content, required_approvers, approvals: [] as Change["approvals"] } as Change,
       intent,

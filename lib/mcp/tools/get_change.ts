@@ -9,7 +9,7 @@ export const getChange = tool(
     name: "get_change",
     title: "Get a change",
     description: "One change: its content and status, who consented, what the policy still asks for and of whom.",
-    input: z.strictObject({ change_id: changeId() }),
+    input: z.strictObject({ change_id: changeId().describe("Id of the change.") }),
     output: standingSchema,
   },
   ({ change_id }, call) => standing(call, change_id),

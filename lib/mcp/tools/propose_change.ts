@@ -12,6 +12,16 @@ const key = z
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
   .describe("The same key with the same fields files nothing twice, and is answered alike, for 24 hours.");
 
+/** Any JSON, with all its types by name: a client sends what has no type as text. */
+const anyJson = z
+  .unknown()
+  .optional()
+  .meta({
+    type: ["boolean", "number", "string", "object", "array", "null"],
+    items: {},
+    description: 'What the target is set to, in its own JSON type: false, 49 and {"on":true} are no text.',
+  });
+
 /** Files a proposal under the agent's own name. */
 export const proposeChange = tool(
   {
@@ -22,7 +32,7 @@ export const proposeChange = tool(
     writes: "once",
     input: (deps) => {
       const { proposer: _, ...fields } = proposalFields(deps);
-      return z.strictObject({ ...fields, idempotency_key: key.optional() });
+      return z.strictObject({ ...fields, value: anyJson, idempotency_key: key.optional() });
     },
     output: standingSchema.extend({
       conflicts: z.array(z.string()).describe("Other live changes of the same tenant and target."),

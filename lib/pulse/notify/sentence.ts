@@ -115,8 +115,9 @@ function proposer({ proposer: name, proposer_kind, asked_by }: Change): string {
 }
 
 /** What makes it grave, as far as its proposer said. */
-function weightOf({ risk, reversible, affected_users: reached }: Change): string {
+function weightOf({ risk, reversible, affected_users: reached, sets_nothing }: Change): string {
   const parts = [
+    sets_nothing && "sets nothing",
     risk === "high" && "high risk",
     !reversible && "cannot be undone",
     reached !== null && `reaches ${people(reached)}`,

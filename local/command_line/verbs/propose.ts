@@ -1,5 +1,6 @@
 import { sha256 } from "../../node_ports.ts";
 import { canonicalContent, type Content } from "../../../lib/governance/rules/content.ts";
+import { UNSTATED } from "../../../lib/governance/rules/change_terms.ts";
 import { contentFacts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
 import { OPERATIONS } from "../../../lib/client/generated/operations.ts";
@@ -21,7 +22,15 @@ export const propose: Verb = {
     if (typeof options["key"] === "string") {
       const approver = nameIn(fields, "proposer");
       const content = await contentOf(session, fields, approver);
-      session.say(`${visible(content.summary)}\n\n${facts({ ...contentFacts(content), proposer: approver })}\n`);
+      session.say(
+        `${visible(content.summary)}\n\n${facts({
+          ...contentFacts(
+            content,
+            UNSTATED.filter((field) => !(field in fields)),
+          ),
+          proposer: approver,
+        })}\n`,
+      );
       const matter = { decision: "propose", approver, note: "", proposal: fields, content } as const;
       body = { ...fields, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
     }

@@ -16,7 +16,7 @@ type Request = Pick<
   Change,
   "proposer" | "asked_by" | "kind" | "target" | "tenant_id" | "status" | "affected_users" | "reversible"
 > &
-  Partial<Pick<Change, "value" | "erased">>;
+  Partial<Pick<Change, "value" | "erased" | "unstated">>;
 
 /** Who asks, with a capital. */
 function asker({ proposer, asked_by }: Request): Part[] {
@@ -56,16 +56,22 @@ export function requestOf(change: Request): Part[] {
   ];
 }
 
+/** Whether nobody stated this field, so that its value is a default. */
+export const isUnstated = ({ unstated }: Pick<Change, "unstated">, field: "risk" | "reversible"): boolean =>
+  unstated?.includes(field) ?? false;
+
 /** "40 people are affected; it can be undone." */
 export function reachOf({
   affected_users,
   reversible,
   erased,
-}: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased">>): Part[] {
+  unstated = [],
+}: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased" | "unstated">>): Part[] {
   const affected =
     affected_users === null
       ? `how many people are affected was ${erased ? "erased" : "not stated"}`
       : `${people(affected_users)} ${affected_users === 1 ? "is" : "are"} affected`;
+  if (unstated.includes("reversible")) return [affected, "; whether it can be undone was not stated."];
   return [affected, reversible ? "; it can be undone." : "; it cannot be undone."];
 }
 

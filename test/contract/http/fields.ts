@@ -315,6 +315,8 @@ export function fieldRules(open: Open): void {
       reversible: true,
       tier: "standard",
       risk: "medium",
+      unstated: ["risk", "reversible", "affected_users"],
+      sets_nothing: true,
       kpi: null,
       proposer: null,
       proposer_kind: "unknown",

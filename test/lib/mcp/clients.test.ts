@@ -18,11 +18,19 @@ test.each([
   await speaker.connect(transport);
   expect(speaker.getNegotiatedProtocolVersion()).toBe(version);
   expect(speaker.getInstructions()).toContain(AGENT);
-  expect((await speaker.listTools()).tools).toHaveLength(9);
+  const { tools } = await speaker.listTools();
+  expect(tools).toHaveLength(9);
+  for (const { name, inputSchema } of tools)
+    for (const [field, schema] of Object.entries(inputSchema.properties ?? {}))
+      expect(schema, `${name}: ${field}`).toHaveProperty("description");
   const call = async (name: string, args: Record<string, unknown>) =>
     (await speaker.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>;
   const proposal = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show" };
   const { change_id } = await call("propose_change", proposal);
+  const off = await call("propose_change", { ...proposal, target: "ui.flag", value: false });
+  expect([off["value"], off["value_hint"]]).toEqual([false, undefined]);
+  const text = await call("propose_change", { ...proposal, target: "ui.text", value: "false" });
+  expect([text["value"], text["value_hint"]]).toEqual(["false", expect.stringContaining("a JSON boolean")]);
   expect(await call("get_change", { change_id: change_id as string })).toMatchObject({ proposer: AGENT });
   await speaker.close();
 });

@@ -1,4 +1,5 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
+import { isUnstated } from "../../domain/sentences.ts";
 import { isLive } from "../../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
 import { figure, pretty } from "../../core/format.ts";
@@ -150,9 +151,17 @@ export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
           change.erased ? "erased" : change.affected_users === null ? "not stated" : figure(change.affected_users),
         ],
         ["Tenant", <Given text={change.tenant_id} />],
-        ["Undo", change.reversible ? "it can be undone" : "it cannot be undone"],
-        ["Risk", change.risk],
+        [
+          "Undo",
+          isUnstated(change, "reversible")
+            ? "not stated"
+            : change.reversible
+              ? "it can be undone"
+              : "it cannot be undone",
+        ],
+        ["Risk", isUnstated(change, "risk") ? "not stated" : change.risk],
         ["Tier", `${change.tier}, ${consentsOf(change)}`],
+        ...(change.tier_reason ? [["Why not minor", change.tier_reason] as const] : []),
         ["Kind", change.kind.replaceAll("_", " ")],
       ]}
     />

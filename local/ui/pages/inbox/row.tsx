@@ -6,7 +6,7 @@ import { useNow } from "../../core/hooks.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { unnamed } from "../../domain/named.ts";
 import { timeLeft } from "../../domain/expiry.ts";
-import { requestOf } from "../../domain/sentences.ts";
+import { isUnstated, requestOf } from "../../domain/sentences.ts";
 import { ConsentCount } from "../../parts/consent_count.tsx";
 import { Sign } from "../../parts/mark.tsx";
 import { Given, Sentence } from "../../parts/text.tsx";
@@ -34,12 +34,14 @@ export function InboxRow({ item }: { item: InboxItem }) {
       </p>
       <p class="row-meta">
         {item.risk === "high" && <Weighs>High risk</Weighs>}
+        {item.sets_nothing && <Weighs>No value set</Weighs>}
+        {item.value_hint && <Weighs>{item.value_hint}</Weighs>}
         {!item.reversible && <Weighs>Cannot be undone</Weighs>}
         {(item.affected_users ?? 0) > MANY && <Weighs>{people(item.affected_users!)}</Weighs>}
         <ConsentCount change={item} />
         <span>
           {item.tier}
-          {item.risk !== "high" && `, ${item.risk} risk`}
+          {item.risk !== "high" && (isUnstated(item, "risk") ? ", risk not stated" : `, ${item.risk} risk`)}
         </span>
         <Age at={item.since} />
         {expiry && (expiry.soon ? <Weighs>{expiry.text}</Weighs> : <span>{expiry.text}</span>)}
