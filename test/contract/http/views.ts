@@ -125,6 +125,8 @@ export function viewRules(open: Open): void {
         summary: pending.summary,
         expected_delta_k: 2.5,
         affected_users: 7,
+        unstated: ["risk", "reversible"],
+        sets_nothing: true,
         proposer_kind: "unknown",
         required_approvers: 2,
         approvals: [],
