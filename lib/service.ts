@@ -46,10 +46,10 @@ export interface Service {
  * on stays open. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store.
  */
 export async function openService(endpoints: readonly Endpoint<Deps>[], options: ServiceOptions): Promise<Service> {
-  const { exclusive, tail, follow, wholeCycles, base, commits = createCommitSignal(), ...given } = options;
+  const { exclusive, tail, backup, follow, wholeCycles, base, commits = createCommitSignal(), ...given } = options;
   const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
-  await openProduct(deps, { exclusive, tail });
+  await openProduct(deps, { exclusive, tail, backup });
   const following = follow ? keepFollowing(deps) : undefined;
   const handler = routed(endpoints, deps, { base });
   let underWay = 0;

@@ -30,13 +30,13 @@ export function processMetrics(version: string): ProcessMetrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: UNSAMPLED_MS });
   for (const name of [...MISNAMED, ...SAMPLED]) registry.removeSingleMetric(name);
   let used = performance.eventLoopUtilization();
-  new Gauge({
+  const utilization = new Gauge({
     name: "nodejs_eventloop_utilization_ratio",
     help: "Share of the time since the last scrape in which the event loop was busy.",
     registers,
     collect() {
       const now = performance.eventLoopUtilization();
-      this.set(performance.eventLoopUtilization(now, used).utilization);
+      utilization.set(performance.eventLoopUtilization(now, used).utilization);
       used = now;
     },
   });

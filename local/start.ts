@@ -11,6 +11,7 @@ import type { Handler } from "../lib/http/endpoint.ts";
 import type { Log } from "../lib/kit/platform.ts";
 import { version } from "../lib/kit/version.ts";
 import { about } from "./about.ts";
+import { readBackupEnd } from "./backup_end.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { cycleTimer } from "./cycle_timer.ts";
 import { firstSteps } from "./first_steps.ts";
@@ -70,6 +71,7 @@ async function open(options: Options, log: Log, undo: Undo, onReadOnly?: () => v
     node_id,
     instance_id,
     exclusive: !isDatabase(state),
+    backup: isDatabase(state) ? undefined : await readBackupEnd(state),
     follow: true,
     wholeCycles: !isDatabase(state),
     log,

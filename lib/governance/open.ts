@@ -3,6 +3,8 @@ import { createChain, readHead } from "../audit/chain.ts";
 import type { CheckpointDeps } from "../audit/checkpoint.ts";
 import { holdAgainstAnchor, requireNoneAnchored } from "../audit/hold_against_anchor.ts";
 import { noteEnd } from "../audit/known_end.ts";
+import type { End } from "../audit/outline.ts";
+import { reportLoss } from "../audit/report_loss.ts";
 import { reviewBreach } from "../audit/review_breach.ts";
 import { verifyTail } from "../audit/verify.ts";
 import type { Reads } from "../store/store.ts";
@@ -23,6 +25,8 @@ export interface OpenOptions {
   exclusive?: boolean | undefined;
   /** How many of the newest entries are checked before anything is served. */
   tail?: number | undefined;
+  /** The end of the log that the backup states from which the store was restored. */
+  backup?: End | undefined;
 }
 
 /** The identity of an instance of a product, with its defaults. */
@@ -46,7 +50,7 @@ const isBegun = async (reads: Reads): Promise<boolean> =>
  */
 export async function openProduct(
   deps: GovernanceDeps & CheckpointDeps,
-  { exclusive = false, tail = 10_000 }: OpenOptions = {},
+  { exclusive = false, tail = 10_000, backup }: OpenOptions = {},
 ): Promise<void> {
   const { product } = deps;
   if (!product) return;
@@ -62,6 +66,7 @@ export async function openProduct(
     if (!begun) createChain(tx, product.identity.product_id, deps, deps.clock.now());
     return begun;
   });
+  if (isKnown) await reportLoss(deps, backup);
   if (isKnown) await holdAgainstAnchor(deps);
   if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });
   noteEnd(deps.integrity, (await readHead(deps.store))!);

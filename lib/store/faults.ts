@@ -3,6 +3,8 @@ export interface StoreFaults {
   /** Why no write is taken at present; null while writes are taken. */
   writes: string | null;
   damaged: readonly DamagedFile[];
+  /** Why the newest records may be missing, as the files of this start show; null where they do not. */
+  lost: string | null;
   /** Why superseded records could not be removed when that was tried last; null when they were. */
   compaction: string | null;
   /** Bytes that can still be written where the store lies; null where that is not known. */

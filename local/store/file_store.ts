@@ -250,6 +250,7 @@ async function compose(
     faults: () => ({
       writes: journal.failure?.message ?? null,
       damaged: maintenance.damage(),
+      lost: found.lost,
       compaction: maintenance.failure() ?? null,
       free_bytes: freeBytes,
     }),

@@ -42,6 +42,8 @@ export interface Found {
   sealed: Segment[];
   /** Sealed segments that were not read, since the catalog file told of them. */
   unread: Set<Segment>;
+  /** Why the newest records may be missing. */
+  lost: string | null;
   /** Whether the catalog file tells of all the sealed segments as they are. */
   covered: boolean;
   /** What is superseded in files that are begun from here on. */
@@ -89,12 +91,28 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     const hasJournal = names.includes(basename(paths.journal));
     const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1) : undefined;
     const { store, sequence, unread, covered } = replay;
-    if (state) checkState(state, { store, sequence, last }, paths);
-    return { catalog, listing, segments, nextFile, sealed, unread, covered, remains, last, store, sequence };
+    const isMissing = !last && sealed.length > 0 && !(await isSealing(files, paths, sealed.at(-1)!));
+    if (state) checkState(state, { store, sequence, last }, paths, isMissing);
+    const lost = isMissing
+      ? `${basename(paths.journal)}, the file with the newest records after commit ${sequence}, is missing`
+      : null;
+    return { lost, catalog, listing, segments, nextFile, sealed, unread, covered, remains, last, store, sequence };
   } catch (error) {
     await closeAll(files, segments);
     throw error;
   }
+}
+
+/** Whether a crash came between the two names of a file that was being sealed: its next file lies aside. */
+async function isSealing(files: Files, paths: Paths, newest: Segment): Promise<boolean> {
+  if (isEarlier(newest)) return true;
+  const aside = asideOf(paths.journal);
+  if (!files.seen(aside)) return false;
+  const next = await openSegment(files, aside, 0, "read").catch(() => undefined);
+  if (!next) return false;
+  await files.close(next.fd);
+  const { store, segment, after } = next.header;
+  return store === newest.header.store && segment === newest.header.segment + 1 && after === newest.last;
 }
 
 /** The store whose journal a file is of. */
@@ -175,6 +193,7 @@ function checkState(
   state: State,
   { store, sequence, last }: Pick<Found, "store" | "sequence" | "last">,
   { state: path, journal }: Paths,
+  isMissing: boolean,
 ): void {
   if (store === undefined)
     throw new StoreDamaged(
@@ -190,7 +209,7 @@ function checkState(
       `it belongs to another store than ${journal}`,
       "Put back the file that belongs beside it.",
     );
-  if (state.sequence > sequence)
+  if (state.sequence > sequence && !isMissing)
     throw new StoreDamaged(
       path,
       0,

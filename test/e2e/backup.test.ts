@@ -62,6 +62,8 @@ test("every receipt from before the backup holds in what was restored from it", 
       .map(({ id, current_hash }) => [id, current_hash]),
   );
   expect(before.filter(({ id, current_hash }) => hashes.get(id) !== current_hash)).toEqual([]);
+  const end = JSON.parse(await readFile(join(cwd, "backup/backup.json"), "utf8")) as { length: number; head: string };
+  expect(end).toEqual({ length: hashes.size, head: hashes.get(hashes.size) });
   writeFileSync(join(cwd, "restored.jsonl"), log);
   const verifier = join(dirname(await program()), "verify/main.js");
   await run(process.execPath, [verifier, "restored.jsonl", "--checkpoint", "kept.note", "--key", "audit.pub.pem"], {

@@ -7,7 +7,7 @@ import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { opened } from "../../support/deps.ts";
 import { serviceOf } from "../../support/service.ts";
 
-const NONE: StoreFaults = { writes: null, damaged: [], compaction: null, free_bytes: 5e9 };
+const NONE: StoreFaults = { writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 };
 
 async function withFaults() {
   let faults = NONE;

@@ -89,7 +89,7 @@ test.each([
   ]);
 });
 
-test("damage keeps no other file from being compacted, and no file is sealed again and again for it", async () => {
+test("damage keeps no other file from being compacted, and seals no file again and again", async () => {
   await store.transact((tx) => tx.put("things", "secret", "to be erased"));
   const text = await readFile(sealed(2), "latin1");
   const [, collection, id] = /\["([a-z]+)","([^"]+)",\d+,/.exec(text)!;

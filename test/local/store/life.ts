@@ -64,6 +64,7 @@ export async function lead(files: Files): Promise<number> {
 export async function compare(disk: SimulatedDisk, acknowledged: number): Promise<void> {
   const same = async (store: FileStore, count: number): Promise<void> => {
     expect(store.status().sequence).toBe(count);
+    expect(store.faults!().lost).toBeNull();
     expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
   };
   let store = await open(disk.files);

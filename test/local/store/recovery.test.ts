@@ -418,3 +418,11 @@ describe("files that are not its own", () => {
     expect((await readdir(folder)).sort()).toEqual(["state.json", "state.json.journal.jsonl", ...foreign].sort());
   });
 });
+
+test("a start without the file that holds the newest records names it, and reads the rest", async () => {
+  await written(60, { segmentBytes: 4000 });
+  await rm(journal);
+  const store = await opened(state);
+  expect(store.faults!().lost).toMatch(/^state\.json\.journal\.jsonl, .* after commit \d+, is missing$/);
+  expect((await store.list("audit", { limit: 99 })).length).toBeGreaterThan(20);
+});

@@ -148,7 +148,7 @@ test("a record that is no longer where it was is told of with file and offset, n
   expect((await again.get("audit", "0000000000000003"))?.id).toBe("0000000000000003");
 });
 
-test("damage in a file that a start did not read is reported soon after it, with what the file holds", async () => {
+test("damage in a file that a start did not read is reported with what the file holds", async () => {
   const store = await opened(state, SMALL);
   await run(store, 1, 60);
   await store.compact();
@@ -500,7 +500,7 @@ describe("compaction", () => {
     await again.transact((tx) => tx.put("things", "r2", "superseded"));
   });
 
-  test("that fails is reported, tried again in the next cycle, and leaves commits and reads as they were", async () => {
+  test("that fails is reported, tried again by the next cycle, and loses nothing", async () => {
     let broken = false;
     let renames = 0;
     const files = judged(nodeFiles, (call, [from]) =>

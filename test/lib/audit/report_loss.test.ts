@@ -1,0 +1,58 @@
+/** A start on a log that is shorter than a backup or its files show: it is read, and changed once the loss is accepted. */
+import { expect, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { reportLoss } from "../../../lib/audit/report_loss.ts";
+import type { StoreFaults } from "../../../lib/store/faults.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { type Core, core, coreOf } from "../../support/core.ts";
+import { restarted } from "../../support/deps.ts";
+
+const HASH = "a".repeat(64);
+const BROKEN = { status: 503, body: { code: "chain_broken" } };
+const propose = (api: Core) => api.post("propose", PROPOSAL);
+
+async function acceptLoss(api: Core) {
+  const { length, head } = (await readHead(api.deps.store))!;
+  return api.post("audit/accept-loss", { actor: "ops", note: "half a backup", length, head });
+}
+
+test("a log shorter than its backup states takes no changes until the loss is accepted, also later", async () => {
+  const api = await core();
+  const { audit_entry } = (await propose(api)).body;
+  const backup = { length: audit_entry.id + 5, head: HASH };
+  await reportLoss(api.deps, backup);
+  const refused = await propose(api);
+  expect(refused).toMatchObject(BROKEN);
+  expect(refused.body.reason).toContain(`backup.json states that entry ${backup.length} has the hash ${HASH}`);
+  const again = coreOf(await restarted(api.deps));
+  expect(await propose(again)).toMatchObject(BROKEN);
+  expect((await again.get("audit")).status).toBe(200);
+  expect(await acceptLoss(again)).toMatchObject({ status: 200, body: { known: backup } });
+  for (let count = 0; count < 6; count++) await propose(again);
+  const third = coreOf(await restarted(again.deps));
+  await reportLoss(third.deps, backup);
+  expect((await propose(third)).status).toBe(201);
+});
+
+test("a log that has what its backup states takes changes", async () => {
+  const api = await core();
+  const { audit_entry } = (await propose(api)).body;
+  await propose(api);
+  await reportLoss(api.deps, { length: audit_entry.id, head: audit_entry.current_hash });
+  expect((await propose(api)).status).toBe(201);
+  await reportLoss(api.deps, { length: audit_entry.id, head: HASH });
+  expect(await propose(api)).toMatchObject(BROKEN);
+});
+
+test("a store without its newest file takes no changes until the loss is accepted", async () => {
+  const lost = "state.json.journal.jsonl, the file with the newest records after commit 40, is missing";
+  const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
+  const api = await core({ store: { ...memoryStore(), faults } });
+  await reportLoss(api.deps, undefined);
+  const refused = await propose(api);
+  expect(refused).toMatchObject(BROKEN);
+  expect(refused.body.reason).toContain(`${lost}: restore what is missing, or record its loss`);
+  expect((await acceptLoss(api)).status).toBe(200);
+  expect((await propose(api)).status).toBe(201);
+});
