@@ -1,6 +1,6 @@
 /** Holds the log against what its anchor keeps: a store that was rewritten or set back to an older copy shows here. */
 import { step } from "../kit/time_limit.ts";
-import { readHead } from "./chain.ts";
+import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import {
   type CheckpointAnchor,
   type CheckpointDeps,
@@ -8,6 +8,7 @@ import {
   parseCheckpoint,
   type TreeHead,
 } from "./checkpoint.ts";
+import { isSound } from "./entry.ts";
 import type { AnchorProblem } from "./integrity.ts";
 import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
@@ -40,15 +41,31 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const holdings = await holdingsOf(deps, anchor);
   if (!holdings) return;
   const { longest, newest } = holdings;
-  try {
-    for (const kept of longest ? [longest, ...newest] : []) await continuedHead(deps, head, kept);
-  } catch (error) {
-    if (!(error instanceof LogBroken)) throw error;
-    return reportBreach({ store, integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });
-  }
+  const isLost = await acceptedLoss(deps, head);
+  for (const kept of longest ? [longest, ...newest] : [])
+    try {
+      await continuedHead(deps, head, kept);
+    } catch (error) {
+      if (!(error instanceof LogBroken)) throw error;
+      if (isLost(kept)) {
+        log.warn("the anchor has a checkpoint over entries whose loss was accepted", { length: kept.length });
+        continue;
+      }
+      const breach = { ...error.breach, reason: `against the anchor: ${error.message}` };
+      const known = { length: kept.length, head: "" };
+      return reportBreach({ store, integrity, log }, breach, kept.length > head.length ? known : undefined);
+    }
   await compareWithBefore(deps, anchor, holdings).catch((error: unknown) =>
     log.warn("the anchor was not looked after", { error: String(error) }),
   );
+}
+
+/** Tells which checkpoints end in the entries that the last accepted loss names. */
+async function acceptedLoss({ store, sha256 }: CheckpointDeps, head: ChainHead): Promise<(kept: TreeHead) => boolean> {
+  const entry = head.loss && (await store.get("audit", entryKey(head.loss.length)))?.value;
+  if (entry?.current_hash !== head.loss?.head || !entry || !isSound(entry, sha256)) return () => false;
+  const { length: continues, known } = JSON.parse(entry.detail) as { length: number; known: { length: number } };
+  return ({ length }) => length > continues && length <= known.length;
 }
 
 /** Refuses to begin a log in an empty store while its anchor keeps one: the store was lost. Errors: `LogMissing`. */

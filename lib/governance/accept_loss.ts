@@ -11,7 +11,7 @@ import { type Answer, answer } from "../http/answer.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { type ActInput, actFacts } from "./act.ts";
-import { learnOfLoss } from "./after_loss.ts";
+import { learnOfLoss, readTail } from "./after_loss.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { refuseBroken } from "./reading.ts";
 import { POLICY_LOSS, serviceItself } from "./rules/actor.ts";
@@ -31,6 +31,7 @@ export async function acceptLoss(call: Call<GovernanceDeps>, input: LossInput): 
   const { deps } = call;
   const found = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
   if (found) refuseBroken(await verifyAsItIs(deps));
+  if (!deps.integrity.outline) await readTail(deps);
   const done = await governed(call, (transaction) => record(transaction, call, input), { afterLoss: true });
   await learnOfLoss(deps);
   deps.wake?.();

@@ -25,6 +25,9 @@ export async function learnOfLoss(deps: Losing): Promise<boolean> {
   return true;
 }
 
+/** Reads the newest entries, where a process that was started on a broken log has read none. */
+export const readTail = (deps: Losing): Promise<void> => verifyTail(deps, { count: TAIL, subjectsOf });
+
 /** Forgets what was read before the loss, and reads the log as it is now. */
 async function goOn(deps: Losing): Promise<void> {
   const { store, integrity } = deps;
@@ -33,6 +36,6 @@ async function goOn(deps: Losing): Promise<void> {
   delete integrity.breach;
   delete integrity.last;
   delete integrity.patrol;
-  await verifyTail(deps, { count: TAIL, subjectsOf });
+  await readTail(deps);
   noteEnd(integrity, head);
 }

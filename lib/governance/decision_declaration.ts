@@ -64,7 +64,15 @@ export const lossFields = endFields;
 /** Answer to an accepted loss: the end that was known before, and the one that the log goes on from. */
 export const acceptLossAnswer = once(() =>
   z.object({
-    known: z.object(endFields()).describe("The end of the log that was known before."),
+    known: z
+      .object({
+        length: z.number().int().describe("How many entries the log had."),
+        head: z.string().meta({
+          description: "current_hash of its last entry then; empty where an anchor alone knew of it.",
+          examples: ["3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906"],
+        }),
+      })
+      .describe("The end of the log that was known before."),
     ...endFields(),
     frozen: z.literal(true).describe("The service is frozen until a person unfreezes it."),
     audit_entry: entrySchema(),

@@ -1,6 +1,6 @@
 /**
  * Three services on one Postgres under load, while a process is killed, the server crashes, a link is cut and a process is
- * halted, in turn; then every entry that was acknowledged is looked for in the log, and the log is verified. Exit code 1: one
+ * halted, in turn, and at the end the database fails over to a copy of three seconds ago; then every entry that was acknowledged is looked for in the log, and the log is verified. Exit code 1: one
  * is missing, or after a fault nothing was written for more than five seconds (`--patience MS` on slow machines).
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -113,6 +113,54 @@ const faults: Record<string, (number: number) => Promise<void>> = {
   },
 };
 
+/** Rows of the store, as they were at a moment. */
+const COPIED = ["countersign_rows", "countersign_heads"];
+
+/** Runs one statement after the other in one transaction of the database. */
+async function inDatabase(...statements: string[]): Promise<void> {
+  await postgres!.pool.query(["begin", ...statements, "commit"].join(";"));
+}
+
+/**
+ * A failover that loses the last three seconds: the database is as it was, behind the same address. Each process notices it
+ * by its next write, and no id is given twice until a person accepts the loss.
+ */
+async function loseThreeSeconds(): Promise<void> {
+  await inDatabase(
+    ...COPIED.flatMap((table) => [
+      `drop table if exists ${table}_copy`,
+      `create table ${table}_copy as table ${table}`,
+    ]),
+  );
+  await wait(3000);
+  await inDatabase(
+    `lock table ${COPIED.join(", ")} in access exclusive mode`,
+    ...COPIED.flatMap((table) => [`delete from ${table}`, `insert into ${table} table ${table}_copy`]),
+  );
+  await wait(3000);
+  for (const { url, number } of services) {
+    const { status, body } = await post(url, "propose-crm-followup", BODY);
+    if (status !== 503 || body["code"] !== "chain_broken")
+      fail(`process ${number} did not notice the failover: ${status}`);
+  }
+  const { url } = services[0]!;
+  const verified = (await (await fetch(`${url}/api/product/audit/verify`)).json()) as { length: number; head: string };
+  for (const id of acknowledged.keys()) if (id > verified.length) acknowledged.delete(id);
+  const { length, head } = verified;
+  const accepted = await post(url, "audit/accept-loss", `actor=ops&note=failover&length=${length}&head=${head}`);
+  if (accepted.status !== 200) fail(`accept-loss: ${accepted.status} ${JSON.stringify(accepted.body)}`);
+  for (const service of services) {
+    const { status } = await post(service.url, "propose-crm-followup", BODY);
+    if (status !== 201) fail(`process ${service.number} does not go on after accept-loss: ${status}`);
+  }
+}
+
+async function post(url: string, path: string, body: string) {
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const response = await fetch(`${url}/api/product/${path}`, { method: "POST", headers, body });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
 function fail(text: string): void {
   say(`FAULT: ${text}`);
   process.exitCode = 1;
@@ -132,6 +180,7 @@ for (let count = 0; count < 2 * kinds.length || acknowledged.size < ENOUGH; coun
   worst.set(name, Math.max(worst.get(name) ?? 0, gap));
   if (gap > PATIENCE_MS) fail(`${name}: nothing was written for ${Math.round(gap)} ms`);
 }
+await loseThreeSeconds();
 ended = true;
 await Promise.all(calling);
 

@@ -212,7 +212,7 @@ export const evidence = [
   {
     ...held,
     name: "a log that was set back behind its anchor is served as sound",
-    find: "return reportBreach({ store, integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });",
+    find: "return reportBreach({ store, integrity, log }, breach, kept.length > head.length ? known : undefined);",
     replace: "return;",
     grave: true,
   },

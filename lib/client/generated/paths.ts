@@ -538,10 +538,10 @@ export interface paths {
             "application/json": {
               /** The end of the log that was known before. */
               known: {
-                /** How many entries the log has now, as audit/verify says. */
-                length: (number | unknown) & number;
+                /** How many entries the log had. */
+                length: number;
 
-                /** current_hash of its last entry now, hex; 64 zeros without any. */
+                /** current_hash of its last entry then; empty where an anchor alone knew of it. */
                 head: string;
               };
 

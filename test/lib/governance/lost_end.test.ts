@@ -1,6 +1,8 @@
 /** A log that lost its end behind the processes that write it: noticed by the next write, and the way to go on. */
 import { describe, expect, test } from "vitest";
+import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
+import { anchorOf } from "../../support/anchor.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { type Core, core, coreOf } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
@@ -164,6 +166,25 @@ describe("a person accepts the loss", () => {
     expect((await api.act("apply", approved)).status).toBe(200);
     expect((await api.act("apply", pending)).status).toBe(200);
     expect((await api.act("rollback", applied)).status).toBe(200);
+  });
+
+  test("an anchor over the lost entries shows the loss, and is no breach once it is accepted", async () => {
+    const anchor = anchorOf();
+    const { api, store } = await shared({ anchor });
+    const before = await store.copy();
+    await propose(api);
+    const { length } = await endOf(api);
+    await maintainCheckpoint(api.deps);
+    expect(anchor.notes.length).toBeGreaterThan(0);
+    await store.goBack(before);
+    // It knows no earlier end of its own.
+    const started = coreOf(await restarted(api.deps, { anchor }));
+    expect(await propose(started)).toMatchObject(BROKEN);
+    expect((await acceptLoss(started)).body).toMatchObject({ known: { length } });
+    expect((await propose(started)).status).toBe(201);
+    const again = coreOf(await restarted(api.deps, { anchor }));
+    expect(again.deps.integrity.breach).toBeUndefined();
+    expect((await propose(again)).status).toBe(201);
   });
 
   test("the service is frozen until a person unfreezes it", async () => {
