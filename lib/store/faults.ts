@@ -1,4 +1,4 @@
-/** What is wrong with a store that goes on as far as it can, and how much room it has. */
+/** Faults of a store that goes on as far as it can, and its free space. */
 export interface StoreFaults {
   /** Why no write is taken at present; null while writes are taken. */
   writes: string | null;
@@ -15,7 +15,7 @@ export interface StoreFaults {
 export interface DamagedFile {
   /** Its name, without its folder. */
   file: string;
-  /** What happened to it and what to do, with its path. */
+  /** Its fault and the remedy, with its path. */
   reason: string;
   /** The content that depends on it. */
   holds: string;

@@ -118,7 +118,7 @@ export interface Store extends Reads {
   expunge?(): Promise<void>;
   /** Checks what is stored and tries again what failed, once a cycle; absent where an engine does so itself. */
   inspect?(): Promise<void>;
-  /** What is known to be wrong; absent where an engine cannot tell. */
+  /** Returns the faults that are known; absent where an engine cannot tell. */
   faults?(): StoreFaults;
   /** The store as a whole, for backups and moves; absent where an engine cannot be moved. */
   readonly whole?: Whole | undefined;

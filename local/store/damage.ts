@@ -6,11 +6,11 @@ import type { DamagedFile } from "../../lib/store/faults.ts";
 import { type Catalog, fileOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
-import { rescueOf } from "./ownership.ts";
+import { describeRescue } from "./ownership.ts";
 import { lowest } from "./places.ts";
 import { batchAt, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
 
-/** What is known of damaged files. */
+/** The damage that is known. */
 export interface Damage {
   has(segment: Segment): boolean;
   /** Notes damage that a read found; of a file that is not sealed nothing is noted. */
@@ -23,7 +23,7 @@ export interface Damage {
   inspect(): Promise<void>;
 }
 
-/** What damage is looked for in. */
+/** The files that are checked for damage. */
 export interface DamageParts {
   files: Files;
   log: Log;
@@ -45,7 +45,7 @@ const VERIFIED_SHARE = 1 / 1000;
 export function newDamage({ files, log, catalog, sequences, segments, sealed, stopped }: DamageParts): Damage {
   /** Reasons by the number of the segment. */
   const reasons = new Map<number, string>();
-  /** Where the next cycle goes on. */
+  /** The segment and offset at which the next cycle goes on. */
   let cursor: { segment: Segment; offset: number } | undefined;
 
   const mark = (segment: Segment, reason: string): void => {
@@ -124,7 +124,7 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
   const checkFile = async (segment: Segment): Promise<void> => {
     const { path, fd, inode, bytes, reserved, header } = segment;
     const seen = files.seen(path);
-    const rescue = `Before you stop anything, copy it back: ${rescueOf(fd, path)}.`;
+    const rescue = `Before you stop anything, copy it back: ${describeRescue(fd, path)}.`;
     if (!seen) return mark(segment, `${path} is gone. ${rescue}`);
     if (seen.inode !== inode) {
       const again = await reopened(segment);

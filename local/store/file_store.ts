@@ -230,7 +230,7 @@ async function compose(
       await maintenance.compact();
     },
     async expunge() {
-      // What cannot be compacted now is not made more.
+      // A file is sealed for it only when compaction can run.
       await maintenance.compact();
       const isDue = Math.abs(now() - sealedAt) >= SEAL_AGAIN_MS;
       if (isDue) await journal.seal();

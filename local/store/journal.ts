@@ -6,7 +6,7 @@ import { lineWriter, operationText } from "./journal_format.ts";
 import { NotOurs, requireFree, requireSame, requireUntouched } from "./ownership.ts";
 import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
 import { synced } from "./sync_failure.ts";
-import { failureOf, type WriteFailure } from "./write_failure.ts";
+import { makeWriteFailure, type WriteFailure } from "./write_failure.ts";
 
 /** The end of the journal that commits are appended to. */
 export interface Journal {
@@ -54,7 +54,7 @@ export interface JournalParts {
   onRecovered(): void;
   /** The first batch after a fault is durable. */
   onWritten(): void;
-  /** What could not be finished at the start: taking the folder over. */
+  /** A takeover that the start could not finish. */
   pending?: Pending | undefined;
 }
 
@@ -153,7 +153,7 @@ export function newJournal(parts: JournalParts): Journal {
   };
 
   const refuse = (cause: unknown): WriteFailure => {
-    failure = failureOf(paths.journal, cause);
+    failure = makeWriteFailure(paths.journal, cause);
     failedAt = parts.now();
     if (!reported) parts.onFailed(failure);
     reported = true;

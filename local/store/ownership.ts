@@ -21,7 +21,7 @@ export class NotOurs extends StoreUnavailable {
 const STOP_ALL = "Another process writes to it, or it was changed. Stop all that use it, and start one.";
 
 /** How to save the content of a file that this process still has open, as a command or where to export it. */
-export const rescueOf = (fd: number, to: string): string =>
+export const describeRescue = (fd: number, to: string): string =>
   process.platform === "linux"
     ? `cp /proc/${process.pid}/fd/${fd} '${to}'`
     : "export it, with GET /api/product/export or countersign backup";
@@ -30,11 +30,11 @@ export const rescueOf = (fd: number, to: string): string =>
 export function requireSame(files: Files, path: string, { inode, fd }: Segment): number {
   const seen = files.seen(path);
   if (!seen) {
-    const remedy = `This process still has it open. Before you stop anything, copy it back: ${rescueOf(fd, path)}. Then restart the service.`;
+    const remedy = `This process still has it open. Before you stop anything, copy it back: ${describeRescue(fd, path)}. Then restart the service.`;
     throw new NotOurs(path, "is gone", remedy);
   }
   if (seen.inode !== inode) {
-    const remedy = `It was replaced, or another process took it over. Before you stop this process, save what it has open: ${rescueOf(fd, `${path}.saved`)}. Then stop all that use it, leave the right file in place, and start one.`;
+    const remedy = `It was replaced, or another process took it over. Before you stop this process, save what it has open: ${describeRescue(fd, `${path}.saved`)}. Then stop all that use it, leave the right file in place, and start one.`;
     throw new NotOurs(path, "is another file than the one that was opened", remedy);
   }
   return seen.size;

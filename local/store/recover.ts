@@ -58,7 +58,7 @@ export interface Found {
 export interface Mended {
   store: string;
   active: Segment;
-  /** What of the takeover failed, to be tried again before anything is written. */
+  /** A failed takeover, tried again before anything is written. */
   pending: Pending | undefined;
 }
 
@@ -103,7 +103,7 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
   }
 }
 
-/** Whether a crash came between the two names of a file that was being sealed: its next file lies aside. */
+/** True when a crash came between the two names of a file that was being sealed: its next file lies aside. */
 async function isSealing(files: Files, paths: Paths, newest: Segment): Promise<boolean> {
   if (isEarlier(newest)) return true;
   const aside = asideOf(paths.journal);

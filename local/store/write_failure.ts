@@ -5,7 +5,7 @@ import { SyncFailed } from "./sync_failure.ts";
 
 /** Nothing is written at present. */
 export class WriteFailure extends StoreUnavailable {
-  /** Whether the write is tried again without a restart. */
+  /** True when the write is tried again without a restart. */
   readonly passing: boolean;
   constructor(message: string, passing: boolean, options: { cause: unknown; shown: string | undefined }) {
     super(message, options);
@@ -13,7 +13,7 @@ export class WriteFailure extends StoreUnavailable {
   }
 }
 
-/** What to do about an error of the system, by its code, and how it is called where no path may be shown. */
+/** Remedies by the code of a system error, each with a name that may be shown to clients. */
 const REMEDIES: Record<string, readonly [shown: string, remedy: string]> = {
   ENOSPC: ["the disk is full", "Free space on the disk."],
   EDQUOT: ["the disk quota is used up", "Free space within the quota, or raise it."],
@@ -24,7 +24,7 @@ const REMEDIES: Record<string, readonly [shown: string, remedy: string]> = {
 };
 
 /** The failure of a write to the journal at `path`, for the log and for clients. */
-export function failureOf(path: string, cause: unknown): WriteFailure {
+export function makeWriteFailure(path: string, cause: unknown): WriteFailure {
   const reason = cause instanceof Error ? cause.message : String(cause);
   if (cause instanceof NotOurs)
     return new WriteFailure(`${reason} Nothing more is written until then.`, false, { cause, shown: cause.shown });

@@ -1,4 +1,4 @@
-/** What npm starts ends with npm: a signal that reaches npm alone leaves no process that holds the port or the state. */
+/** Processes that npm starts end with npm: a signal that reaches npm alone leaves no process that holds the port or the state. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";

@@ -55,7 +55,7 @@ export const recovery = [
   {
     ...recover,
     name: "a journal older than its state file is served",
-    find: "if (state.sequence > sequence)",
+    find: "if (state.sequence > sequence && !isMissing)",
     replace: "if (false)",
   },
   {
