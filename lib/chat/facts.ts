@@ -4,19 +4,17 @@ import type { EventType } from "../audit/entry.ts";
 import { auditPage } from "../audit/page.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
-import type { Change } from "../governance/rules/change.ts";
 import { driftReport } from "../governance/drift.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
 import { factsIn } from "../follow/entries.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting as waitingFollower } from "../follow/waiting.ts";
-import { approvals, changeDetail, changePage } from "../pulse/change_views.ts";
+import { approvals, changeDetail } from "../pulse/change_views.ts";
 import { intentView } from "../pulse/intent_view.ts";
 import { stateView } from "../pulse/state.ts";
 
 const LISTED = 10;
-const MENTIONED_AMONG = 200;
 const FAILURES_AMONG = 1000;
 const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_failed", "change_drifted"];
 
@@ -76,24 +74,4 @@ export async function changeById(deps: PulseDeps, changeId: string): Promise<Cha
     if (error instanceof AppError && error.code === "change_not_found") return undefined;
     throw error;
   });
-}
-
-/** The change that a text speaks of: by its id, or the newest whose target it names. */
-export async function changeIn(deps: PulseDeps, text: string): Promise<ChangeDetail | undefined> {
-  const id = /chg_[0-9a-f-]{36}/.exec(text)?.[0];
-  if (id) return changeById(deps, id);
-  const lower = text.toLowerCase();
-  const { changes } = await changePage(deps, { limit: MENTIONED_AMONG });
-  const named = changes.find(({ target }: Change) => mentions(lower, target.toLowerCase()));
-  return named && changeById(deps, named.change_id);
-}
-
-/** Whole words only: `ui` is not mentioned in "build it". */
-function mentions(text: string, target: string): boolean {
-  for (let at = text.indexOf(target); at !== -1; at = text.indexOf(target, at + 1)) {
-    const before = text[at - 1] ?? " ";
-    const after = text.slice(at + target.length, at + target.length + 2);
-    if (!/[a-z0-9_]/.test(before) && !/^[a-z0-9_]|^[.:/-][a-z0-9]/.test(after)) return true;
-  }
-  return false;
 }

@@ -14,9 +14,9 @@ import { speakerOf } from "./conversation.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
 import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";
 import { textTerms } from "../memory/tokens.ts";
-import { answerByRules, phrasesFor } from "./rules.ts";
+import { respond } from "./responder.ts";
+import { FILLER_TERMS } from "./topics.ts";
 import { type Drafted, draftedSchema } from "./drafted.ts";
-import { QUESTION_TERMS } from "./topics.ts";
 
 /** What a person sends. */
 export interface Message {
@@ -107,13 +107,13 @@ async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
   const { asked } = question;
   const answered = deps.llm && (await answerByModel(deps, deps.llm, question));
   if (answered && !("failed" in answered)) return { ...answered, mode: "llm" };
-  const { text, citations, memories } = await answerByRules(deps, asked.text, question.memories, {
+  const { text, citations, memories } = await respond(deps, asked.text, question.memories, {
     author: asked.author,
     page: question.page,
   });
   const ofRules = { mode: "rules", citations, memories } as const;
   if (!answered) return { ...ofRules, text, drafted: [] };
-  const failed = phrasesFor(asked.text).modelFailed(answered.failed);
+  const failed = `The language model did not answer (${answered.failed}); the built-in responder answers.`;
   return { ...ofRules, text: `${failed}\n${text}`, drafted: answered.drafted };
 }
 
@@ -135,8 +135,8 @@ function mayWrite({ request, deps, person }: Call<PulseDeps>): boolean {
  * None where they cannot be read: that does not cost the reply.
  */
 async function think(deps: PulseDeps, message: string): Promise<Recalled[]> {
-  const known = new Set([...textTerms(message), ...QUESTION_TERMS]);
-  const search = { query: message, coverage: COVERAGE, ignored: QUESTION_TERMS, known, limit: RECALLED };
+  const known = new Set([...textTerms(message), ...FILLER_TERMS]);
+  const search = { query: message, coverage: COVERAGE, ignored: FILLER_TERMS, known, limit: RECALLED };
   try {
     return await recall(deps, search);
   } catch (error) {

@@ -1,14 +1,102 @@
-/** Words of questions that memory is not searched for; English and Chinese. */
+/** Questions that always work, in a few plain words; a message with other words in it is looked up instead. */
 import { queryTerms } from "../memory/tokens.ts";
 
-/** Words that say how one asks, not after what: they find nothing in memory. */
-export const QUESTION_TERMS: ReadonlySet<string> = new Set(
-  [
-    "a an and any are as at be by can change changes could did do does for from had has have how i in is it its me my",
-    "now of on or our please show tell that the there they thing this to us was we were what when where which who whom",
-    "why will with would you your about know remember help status state overview summary pending waiting approval",
-    "consent approve kpi metric goal fail failure error drift explain reason",
-    "什么 为什 为何 怎么 哪些 多少 状态 情况 概况 指标 目标 失败 错误 待审 审批 等待 帮助 原因 解释 请问 现在 我们 你们",
-    "吗 呢 的 了",
-  ].flatMap((words) => words.split(" ").flatMap(queryTerms)),
+/** A question that is answered from more than a query. */
+export type Topic = "help" | "status" | "kpis" | "failures" | "log";
+
+/** A question by its words: one of `key` must be there, and nothing but these and plain filler. */
+interface Words {
+  topic: Topic | { query: string };
+  key: RegExp;
+  also?: RegExp;
+}
+
+/** Words that say how one asks and not for what. */
+const FILLER: ReadonlySet<string> = new Set(
+  "a an the is are was were be been am what what's whats which who how do does did i my me we us our you your it its this that there now right currently please show tell list give of for to on in at all any anything something everything have has had can could change changes still about things service product system here and".split(
+    " ",
+  ),
 );
+
+/** The same as search terms: memory is not searched for them. */
+export const FILLER_TERMS: ReadonlySet<string> = new Set([...FILLER].flatMap(queryTerms));
+
+const TOPICS: readonly Words[] = [
+  { topic: "help", key: /^(?:help|hi|hello|hey|ask|commands?|帮助|你好)$/ },
+  {
+    topic: "log",
+    key: /^(?:intact|tampered|valid|verified|verify|complete|sound|完整|篡改)$/,
+    also: /^(?:log|audit|chain|trail|日志|审计)$/,
+  },
+  { topic: "status", key: /^(?:status|overview|summary|state|going|状态|概况)$/, also: /^(?:stand|doing|overall)$/ },
+  { topic: "kpis", key: /^(?:kpis?|metrics?|goals?|指标|目标)$/, also: /^(?:doing|stand|status|moving|going)$/ },
+  {
+    topic: "failures",
+    key: /^(?:fail|fails|failed|failures?|failing|broke|broken|errors?|wrong|失败|出错)$/,
+    also: /^(?:went|gone|goes|applies|apply|rollbacks?|drift|drifted)$/,
+  },
+  {
+    topic: { query: "is:pending_consent sort:expires-asc" },
+    key: /^(?:pending|open|wait|waiting|waits|awaiting|待审批|待批准)$/,
+    also: /^(?:approval|approvals|consent|consents|decision|decisions)$/,
+  },
+];
+
+/** Waiting for the caller has a word that says for whom. */
+const FOR_ME =
+  /\b(?:for|on) me\b|\bmy (?:approval|consent|decision|signature|inbox)\b|\bi (?:have to|need to|must|should|can) (?:approve|sign|decide|consent)|等我|我要批|我需要批/i;
+const WAITS =
+  /\b(?:wait|waits|waiting|pending|awaiting|open|need|needs|approval|consent|approve|sign|decide|inbox)\b|等我|批/i;
+
+const wordsIn = (message: string): string[] => message.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
+
+/** The topic of a message, or the query that answers it; undefined where it asks something else. */
+export function findTopic(message: string): Words["topic"] | undefined {
+  if (/^[\s?？!]*$/.test(message)) return "help";
+  const words = wordsIn(message);
+  const isShort = words.length <= 10;
+  if (isShort && FOR_ME.test(message) && WAITS.test(message) && !isDated(message))
+    return { query: "is:waiting sort:expires-asc" };
+  const left = words.filter((word) => !FILLER.has(word));
+  return TOPICS.find(
+    ({ key, also }) => left.some((word) => key.test(word)) && left.every((word) => key.test(word) || also?.test(word)),
+  )?.topic;
+}
+
+/** Days narrow a question, and these answers do not. */
+const isDated = (message: string): boolean =>
+  /\b(?:yesterday|last|next|since|before|after|until|20\d\d)\b/i.test(message);
+
+const WHY = /^\s*(?:why|为什么|为何)(?:\b|(?=\p{Script=Han}))/iu;
+
+/** The words after "why", of a question that begins so. */
+export const findWhy = (message: string): string | undefined =>
+  WHY.test(message)
+    ? message.replace(WHY, "").replace(/^\s*(?:was|were|is|are|did|do|does|has|have)\b/i, "")
+    : undefined;
+
+const ACTS: readonly (readonly [verb: string, pattern: RegExp])[] = [
+  ["approve", /^(?:approve|consent to|sign off(?: on)?|accept|批准|同意)/i],
+  ["deny", /^(?:deny|reject|refuse|拒绝|否决)/i],
+  ["withdraw", /^(?:withdraw|撤回)/i],
+  ["revoke", /^(?:revoke|撤销)/i],
+  ["rollback", /^(?:roll ?back|roll\b.*\bback\b|revert|undo|回滚|还原)/i],
+  ["apply", /^(?:apply|deploy|ship|应用|部署|上线)/i],
+];
+const POLITE =
+  /^(?:(?:please|kindly|ok|okay|can you|could you|would you|will you|just|go ahead and|you should|you must|i want you to)[\s,]+|(?:请你|请|帮我|麻烦你))+/i;
+
+/** Finds the action that a message orders, and the words of the change it is about; undefined where it orders none. */
+export function findAct(message: string): { verb: string; rest: string } | undefined {
+  const text = message.trim().replace(POLITE, "");
+  for (const [verb, pattern] of ACTS) {
+    const [begin] = pattern.exec(text) ?? [];
+    // "approved by ana" looks for something and orders nothing.
+    if (begin === undefined || /^(?:\w*ed|\w*ied|als?)\b/i.test(text.slice(begin.length))) continue;
+    return {
+      verb,
+      rest: text.slice(begin.length).replace(/\b(?:it|this|that|one|change|for|me|please)\b|它|这个|变更|吧/gi, " "),
+    };
+  }
+  return undefined;
+}

@@ -1,5 +1,9 @@
 /** Saved questions: queries with names, in English and Chinese. */
 import { sameName } from "../governance/rules/names.ts";
+import { queryTerms } from "../memory/tokens.ts";
+
+/** Questions that are suggested for a text. */
+const MAX_SIMILAR = 3;
 
 /** A query with its names. */
 export interface SavedQuestion {
@@ -42,3 +46,17 @@ const plain = (text: string): string => sameName(text.replaceAll(/[\s?？.。!�
 /** The saved question with this id or title, in either language. */
 export const savedQuestionNamed = (text: string): SavedQuestion | undefined =>
   SAVED_QUESTIONS.find(({ id, title }) => [id, title.en, title.zh].some((name) => plain(name) === plain(text)));
+
+/** Saved questions whose titles share words with a text, the best first. */
+export function findSimilarQuestions(text: string): SavedQuestion[] {
+  const asked = new Set(queryTerms(text));
+  const scored = SAVED_QUESTIONS.map((question) => {
+    const terms = queryTerms(`${question.title.en} ${question.title.zh}`);
+    return { question, score: terms.filter((term) => asked.has(term)).length };
+  });
+  return scored
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_SIMILAR)
+    .map(({ question }) => question);
+}

@@ -128,7 +128,7 @@ test("a Chinese question asked again has the same answer", async () => {
   const answers = new Set<string>();
   for (let asked = 0; asked < 8; asked++)
     answers.add(fromMemory((await service.say("斑马项目什么时候上线？")).body.reply.text));
-  expect([...answers]).toEqual(["记忆中：\n- 2026-01-02，对话，未经核实：said by ana, unverified: “斑马项目周五上线”"]);
+  expect([...answers]).toEqual(["From memory:\n- 2026-01-02, said by ana, unverified: “斑马项目周五上线”"]);
 });
 
 test("what was said twice is told twice", async () => {
@@ -218,7 +218,7 @@ test("a broken audit chain does not silence chat", async () => {
   service.deps.integrity.breach = { first_invalid: 3, reason: "edited" };
   const { status, body } = await service.say("status");
   expect(status).toBe(200);
-  expect(body.reply.text).toContain("The audit chain does not hold at entry 3");
+  expect(body.reply.text).toContain("The audit log does not verify from entry 3 on");
 });
 
 test("the log holds no word of the conversation, also when something fails", async () => {

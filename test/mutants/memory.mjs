@@ -57,20 +57,6 @@ export const memory = [
     tests: FOUND,
   },
   {
-    name: "what is asked in Chinese finds no English record",
-    file: "lib/memory/tokens.ts",
-    find: "hint: /\\p{Script=Han}/u,",
-    replace: "hint: /(?!)/,",
-    tests: FOUND,
-  },
-  {
-    name: "words that mean the same are strangers to each other",
-    file: "lib/memory/tokens.ts",
-    find: "MEANT.get(stemmed) ?? [stemmed]",
-    replace: "[stemmed]",
-    tests: ["test/lib/memory/tokens.test.ts"],
-  },
-  {
     name: "the rationale of a proposal is not remembered",
     file: "lib/follow/memory_sentences.ts",
     find: "quote(rationale, LONGEST_TEXT)",

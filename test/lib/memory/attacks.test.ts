@@ -94,7 +94,7 @@ test("a memory that can be neither read nor kept costs no reply", async () => {
   await service.propose();
   const { status, body } = await service.say("what is pending?", { author: "ana" });
   expect([status, body.injected]).toEqual([200, false]);
-  expect(body.reply.text).toContain("waits for consent");
+  expect(body.reply.text).toContain("waiting for consent");
   expect(warned).toEqual(["memory could not be searched", "a message could not be remembered"]);
   expect((await service.get("/api/chat/history?author=ana")).text).toContain("what is pending?");
 });

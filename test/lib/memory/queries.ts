@@ -20,7 +20,6 @@ const find = (query: string, kinds: MemoryKind | MemoryKind[], changes?: string 
 });
 
 const BY_PRICING = ["discount cap", "price rounding", "bundle price"];
-const DENIED = ["dark mode", "price rounding", "export format"];
 const EMERGENCIES = ["login outage", "mail loop"];
 
 /** Forty in English. */
@@ -65,28 +64,4 @@ export const ENGLISH: readonly MemoryQuery[] = [
   find("report was too long", "feedback"),
   find("KPIs of 2026-11-02", "kpi"),
   find("4000 mails in an hour", ["proposal", "decision"], "mail loop"),
-];
-
-/** Twenty in Chinese, as those ask who work with English records. */
-export const CHINESE: readonly MemoryQuery[] = [
-  find("short form 为什么回滚", "rollback", "short form"),
-  find("northwind 的回滚", "rollback", ["short form", "back-off"]),
-  find("哪些变更被拒绝了", "decision", DENIED, /denied/),
-  find("dark mode 被拒绝", "decision", "dark mode"),
-  find("pricing.rounding 为什么被否决", "decision", "price rounding"),
-  find("谁批准了 privacy notice", "decision", "privacy notice"),
-  find("data.retention 批准了吗", "decision", "data retention"),
-  find("过期的变更", "decision", "beta search"),
-  find("mail.digest 撤回", "decision", "weekly digest"),
-  find("cache.size 撤销同意", "decision", "cache size", /revoked/),
-  find("漂移", "outcome", ["queue size", "banner"], /drift/),
-  find("ui.banner 漂移了吗", "outcome", "banner", /drift/),
-  find("seat limit 应用失败", "outcome", "seat limit"),
-  find("回滚失败", "rollback", "fewer mails", /failed/),
-  find("护栏触发的回滚", "rollback", "back-off"),
-  find("紧急批准", "decision", EMERGENCIES, /emergency/),
-  find("冻结", "decision", undefined, /frozen/),
-  find("dana 提议了什么", "proposal"),
-  find("guest checkout 的理由", "proposal", "guest checkout"),
-  find("没达到预期的 csat", "verdict", ["privacy notice", "fewer mails"]),
 ];

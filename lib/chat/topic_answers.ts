@@ -1,0 +1,134 @@
+/** Answers to the topics that are more than a query: help, status, KPIs, failures and the log. */
+import { readHead } from "../audit/chain.ts";
+import { lastCheckpoint } from "../audit/checkpoint.ts";
+import { type Answer, cite, lines, minuteText } from "../find/found_text.ts";
+import { SAVED_QUESTIONS } from "../find/saved.ts";
+import { STATUSES } from "../governance/rules/change.ts";
+import { label, quote } from "../kit/quote.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
+import { figuresOf } from "../pulse/figures.ts";
+import { failures, overview } from "./facts.ts";
+import type { Topic } from "./topics.ts";
+
+export const OFF =
+  "The product runtime is off: there are no changes, KPIs or audit log. Start the service with --product-intent PATH to turn it on.";
+
+const EXAMPLES = SAVED_QUESTIONS.slice(0, 6).map(({ title }) => title.en);
+export const HELP = [
+  "Ask with a query, such as is:pending risk:high, applied:last-week group:tenant, or 10 euro deposit.",
+  `Ask a saved question: ${EXAMPLES.join(", ")}.`,
+  "Or ask for: status, pending, waiting for me, why and some words of a change, KPIs, what failed, is the log intact.",
+  "Chat decides nothing.",
+].join("\n");
+
+/** Answers a topic. */
+export async function answerTopic(deps: PulseDeps, topic: Topic): Promise<Answer> {
+  const { text, citations } = await ANSWERS[topic](deps);
+  return { text, citations, isComplete: true };
+}
+
+const ANSWERS: Readonly<Record<Topic, (deps: PulseDeps) => Promise<Answer>>> = {
+  help: async () => ({ text: HELP, citations: [] }),
+  status: describeStatus,
+  kpis: describeKpis,
+  failures: describeFailures,
+  log: describeLog,
+};
+
+const figure = (value: number | null): string => (value === null ? "unknown" : `${Number(value.toFixed(2))}`);
+
+async function describeStatus(deps: PulseDeps): Promise<Answer> {
+  const { state, product } = await overview(deps);
+  const { tick, E, M, R, N, tasks } = state;
+  const own = [
+    `E ${figure(E)}, M ${figure(M)}, R ${figure(R)}, N ${figure(N)} (cycle ${tick}).`,
+    `Tasks: ${tasks.queued} queued, ${tasks.running} running, ${tasks.completed} completed, ${tasks.failed} failed.`,
+  ];
+  const citations = cite("state", [tick]);
+  if (!product) return { text: lines(own), citations };
+  const { identity, intent, changes, audit, drift } = product;
+  const counts = STATUSES.filter((status) => changes[status]).map((status) => `${changes[status]} ${status}`);
+  return {
+    text: lines(
+      `${label(identity.product_id)} ${label(intent.version)}: ${counts.length === 0 ? "no changes yet" : `changes ${counts.join(", ")}`}.`,
+      `Last KPI feed: ${intent.last_kpi_at === null ? "none" : minuteText(intent.last_kpi_at)}. Drift: ${drift ?? "not checked"}.`,
+      audit.breach
+        ? `The audit log does not verify from entry ${audit.breach.first_invalid} on; writes are rejected.`
+        : `The audit log has ${audit.length} entries.`,
+      own,
+    ),
+    citations: [
+      ...citations,
+      ...cite("intent", [intent.manifest_hash]),
+      ...cite("audit", audit.length > 0 ? [audit.length] : []),
+    ],
+  };
+}
+
+async function describeKpis(deps: PulseDeps): Promise<Answer> {
+  const { effect, goals } = await figuresOf(deps);
+  const rows = effect.parts.map(({ kpi, value, at, baseline, target, attainment, stale, reason }) => {
+    const goal = goals.find((one) => one.kpi === kpi);
+    const facts = [
+      `baseline ${baseline ?? "unknown"}`,
+      `target ${target ?? "unknown"}`,
+      attainment === null ? `does not count in E: ${reason}` : `attainment ${figure(attainment)}`,
+      goal ? goal.status.replace("_", " ") : "",
+      stale ? "not fed for over 7 days" : "",
+    ];
+    return `- ${label(kpi)} ${value}, fed ${minuteText(at)}: ${facts.filter(Boolean).join(", ")}`;
+  });
+  const unfed = goals.filter(({ current }) => current === null).map(({ kpi }) => kpi);
+  if (rows.length + unfed.length === 0) return { text: "No KPI has been fed yet.", citations: [] };
+  return {
+    text: lines(
+      `E is ${figure(effect.value)}.`,
+      rows,
+      unfed.map((kpi) => `- ${label(kpi)}: not fed yet`),
+    ),
+    citations: cite("kpi", [...effect.parts.map(({ kpi }) => kpi), ...unfed]),
+  };
+}
+
+async function describeFailures(deps: PulseDeps): Promise<Answer> {
+  const { failures: failed, drift } = await failures(deps);
+  return {
+    text: lines(
+      "Query: failed applies, failed rollbacks and drift among the newest 1,000 entries of the log, and drift now.",
+      failed.length === 0 ? "No operation failed and nothing drifted there." : "",
+      failed.map(({ at, event_type, change_id, error }) => {
+        const reason = typeof error === "string" ? `: ${quote(error, 200)}` : "";
+        return `- ${minuteText(at)}: ${event_type.replaceAll("_", " ")}${reason}. ${change_id}`;
+      }),
+      drift.length === 0 ? "Nothing drifts now." : "Drifting now:",
+      drift.map(({ change_id, target, since }) => `- ${label(target)} since ${minuteText(since)}. ${change_id}`),
+    ),
+    citations: [
+      ...cite(
+        "audit",
+        failed.map(({ audit_id }) => audit_id),
+      ),
+      ...cite("change", [...failed, ...drift].map(({ change_id }) => change_id).filter(Boolean)),
+    ],
+  };
+}
+
+/** The log as far as the service has verified it: the integrity scan reads on by itself, and no question makes it. */
+async function describeLog(deps: PulseDeps): Promise<Answer> {
+  const { breach, last } = deps.integrity;
+  const { length = 0, head = "" } = (await readHead(deps.store)) ?? {};
+  const checkpoint = await lastCheckpoint(deps);
+  const verified = last?.verified?.length ?? 0;
+  return {
+    text: lines(
+      breach
+        ? `The audit log does not verify: entry ${breach.first_invalid} is the first that does not match (${breach.reason}). Writes are rejected.`
+        : verified === 0
+          ? "No fault of the audit log is known; it was not verified since the service started: countersign audit verify."
+          : `The audit log is intact as far as it was verified: entries 1 to ${verified}.`,
+      `It has ${length} entries${head === "" ? "" : `, head ${head}`}.`,
+      checkpoint ? `The newest checkpoint covers ${checkpoint.length} entries, root ${checkpoint.root}.` : "",
+    ),
+    citations: cite("audit", length > 0 ? [length] : []),
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * Answers a text of somebody from the records: a query is run, a saved question's title is answered by its query, and anything else
+ * is looked up by its words. The answer shows what ran, and says that there is none only of that.
+ */
+import type { GovernanceDeps } from "../governance/deps.ts";
+import { AppError } from "../kit/errors.ts";
+import type { FindAnswer, FindRow } from "./answer.ts";
+import { FIELD_NAMES } from "./fields.ts";
+import { type Answer, cite, describeFound, lines, rowLine, SHOWN } from "./found_text.ts";
+import { parseQuery, type Query } from "./parse.ts";
+import { runQuery } from "./run.ts";
+import { findSimilarQuestions, savedQuestionNamed } from "./saved.ts";
+
+/** Best matches that are listed where a text is no query. */
+const BEST = 5;
+const MAX_WORDS = 30;
+const MAX_TEXT = 900;
+
+/** Answers a text. */
+export async function askRecords(deps: GovernanceDeps, text: string, caller: string | null): Promise<Answer> {
+  return (await askQuery(deps, text, caller)) ?? (await lookUp(deps, text, caller)).answer;
+}
+
+/** Answers a text that is a query, or the title of a saved one; undefined where it is neither. */
+export async function askQuery(deps: GovernanceDeps, text: string, caller: string | null): Promise<Answer | undefined> {
+  const query = isQuery(text) ? text : savedQuestionNamed(text)?.query;
+  if (query === undefined) return undefined;
+  try {
+    return describeFound(await runText(deps, query, caller));
+  } catch (error) {
+    if (error instanceof AppError && error.code === "invalid_field")
+      return { text: `This query does not run: ${error.message}.`, citations: [], isComplete: true };
+    throw error;
+  }
+}
+
+/** Returns whether a text means to be a query: it names a field, or is an id alone. */
+function isQuery(text: string): boolean {
+  const named = [...text.matchAll(/(?:^|\s)-?([a-z][a-z_-]*)[:：]/gi)].map(([, name]) => name!.toLowerCase());
+  return named.some((name) => FIELD_NAMES.includes(name)) || /^\s*-?chg_[0-9a-f-]+\s*$/i.test(text);
+}
+
+/** The changes that hold words of a text, the best first, and the saved questions that fit. */
+export async function lookUp(
+  deps: GovernanceDeps,
+  text: string,
+  caller: string | null,
+): Promise<{ answer: Answer; rows: FindRow[] }> {
+  const questions = findSimilarQuestions(text).map(({ title, query }) => `- ${title.en}: ${query}`);
+  const suggested = questions.length === 0 ? [] : ["Saved questions that fit:", ...questions];
+  const words = plainWords(text);
+  const query = parse(deps, words);
+  if (query.words.length === 0 && query.ids.length === 0)
+    return { answer: { text: lines("Nothing in this can be looked up.", suggested), citations: [] }, rows: [] };
+  const { total, rows } = await runText(deps, words, caller, "any");
+  const best = rows.slice(0, BEST);
+  const head =
+    total === 0
+      ? `Query: ${query.text} – no change holds any of these words.`
+      : `Query: ${query.text} – ${total === 1 ? "1 change holds" : `${total} changes hold`} some of these words; best first:`;
+  return {
+    answer: {
+      text: lines(head, best.map(rowLine), suggested),
+      citations: cite(
+        "change",
+        best.map(({ change_id }) => change_id),
+      ),
+    },
+    rows: best,
+  };
+}
+
+const parse = ({ clock }: GovernanceDeps, text: string): Query => parseQuery(text, { now: clock.now(), zone: "UTC" });
+
+const runText = (
+  deps: GovernanceDeps,
+  text: string,
+  caller: string | null,
+  words: "all" | "any" = "all",
+): Promise<FindAnswer> => runQuery(deps, parse(deps, text), { limit: SHOWN, zone: "UTC", caller, words });
+
+/** A text as free words alone: nothing in it is a term, a sign or a quotation mark. */
+const plainWords = (text: string): string =>
+  (text.match(/chg_[0-9a-f-]{36}|[\p{L}\p{M}\p{N}]+(?:[._@-][\p{L}\p{M}\p{N}]+)*/gu) ?? [])
+    .slice(0, MAX_WORDS)
+    .join(" ")
+    .slice(0, MAX_TEXT);

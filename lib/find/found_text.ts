@@ -1,0 +1,109 @@
+/** The answer to a query as text: the query, how many match, and the first of them. */
+import type { FindAnswer, FindRow } from "./answer.ts";
+import { label, quote, shorten } from "../kit/quote.ts";
+import type { Citation } from "../memory/history.ts";
+
+/** Rows shown in a reply. */
+export const SHOWN = 10;
+const MAX_TITLE = 120;
+
+/** A reply of the service itself. */
+export interface Answer {
+  text: string;
+  citations: Citation[];
+  /** False where memories may say more. */
+  isComplete?: boolean;
+}
+
+/** Lines, one below the other; empty ones are left out. */
+export const lines = (...parts: readonly (string | readonly string[])[]): string =>
+  parts
+    .flat()
+    .filter((line) => line !== "")
+    .join("\n");
+
+/** Citations of records of one kind. */
+export const cite = (kind: string, ids: readonly (string | number)[]): Citation[] =>
+  ids.map((id) => ({ kind, id: String(id) }));
+
+/** Counts what a query found, lists the first rows and shows the query. */
+export function describeFound({ query, rows, total, groups, median, max }: FindAnswer): Answer {
+  const shown = rows.slice(0, SHOWN);
+  const more = total - shown.length;
+  return {
+    text: lines(
+      queryLine(query, total),
+      groups.map(({ key, count }) => `- ${label(key)}: ${count}`),
+      median != null && max != null ? `Median ${durationText(median)}, longest ${durationText(max)}.` : "",
+      groups.length > 0 ? [] : shown.map(rowLine),
+      groups.length === 0 && more > 0 ? `… and ${more} more: run the query in Find.` : "",
+    ),
+    citations:
+      groups.length > 0
+        ? []
+        : cite(
+            "change",
+            shown.map(({ change_id }) => change_id),
+          ),
+    isComplete: true,
+  };
+}
+
+/** The query that ran, and how many changes match it. */
+export const queryLine = (query: string, total: number): string =>
+  `Query: ${query === "" ? "(every change)" : query} – ${total === 0 ? "no change matches" : total === 1 ? "1 change" : `${total} changes`}.`;
+
+/** A change in one line. */
+export function rowLine(row: FindRow): string {
+  const { change_id, summary, target, tenant_id, proposer, created_at, expires_at, drift, seconds } = row;
+  const facts = [
+    stateText(row),
+    `${row.risk} risk`,
+    row.affected_users === null ? "" : `${row.affected_users} users`,
+    proposer === null ? "" : `proposed by ${label(proposer)} on ${dayText(created_at)}`,
+    row.approvers.length === 0 ? "" : `approved by ${row.approvers.map(label).join(", ")}`,
+    row.verdict === null ? "" : `verdict ${row.verdict.replace("_", " ")}`,
+    drift === null ? "" : `the host shows ${drift === "missing" ? "nothing of it" : "another value"}`,
+    expires_at === null ? "" : `until ${minuteText(expires_at)}`,
+    seconds == null ? "" : `took ${durationText(seconds)}`,
+  ];
+  const title = quote(summary, MAX_TITLE);
+  return `- ${title} (${label(target)}, tenant ${label(tenant_id)}): ${facts.filter(Boolean).join(", ")}. ${change_id}`;
+}
+
+/** How a change stands, and since when. */
+export function stateText(
+  row: Pick<FindRow, "status" | "resolution" | "decided_at" | "applied_at" | "rolled_back_at">,
+): string {
+  const { status, resolution, decided_at, applied_at, rolled_back_at } = row;
+  const since = (at: string | null): string => (at === null ? "" : ` on ${dayText(at)}`);
+  switch (status) {
+    case "pending_consent":
+    case "proposed":
+      return "waiting for consent";
+    case "approved":
+      return `approved${since(decided_at)}, not applied`;
+    case "applied":
+      return `applied${since(applied_at)}`;
+    case "rolled_back":
+      return `rolled back${since(rolled_back_at)}`;
+    case "denied":
+      return `${resolution ?? "denied"}${since(decided_at)}`;
+  }
+}
+
+const dayText = (at: string): string => at.slice(0, 10);
+
+/** A moment to the minute, in UTC. */
+export const minuteText = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+
+/** A duration in the two largest of its units. */
+export function durationText(seconds: number): string {
+  const [days, hours] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24];
+  if (days > 0) return `${days} d ${hours} h`;
+  const minutes = Math.floor(seconds / 60) % 60;
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`;
+}
+
+/** A text of somebody in quotation marks, shortened. */
+export const said = (text: string): string => quote(shorten(text, 300));

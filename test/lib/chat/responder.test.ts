@@ -1,0 +1,204 @@
+/** The built-in responder over the scripted month: what it says is so, and it shows what it ran. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Month } from "../../support/month/acts.ts";
+import { monthToRead, simulatedMonth } from "../../support/month/month.ts";
+import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/who_and_what.ts";
+import { chatService } from "./fixture.ts";
+
+let month: Month;
+beforeAll(async () => void (month = await simulatedMonth()));
+
+const ask = async (message: string, by = GIL) => (await month.ask(message, by)).reply;
+const cited = async (message: string, by = GIL): Promise<string[]> =>
+  (await ask(message, by)).citations.filter(({ kind }) => kind === "change").map(({ id }) => nameOf(id));
+const nameOf = (id: string): string => [...month.ledger.changes.values()].find((change) => change.id === id)!.name;
+
+test("a message that is a query is answered with its rows, its count and the query", async () => {
+  const { text, mode } = await ask("IS:pending -tenant:northwind");
+  expect(mode).toBe("rules");
+  expect(text).toContain("Query: is:pending_consent -tenant:northwind – 3 changes.");
+  expect((await cited("IS:pending -tenant:northwind")).sort()).toEqual([
+    "bundle price",
+    "guest checkout",
+    "reminder mails",
+  ]);
+});
+
+test("a group and a duration are shown as the query computed them", async () => {
+  const grouped = (await ask("is:applied group:tenant")).text;
+  const { groups } = (await month.get("/api/find?q=is:applied%20group:tenant")).body;
+  for (const { key, count } of groups) expect(grouped).toContain(`- ${key}: ${count}`);
+  expect((await ask("is:applied time:proposed-applied")).text).toMatch(/Median \d+ h \d+ min, longest \d+ d \d+ h\./);
+});
+
+test.each([
+  ["is:pendign", "did you mean pending?"],
+  ["tenant:northwnd", "did you mean northwind?"],
+  ["applied:sometime", "must be a date"],
+])("%s is no query, and what is wrong with it is said", async (message, reason) => {
+  const { text } = await ask(message);
+  expect(text).toContain("This query does not run");
+  expect(text).toContain(reason);
+  expect(text).not.toMatch(/no change matches|none/i);
+});
+
+test.each([
+  "Waiting for me",
+  "waiting for me?",
+  "等我处理的",
+  "What waits for me?",
+  "what do I have to sign?",
+  "有什么等我批准",
+])("%s is answered by what waits for the caller", async (message) => {
+  for (const person of [ANA, BO, CHEN, ERIN]) {
+    const { rows } = (await month.get("/api/find?q=is:waiting%20sort:expires-asc", person)).body;
+    expect(await cited(message, person)).toEqual(rows.map(({ change_id }: { change_id: string }) => nameOf(change_id)));
+  }
+  expect((await ask(message, DANA)).text).toContain("Query: is:waiting sort:expires-asc – no change matches.");
+});
+
+test("every title of a saved question is answered by its query, in either language", async () => {
+  const { saved } = (await month.get("/api/find/saved")).body;
+  for (const { title, query } of saved)
+    for (const name of [title.en, `${title.en.toUpperCase()}?`, title.zh])
+      expect((await ask(name, DANA)).text, name).toContain(`Query: ${query} – `);
+});
+
+describe("topics", () => {
+  test.each(["What is pending?", "which changes wait for approval", "is anything pending"])("%s", async (message) => {
+    const pending = ["bundle price", "data retention", "guest checkout", "reminder mails"];
+    expect((await cited(message)).sort()).toEqual(pending);
+    expect((await ask(message)).text).toContain("– 4 changes.");
+  });
+
+  test.each(["status", "what is the status"])("%s", async (message) => {
+    const { text } = await ask(message);
+    expect(text).toContain("4 pending_consent, 2 approved");
+    expect(text).toMatch(/E 0\.\d+, M 0\.\d+, R 0\.\d+, N 0\.\d+/);
+  });
+
+  test("KPIs are listed with value, target and age", async () => {
+    const { text } = await ask("How are our KPIs?");
+    expect(text).toMatch(/nrr_quarterly 1\.05, fed 2026-11-16 08:00 UTC: baseline 1\.02, target 1\.12/);
+    expect(text).toMatch(/deal_win_rate 0\.19, .*not fed for over 7 days/);
+  });
+
+  test("what failed is listed from the log, newest first, with the drift under way", async () => {
+    const { text } = await ask("What failed?");
+    expect(text.split("\n").filter((line) => line.includes("failed:"))).toEqual([
+      expect.stringContaining("change apply failed: “connection refused”"),
+      expect.stringContaining("change rollback failed: “host unreachable”"),
+      expect.stringContaining("change apply failed: “disk full”"),
+      expect.stringContaining("change apply failed: “disk full”"),
+    ]);
+    expect(text).toMatch(/Drifting now:\n- ui\.banner since 2026-11-03 23:50 UTC/);
+  });
+
+  test("whether the log is intact is stated as far as it was verified", async () => {
+    const { integrity } = month.deps;
+    const before = integrity.last;
+    const { text } = await ask("Is the log intact?");
+    expect(integrity.last).toBe(before);
+    expect(text).toContain(`It has ${(await month.get("audit?limit=1")).body.length} entries`);
+  });
+
+  test.each(["help", "?", "hi"])("%s lists what can be asked", async (message) =>
+    expect((await ask(message)).text).toContain("Ask with a query"),
+  );
+
+  test.each([
+    ["Why was the short form rolled back?", "short form", ["Half of the visitors leave", "phone number", CHEN]],
+    ["Why was dark mode denied?", "dark mode", ["Not before the accessibility review", BO, "without a reason"]],
+    ["why did you accept sessions of the old key", "login outage", ["Customers cannot sign in"]],
+  ])("%s", async (message, name, parts) => {
+    const { text, citations } = await ask(message);
+    expect(text).toMatch(/^Query: /);
+    expect(nameOf(citations[0]!.id)).toBe(name);
+    for (const part of parts) expect(text).toContain(part);
+  });
+});
+
+test("a topic with more words is looked up, since its answer would leave them out", async () => {
+  const { text } = await ask("pending changes about data retention");
+  expect(text).toMatch(/^Query: pending changes about data retention – \d+ changes hold some of these words/);
+  expect((await cited("pending changes about data retention"))[0]).toBe("data retention");
+});
+
+test.each([
+  ["which change was about 4000 mails an hour", "mail loop"],
+  ["the discount of 15 percent", "discount cap"],
+  ["who approved the trial of 21 days?", "trial length"],
+  ["unsubscribes doubled since August", "fewer mails"],
+  ["accountants want spreadsheets", "export format"],
+])("%s finds its change first", async (message, name) => expect((await cited(message))[0]).toBe(name));
+
+test("none is said only of words or a query that ran", async () => {
+  expect((await ask("zyxwv qponm")).text).toContain("Query: zyxwv qponm – no change holds any of these words.");
+  expect((await ask("!!!")).text).not.toMatch(/no change/);
+});
+
+test("saved questions that fit are suggested for other words", async () => {
+  const { text } = await ask("show me the broken ones please, promises I mean");
+  expect(text).toContain("- Broken promises: verdict:missed,regressed sort:applied");
+});
+
+test.each([
+  "approve it for me",
+  "please approve the data retention change",
+  "批准数据",
+  "roll back dark mode",
+  "can you deny it?",
+])("%s decides nothing, and is answered with where a person does", async (message) => {
+  const before = (await month.get("audit?limit=1")).body.length;
+  const { text } = await ask(message, ANA);
+  expect(text).toContain("Chat decides nothing.");
+  expect(text).toMatch(/#\/changes\//);
+  expect((await month.get("audit?limit=1")).body.length).toBe(before);
+});
+
+test("a change named by its id is shown with its entries", async () => {
+  const id = month.idOf("queue size");
+  const { text, citations } = await ask(id);
+  expect(text).toContain(`Query: ${id} – 1 change.`);
+  expect(text).toContain("change_apply_failed");
+  expect(citations.filter(({ kind }) => kind === "audit").length).toBeGreaterThan(3);
+});
+
+/** Each sentence of a list, read back from the reply, is so by the ledger. */
+test("every line of every list agrees with the ledger", async () => {
+  const read = await monthToRead();
+  const queries = [
+    "",
+    "is:pending",
+    "is:denied",
+    "is:applied",
+    "is:rolled_back",
+    "is:approved",
+    "risk:high",
+    "by:agents",
+  ];
+  for (const query of queries.map((one) => one || "-tier:minor"))
+    for (const line of (await ask(query)).text.split("\n").filter((one) => one.startsWith("- "))) {
+      const change = [...read.ledger.changes.values()].find(({ id }) => line.endsWith(id))!;
+      expect(line).toContain(`(${change.target}, tenant ${change.tenant})`);
+      expect(line).toContain(`${change.risk} risk`);
+      const state = { pending_consent: "waiting for consent", rolled_back: "rolled back" } as Record<string, string>;
+      expect(line).toContain(change.ended ?? state[change.status] ?? change.status);
+      if (change.affected_users !== null) expect(line).toContain(`${change.affected_users} users`);
+      expect(line.includes("the host shows")).toBe(change.drifting);
+    }
+});
+
+test("without a product it says so, and status and help still work", async () => {
+  const service = await chatService({ intent: null });
+  expect((await service.say("is:pending")).body.reply.text).toContain("The product runtime is off");
+  expect((await service.say("status")).body.reply.text).toMatch(/E unknown/);
+  expect((await service.say("help")).body.reply.text).toContain("Ask with a query");
+});
+
+test("thousands of characters are answered, whatever they are", async () => {
+  for (const piece of ["is:", "-", '"', "为什么", "why ", "a:b ", "chg_"]) {
+    const { status } = await (await chatService()).say(piece.repeat(Math.floor(6000 / piece.length)));
+    expect(status).toBe(200);
+  }
+});
