@@ -1,9 +1,11 @@
 import * as z from "zod";
 import { atOneGlance } from "../lib/kit/glance.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { conversation, speakerOf } from "../lib/chat/conversation.ts";
+import { conversationOf } from "../lib/memory/history.ts";
+import type { PulseDeps } from "../lib/pulse/deps.ts";
 import { recall, recalledSchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, wholeNumber } from "../lib/http/form.ts";
+import { line, personName, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 
 /** GET /api/memory/search: what is remembered of something, best first. */
@@ -14,17 +16,28 @@ export const memorySearch = endpoint(
     summary: "Search memory",
     operation: "searchMemory",
     description:
-      "Finds what is remembered of proposals, decisions, outcomes, verdicts, KPI feeds, feedback and chat: records first, then what was said.",
+      "Finds what is remembered of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and what was said in the caller's own conversation: records first.",
     example: { q: "seat limit", limit: 5 },
     input: z.object({
       q: line(1000).describe("What to look for, in any words."),
       limit: wholeNumber(1, 100).default(10).describe("How many memories at most."),
+      author: personName()
+        .optional()
+        .describe(
+          "Whose own conversation is searched; absent: that of the person whom the proxy names, or the common one.",
+        ),
+      conversation_id: conversation.optional().describe("A conversation by name, in place of the author's own."),
     }),
     output: z.object({
       query: z.string().meta({ description: "What was looked for.", examples: ["seat limit"] }),
       results: z.array(recalledSchema).describe("Memories, best first."),
     }),
+    errors: ["identity_mismatch"],
   },
-  async ({ q, limit }, { deps }: Call<GovernanceDeps>) =>
-    answer({ query: q, results: await recall(atOneGlance(deps), { query: q, limit }) }),
+  async ({ q, limit, author, conversation_id }, call: Call<PulseDeps>) => {
+    const { deps } = call;
+    const own = conversationOf(speakerOf(call, author), deps);
+    const search = { query: q, limit, conversation: conversation_id ?? own };
+    return answer({ query: q, results: await recall(atOneGlance(deps), search) });
+  },
 );

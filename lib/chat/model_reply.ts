@@ -40,6 +40,7 @@ export async function answerByModel(deps: PulseDeps, llm: Llm, question: Questio
   const tools = toolbox({
     deps,
     asked: { model: llm.model, by: asked.author, known: Boolean(asked.known), message_id: asked.message_id },
+    conversation: asked.conversation_id,
     mayWrite,
     memory,
     drafted,

@@ -12,6 +12,7 @@ import { addTurn, type Citation, conversationOf, type Turn } from "../memory/his
 import { remember } from "../follow/memory.ts";
 import { speakerOf } from "./conversation.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
+import { asksOnly } from "../memory/asks.ts";
 import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";
 import { textTerms } from "../memory/tokens.ts";
 import { respond } from "./responder.ts";
@@ -66,8 +67,8 @@ export async function converseWith(
   const { deps } = call;
   const author = speakerOf(call, input.author);
   const memory = input.memory !== "off";
-  const recalled = memory ? await think(deps, input.message) : [];
   const { message: text, conversation_id = conversationOf(author, deps) } = input;
+  const recalled = memory ? await think(deps, text, conversation_id) : [];
   const known = call.person?.trim() ? ({ known: true } as const) : {};
   const asked = await keepMessage(deps, { author, ...known, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
@@ -131,12 +132,12 @@ function mayWrite({ request, deps, person }: Call<PulseDeps>): boolean {
 }
 
 /**
- * The memories that fit; not what was only asked before, nor what was said in the same words, for neither answers anything.
- * None where they cannot be read: that does not cost the reply.
+ * Finds the memories that fit, without what was said in the message's own words: that answers nothing. Resolves with none when
+ * memory cannot be read, which does not cost the reply.
  */
-async function think(deps: PulseDeps, message: string): Promise<Recalled[]> {
+async function think(deps: PulseDeps, message: string, conversation: string): Promise<Recalled[]> {
   const known = new Set([...textTerms(message), ...FILLER_TERMS]);
-  const search = { query: message, coverage: COVERAGE, ignored: FILLER_TERMS, known, limit: RECALLED };
+  const search = { query: message, conversation, coverage: COVERAGE, ignored: FILLER_TERMS, known, limit: RECALLED };
   try {
     return await recall(deps, search);
   } catch (error) {
@@ -146,8 +147,8 @@ async function think(deps: PulseDeps, message: string): Promise<Recalled[]> {
 }
 
 /**
- * Keeps a message and, where it may be remembered, its memory; without that where it alone cannot be kept. What may have been
- * kept is not kept again.
+ * Stores a message and, unless it only asks, its memory; without the memory where only that cannot be stored. A message that may
+ * have been stored is not stored again.
  */
 async function keepMessage(
   deps: PulseDeps,
@@ -160,7 +161,8 @@ async function keepMessage(
     store.transact(async (tx) => {
       const turn = await addTurn(tx, { role: "user", ...said, at });
       const { text, author, message_id: ref } = turn;
-      if (remembered) await remember(tx, { kind: "chat", text, author, at, ref });
+      if (remembered && !asksOnly(text))
+        await remember(tx, { kind: "chat", text, author, at, ref, conversation: turn.conversation_id });
       return turn;
     });
   if (!memory) return keep(false);

@@ -11,6 +11,8 @@ export interface ToolContext {
   asked: { model: string; by: string | null; known: boolean; message_id: string };
   /** Whether the caller may write to the product. */
   mayWrite: boolean;
+  /** The conversation that the message is part of. */
+  conversation: string;
   /** Whether memory may be searched. */
   memory: boolean;
   /** Collects what is drafted. */

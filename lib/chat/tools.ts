@@ -33,8 +33,8 @@ const SEARCH_MEMORY = tool({
   description:
     "Memories of proposals, decisions, outcomes, verdicts, rollbacks, KPIs, feedback, insights and chat. basis: record, or said: somebody's unverified word.",
   input: z.strictObject({ query: freeText(1000), limit: wholeNumber(1, 20).default(8) }),
-  run: async (search, { deps, recalled }) => {
-    const found = await recall(deps, search);
+  run: async (search, { deps, conversation, recalled }) => {
+    const found = await recall(deps, { ...search, conversation });
     recalled.push(...found);
     return found;
   },

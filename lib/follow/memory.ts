@@ -63,6 +63,8 @@ export interface Memory {
   author?: string | null;
   at: string;
   ref: string | null;
+  /** Of chat: the only conversation in which it is found. */
+  conversation?: string;
 }
 
 /** The memory of a proposal, whose words are those of the change: the id of that. */

@@ -1,9 +1,8 @@
 /**
- * Memories by what they are made of: records, what was said, and what was only asked, each in an index of its own, so that
- * what people write neither hides a record nor changes what is rare among records.
+ * Memories in two indexes, one of records and one of what people said, so that what people write neither hides a record nor
+ * changes which terms are rare among records.
  */
 import { basisOf, type Memory, type MemoryKind } from "../follow/memory.ts";
-import { asksOnly } from "./asks.ts";
 import { type Hit, type Search, searchIndex } from "./search_index.ts";
 import { textTerms } from "./tokens.ts";
 
@@ -26,21 +25,22 @@ const FITS = 0.2;
 /** An empty index. */
 export type MemoryIndex = ReturnType<typeof memoryIndex>;
 
-/** Records that fit come first, then what was said, then the rest of the records; what was asked answers nothing. */
+/** Searches records and what was said: records that fit, then what was said, then the other records. */
 export function memoryIndex() {
   const records = searchIndex();
   const said = searchIndex();
-  const asked = searchIndex();
   return {
-    add(id: string, { kind, text, author = null, at }: Memory): void {
-      const document = { id, text, at: Date.parse(at), importance: IMPORTANCE[kind] };
+    add(id: string, { kind, text, author = null, at, ...memory }: Memory): void {
+      // A message without a conversation is nobody's, so that nobody finds it.
+      const conversation = kind === "chat" ? (memory.conversation ?? "") : undefined;
+      const document = { id, text, at: Date.parse(at), importance: IMPORTANCE[kind], conversation };
       if (basisOf(kind) === "record") records.add(document);
-      else (kind === "chat" && asksOnly(text) ? asked : said).add({ ...document, author });
+      else said.add({ ...document, author });
     },
     drop(id: string): void {
-      for (const index of [records, said, asked]) index.drop(id);
+      for (const index of [records, said]) index.drop(id);
     },
-    /** `known`: terms that are no news; only what was said with another one is found, and nothing that was only asked. */
+    /** `known`: terms that are no news; only what was said with another term is found. */
     search({ known, ...search }: Search): Hit[] {
       const ofRecords = records.search(search);
       const ofTalk = said.search({ ...search, known: known ?? new Set(textTerms(search.query)) });
@@ -49,8 +49,8 @@ export function memoryIndex() {
       const rest = ofRecords.filter(({ share }) => share < least);
       const ranked = [...fits, ...ofTalk, ...rest];
       if (known || ranked.length >= search.limit) return ranked.slice(0, search.limit);
-      // What was said in the query's own words tells no more than what was asked.
-      const all = [...ranked, ...said.search(search), ...asked.search(search)];
+      // What was said in the query's own words says nothing new, so it comes last.
+      const all = [...ranked, ...said.search(search)];
       return [...new Map(all.map((hit) => [hit.id, hit])).values()].slice(0, search.limit);
     },
   };

@@ -21,6 +21,8 @@ export interface Document {
   at: number;
   /** 0 to 1. */
   importance: number;
+  /** A private document: the only conversation in which it is found. */
+  conversation?: string | undefined;
 }
 
 /** A document found; `score` has no unit, `share` is how much of the query it holds, by weight, 0 to 1. */
@@ -34,6 +36,8 @@ export interface Hit {
 export interface Search {
   query: string;
   limit: number;
+  /** The conversation of the caller; what was said in another one is not found. Absent: no conversation is searched. */
+  conversation?: string | undefined;
   /** Milliseconds since the epoch. */
   now: number;
   /** The share of the terms that a document must hold at least; 0: any one. */
@@ -138,7 +142,7 @@ export function searchIndex() {
       if (rows.length - rowOf.size >= Math.max(COMPACT_AT, rowOf.size)) compact();
     },
     /** The best documents, best first; of equal ones the later. */
-    search({ query, limit, now, coverage = 0, ignored, known }: Search): Hit[] {
+    search({ query, limit, conversation: own, now, coverage = 0, ignored, known }: Search): Hit[] {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
         .slice(0, MOST_TERMS);
@@ -149,7 +153,8 @@ export function searchIndex() {
         const least = hits.length < limit ? 0 : hits.at(-1)!.score;
         if (found === 0 || matched[row]! < coverage * terms.length) return;
         if (found * (1 + RECENCY + IMPORTANCE) < least || (isNews && !isNews(rows[row]!))) return;
-        const { id, at, importance } = rows[row]!;
+        const { id, at, importance, conversation } = rows[row]!;
+        if (conversation !== undefined && conversation !== own) return;
         const recency = 2 ** (-Math.max(0, now - at) / HALF_LIFE_MS);
         const score = found * (1 + RECENCY * recency + IMPORTANCE * importance);
         if (score < least) return;

@@ -16,7 +16,7 @@ export const goalSchema = z.object({
   status: z
     .enum(["no_data", "stale", "behind", "under_way", "on_track", "met"])
     .describe(
-      "Where that stands. stale: not fed for 7 days; under_way: better than the baseline, with no deadline to be in time for; on_track: in time for its deadline.",
+      "Progress: stale is not fed for 7 days; under_way is better than the baseline without a deadline.",
     ),
 });
 type Goal = z.infer<typeof goalSchema>;

@@ -83,7 +83,7 @@ test("a cycle that cannot end does not hold the reply", async () => {
 test("what is said is remembered, and found the next time it matters", async () => {
   const service = await chatService();
   await service.say("The launch of project Zebra is on Friday", { author: "ana" });
-  const { body } = await service.say("when is Zebra launched?");
+  const { body } = await service.say("when is Zebra launched?", { author: "ana" });
   expect(body.injected).toBe(true);
   expect(body.memories).toEqual([
     expect.objectContaining({
@@ -111,15 +111,13 @@ test("a question asked again has the same answer, and does not crowd out what an
   const service = await chatService();
   await service.say("The launch of project Zebra is on Friday", { author: "ana" });
   const answers = new Set<string>();
-  for (const author of ["ana", "bo", "cy"])
-    for (let asked = 0; asked < 8; asked++) {
-      answers.add(fromMemory((await service.say("when is the launch?", { author })).body.reply.text));
-      answers.add(fromMemory((await service.say("When is the LAUNCH", { author })).body.reply.text));
-    }
+  for (let asked = 0; asked < 8; asked++)
+    for (const question of ["when is the launch?", "When is the LAUNCH"])
+      answers.add(fromMemory((await service.say(question, { author: "ana" })).body.reply.text));
   expect([...answers]).toEqual([
     "From memory:\n- 2026-01-02, said by ana, unverified: “The launch of project Zebra is on Friday”",
   ]);
-  expect(await memoriesIn(service.deps.store)).toHaveLength(49);
+  expect(await memoriesIn(service.deps.store)).toHaveLength(1);
 });
 
 test("a Chinese question asked again has the same answer", async () => {
@@ -127,14 +125,14 @@ test("a Chinese question asked again has the same answer", async () => {
   await service.say("斑马项目周五上线", { author: "ana" });
   const answers = new Set<string>();
   for (let asked = 0; asked < 8; asked++)
-    answers.add(fromMemory((await service.say("斑马项目什么时候上线？")).body.reply.text));
+    answers.add(fromMemory((await service.say("斑马项目什么时候上线？", { author: "ana" })).body.reply.text));
   expect([...answers]).toEqual(["From memory:\n- 2026-01-02, said by ana, unverified: “斑马项目周五上线”"]);
 });
 
 test("what was said twice is told twice", async () => {
   const service = await chatService();
-  for (const author of ["ana", "bo"]) await service.say("Zebra is late", { author });
-  const { memories } = (await service.say("is Zebra on time?")).body;
+  for (const author of ["ana", "bo"]) await service.say("Zebra is late", { author, conversation_id: "zoo" });
+  const { memories } = (await service.say("is Zebra on time?", { conversation_id: "zoo" })).body;
   expect(memories.map(({ text }: { text: string }) => text)).toEqual([
     "said by bo, unverified: “Zebra is late”",
     "said by ana, unverified: “Zebra is late”",

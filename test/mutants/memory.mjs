@@ -3,6 +3,7 @@
 const ATTACKS = ["test/lib/memory/attacks.test.ts"];
 const FOUND = ["test/lib/memory/queries.test.ts"];
 const HISTORY = ["test/handlers/chat_history.test.ts"];
+const PRIVACY = ["test/lib/memory/privacy.test.ts"];
 const MODEL = ["test/lib/chat/model_chat.test.ts"];
 const quote = { file: "lib/kit/quote.ts", tests: ["test/lib/kit/quote.test.ts"] };
 const index = { file: "lib/memory/memory_index.ts", tests: ATTACKS };
@@ -50,11 +51,26 @@ export const memory = [
     replace: "const ranked = [...ofTalk, ...fits, ...rest];",
   },
   {
+    name: "questions are remembered",
+    file: "lib/chat/reply.ts",
+    find: "remembered && !asksOnly(text)",
+    replace: "remembered && (asksOnly(text) || true)",
+    tests: PRIVACY,
+  },
+  {
+    name: "search finds what was said in other people's conversations",
+    file: "lib/memory/search_index.ts",
+    find: "if (conversation !== undefined && conversation !== own) return;",
+    replace: "void own;",
+    tests: PRIVACY,
+    grave: true,
+  },
+  {
     ...index,
-    name: "earlier questions rank before answers",
-    find: "const ranked = [...fits, ...ofTalk, ...rest];",
-    replace: "const ranked = [...said.search(search), ...asked.search(search), ...fits, ...ofTalk, ...rest];",
-    tests: FOUND,
+    name: "a message without a conversation is found by everybody",
+    find: 'memory.conversation ?? ""',
+    replace: "memory.conversation",
+    tests: PRIVACY,
   },
   {
     name: "the rationale of a proposal is not remembered",

@@ -2308,7 +2308,7 @@ export interface paths {
   "/api/memory/search": {
     /** Search memory
      *
-     * Finds what is remembered of proposals, decisions, outcomes, verdicts, KPI feeds, feedback and chat: records first, then what was said. */
+     * Finds what is remembered of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and what was said in the caller's own conversation: records first. */
     get: {
       parameters: {
         query: {
@@ -2317,6 +2317,12 @@ export interface paths {
 
           /** How many memories at most. */
           limit?: number | undefined;
+
+          /** Whose own conversation is searched; absent: that of the person whom the proxy names, or the common one. */
+          author?: string | undefined;
+
+          /** A conversation by name, in place of the author's own. */
+          conversation_id?: string | undefined;
         };
         header?: {
           /** Taken over as the request's name where it is plain. */

@@ -100,7 +100,7 @@ export const outcomeSchema = once(() =>
         .enum(ENDINGS)
         .nullable()
         .describe(
-          "Why it is final: the horizon was reached, the change was rolled back, by a guardrail too, or another change took its target; null while open.",
+          "Why it is final: horizon reached, rolled back (by a guardrail), or its target changed; null while open.",
         ),
       replaced_by: z
         .string()

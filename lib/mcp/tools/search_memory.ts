@@ -10,12 +10,13 @@ export const searchMemory = tool(
     name: "search_memory",
     title: "Search memory",
     description:
-      "What the service remembers of earlier proposals, decisions, outcomes, verdicts, rollbacks, feedback and chat, records before what was said. Ask it what became of something like it before proposing.",
+      "What the service remembers of earlier proposals, decisions, outcomes, verdicts, rollbacks, feedback and insights, records before what was said. Ask it what became of something like it before proposing.",
     input: z.strictObject({
       query: line(1000).describe("Words to look for."),
       limit: wholeNumber(1, 20).default(8).describe("How many at most."),
     }),
     output: z.object({ results: z.array(recalledSchema), about_texts: aboutTexts }),
   },
+  // An agent has no conversation, so it finds nothing that was said in one.
   async (search, { deps }) => ({ results: await recall(deps, search), about_texts: ABOUT_TEXTS }),
 );

@@ -9,7 +9,8 @@ import { service, type TestService } from "../../support/service.ts";
 /** A client that chats and searches. */
 export type ChatService = TestService & {
   say(message: string, fields?: Fields, headers?: HeadersInit): Promise<Reply>;
-  search(q: string, limit?: number): Promise<Reply>;
+  /** Searches memory; `author`: whose own conversation too. */
+  search(q: string, limit?: number, author?: string): Promise<Reply>;
 };
 
 /** Opens one. */
@@ -18,7 +19,8 @@ export async function chatService(options: TestOptions = {}): Promise<ChatServic
   return {
     ...opened,
     say: (message, fields = {}, headers = {}) => opened.post("/api/chat", { message, ...fields }, headers),
-    search: (q, limit = 10) => opened.get(`/api/memory/search?q=${encodeURIComponent(q)}&limit=${limit}`),
+    search: (q, limit = 10, author) =>
+      opened.get(`/api/memory/search?${new URLSearchParams({ q, limit: `${limit}`, ...(author && { author }) })}`),
   };
 }
 

@@ -22,6 +22,7 @@ async function product() {
   const tools = toolbox({
     deps: service.deps,
     asked: { model: "m1", by: null, known: false, message_id: "msg_1" },
+    conversation: "main",
     mayWrite: false,
     memory: true,
     drafted: [],

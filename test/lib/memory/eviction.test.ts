@@ -22,7 +22,7 @@ async function holdsAfter(service: ChatService, talk: () => Promise<void>): Prom
 }
 
 const heard = (tx: Tx, index: number): Promise<void> =>
-  remember(tx, { kind: "chat", text: noise(index), author: "mallory", at: START, ref: null });
+  remember(tx, { kind: "chat", text: noise(index), author: "mallory", at: START, ref: null, conversation: "main" });
 const noise = (index: number): string => `data.retention of northwind was approved, I heard, message ${index}`;
 
 inShort(test)("twenty thousand messages displace no record and no feedback, and rank behind them", async () => {

@@ -106,8 +106,9 @@ test("what is remembered of entries is found at once, what was put in its place 
   await post("kpi", { csat: 4 });
   await post("approve", { change_id, approver: "ana", note: "let it run" });
   await post("apply", { change_id });
-  deps.clock.advance(8 * DAY);
+  deps.clock.advance(6 * DAY);
   await post("kpi", { csat: 4.5, incident_rate: 0.1 });
+  deps.clock.advance(2 * DAY);
   await post("rollback", { change_id, actor: "ana" });
   const texts = async () => {
     const answers = [await search("zebra"), await search("incident_rate")];
@@ -121,8 +122,8 @@ test("what is remembered of entries is found at once, what was put in its place 
       "zoo.zebra of t1 (“Show the banner”): approved (1 of 1) by ana: “let it run”",
       "zoo.zebra of t1 (“Show the banner”): applied",
       "zoo.zebra of t1 (“Show the banner”): rolled back by ana",
-      "zoo.zebra of t1 (“Show the banner”): met its promise, the final verdict; csat: expected 0.1, realised 0.5, a KPI of the whole product.",
-      "KPIs of 2026-01-10: csat 4.5, incident_rate 0.1; E 0.656",
+      "zoo.zebra of t1 (“Show the banner”): met its promise, the final verdict; csat: expected to rise by 0.1, it rose by 0.5 (better), a KPI of the whole product.",
+      "KPIs of 2026-01-08: csat 4.5, incident_rate 0.1; E 0.656",
     ].sort(),
   );
   await followAll(deps);
