@@ -3697,7 +3697,7 @@ export interface components {
       /** open while feeds still change it; then final: its verdict stays. */
       state: "open" | "final";
 
-      /** Why it is final: the horizon was reached, the change was rolled back, by a guardrail too, or another change took its target; null while open. */
+      /** Why it is final: horizon reached, rolled back (by a guardrail), or its target changed; null while open. */
       ended_by: "horizon" | "rollback" | "guardrail" | "change" | null;
 
       /** The change that took its target; null unless that ended it. */
@@ -4222,7 +4222,7 @@ export interface components {
         /** Whether progress is as far as the time to the deadline; null without one. */
         on_pace: boolean | null;
 
-        /** Where that stands. stale: not fed for 7 days; under_way: better than the baseline, with no deadline to be in time for; on_track: in time for its deadline. */
+        /** Progress: stale is not fed for 7 days; under_way is better than the baseline without a deadline. */
         status: "no_data" | "stale" | "behind" | "under_way" | "on_track" | "met";
       }[];
 

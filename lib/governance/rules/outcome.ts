@@ -89,12 +89,10 @@ export const outcomeSchema = once(() =>
         .describe(`Other changes on this KPI whose time overlaps, ${NAMED} at most: the movement is theirs as well.`),
       shared_count: z.number().int().describe("How many these are in all."),
       verdict: z.enum(VERDICTS).describe("How the gain compares with what was expected; too_early before judged_from."),
-      judged_from: z
-        .string()
-        .meta({
-          description: "The horizon: 7 days after the apply, or the KPI's deadline if sooner.",
-          format: "date-time",
-        }),
+      judged_from: z.string().meta({
+        description: "The horizon: 7 days after the apply, or the KPI's deadline if sooner.",
+        format: "date-time",
+      }),
       state: z.enum(["open", "final"]).describe("open while feeds still change it; then final: its verdict stays."),
       ended_by: z
         .enum(ENDINGS)
