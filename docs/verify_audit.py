@@ -20,7 +20,7 @@ witnesses that are trusted; --keys, whose keys decisions must be signed with, in
 does not contain, as files <hash>.json: that of a pack.
 
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
-1 bad; 3 unreadable, or wrongly called. See evidence.md for what each of them proves.
+1 bad; 3 unreadable, no export as the service sent it, or wrongly called. See evidence.md for what each of them proves.
 """
 
 import argparse
@@ -38,7 +38,9 @@ FIELDS = ("origin", "id", "timestamp", "event_type", "change_id", "tenant", "det
 HASHED = ("origin", "previous_hash", "id", "timestamp", "event_type", "change_id", "tenant", "detail")
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 HEX = re.compile(r"[0-9a-f]{64}")
-LONGEST_LINE = 16 * 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 100
+WHOLE = 2**53 - 1
 MOST_LISTED = 100
 EXIT = {"valid": 0, "bad": 1, "consistent": 2}
 
@@ -50,14 +52,59 @@ class Unreadable(Exception):
 # The chain
 
 
+STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+
+def is_too_deep(text):
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", STRING.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
 def parse_json(text):
-    """JSON as every reader takes it: Python's own would take NaN and Infinity too, and no number of many digits."""
+    """JSON as every reader takes it: no NaN, numbers as doubles, well-formed Unicode, and not nested too deep."""
 
     def refuse(name):
         raise ValueError(f"{name} is no JSON")
 
-    whole = lambda digits: int(digits) if len(digits) < 400 else float(digits)  # noqa: E731
-    return json.loads(text, parse_constant=refuse, parse_int=whole)
+    if is_too_deep(text):
+        raise ValueError("it is nested too deep")
+    whole = lambda digits: int(digits) if len(digits) < 16 else float(digits)  # noqa: E731
+    value = json.loads(text, parse_constant=refuse, parse_int=whole)
+    if re.search(r"\\u[dD]", text):
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return value
+
+
+def object_in(text):
+    """The members of a JSON object, or None."""
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def text_of(value):
+    return value if isinstance(value, str) else None
+
+
+def is_whole(value, least):
+    """Whether a value is a whole number that every reader reads alike."""
+    return type(value) in (int, float) and least <= value <= WHOLE and value == int(value)
+
+
+LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+def entry_line(entry):
+    """The one line of an entry: what many readers take for the end of a line is escaped."""
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).translate(LINE_BREAKS).encode("utf-8")
 
 
 def read_entry(line):
@@ -66,9 +113,9 @@ def read_entry(line):
         entry = parse_json(line.decode("utf-8"))
         if not isinstance(entry, dict) or tuple(entry) != FIELDS:
             return None
-        if json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8") != line:
+        if entry_line(entry) != line:
             return None
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     if type(entry["id"]) is not int or not 1 <= entry["id"] < 10**15:
         return None
@@ -204,7 +251,7 @@ BASE = decode_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
 
 def ed25519_verifies(public_key, text, signature):
     """Whether the 64 bytes sign the text under the 32 bytes of the key."""
-    point = decode_point(public_key)
+    point = decode_point(public_key) if len(public_key) == 32 else None
     scalar = int.from_bytes(signature[32:], "little")
     if len(signature) != 64 or point is None or scalar >= ORDER:
         return False
@@ -253,16 +300,26 @@ def p256_verifies(encoded, text, r, s):
 
 
 def der_parts(encoded, tag):
-    """The content of the first element of this tag, and what is behind it."""
+    """The content of the first element of this tag, and what is behind it; ValueError for any but the one writing."""
     if len(encoded) < 2 or encoded[0] != tag:
         raise ValueError("not this element")
-    length, begin = encoded[1], 2
-    if length >= 128:
-        begin = 2 + length - 128
-        length = int.from_bytes(encoded[2:begin], "big")
-    if begin + length > len(encoded):
-        raise ValueError("too short")
+    digits = max(0, encoded[1] - 128) if encoded[1] >= 128 else 0
+    begin = 2 + digits
+    if digits > 4 or begin > len(encoded):
+        raise ValueError("not this element")
+    length = int.from_bytes(encoded[2:begin], "big") if encoded[1] >= 128 else encoded[1]
+    shortest = 0 if length < 128 else (length.bit_length() + 7) // 8
+    if encoded[1] == 128 or digits != shortest or begin + length > len(encoded):
+        raise ValueError("not of this length")
     return encoded[begin : begin + length], encoded[begin + length :]
+
+
+def plain_number(number):
+    """A number above zero, written as short as it can be; ValueError for any other."""
+    first, second = (number + b"\x80")[0], (number[1:] + b"\x00")[0]
+    if first > 127 or (first == 0 and second < 128):
+        raise ValueError("not a number above zero")
+    return int.from_bytes(number, "big")
 
 
 def der_numbers(encoded):
@@ -272,25 +329,35 @@ def der_numbers(encoded):
     second, more = der_parts(second, 2)
     if rest or more:
         raise ValueError("more than two numbers")
-    return int.from_bytes(first, "big"), int.from_bytes(second, "big")
+    return plain_number(first), plain_number(second)
 
 
 def rsa_verifies(public_key, text, signature):
-    """Whether the bytes sign the text with SHA-256 under the DER of a public key."""
+    """Whether the bytes sign the text with SHA-256 under the DER of a public key of 2048 to 16384 bits."""
     modulus, exponent = der_numbers(public_key)
     size = (modulus.bit_length() + 7) // 8
+    if not 256 <= size <= 2048 or modulus.bit_length() % 8 or not modulus & exponent & 1 or not 1 < exponent < 2**32:
+        return False
     info = bytes.fromhex("3031300d060960864801650304020105000420") + hashlib.sha256(text).digest()
     padded = b"\x00\x01" + b"\xff" * (size - 3 - len(info)) + b"\x00" + info
-    return len(signature) == size and pow(int.from_bytes(signature, "big"), exponent, modulus) == int.from_bytes(padded, "big")
+    number = int.from_bytes(signature, "big")
+    return len(signature) == size and number < modulus and pow(number, exponent, modulus) == int.from_bytes(padded, "big")
 
 
 # Signed decisions: passkeys and SSH keys
 
 SPKI_P256 = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
 SPKI_RSA = bytes.fromhex("300d06092a864886f70d0101010500")
-ARMOUR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n?")
+ARMOUR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----")
 PRESENT_AND_VERIFIED, BACKUP_ELIGIBLE, BACKED_UP = 5, 8, 16
-DECISIONS = {"approved": "approve", "denied": "deny", "withdrawn": "withdraw", "revoked": "revoke"}
+DECISIONS = {
+    "approved": "approve",
+    "denied": "deny",
+    "withdrawn": "withdraw",
+    "revoked": "revoke",
+    "expired": None,
+    "lapsed": None,
+}
 OTHERS = {
     "change_proposed": "propose",
     "emergency_reviewed": "review",
@@ -300,6 +367,7 @@ OTHERS = {
     "loss_accepted": "accept_loss",
     "content_erased": "erase",
 }
+DECIDING = {*OTHERS, "consent_decision", "change_applied", "change_rolled_back", "intent_in_force"}
 
 
 def url_bytes(text):
@@ -316,48 +384,57 @@ def sha256(data):
 
 
 def spki_verifies(spki, text, signature):
-    """Whether a signature of a passkey holds under its public key."""
+    """Whether a signature of a passkey is valid under its public key; ValueError where either is not in its form."""
     if spki.startswith(SPKI):
         return ed25519_verifies(spki[len(SPKI) :], text, signature)
     if spki.startswith(SPKI_P256):
         return p256_verifies(spki[len(SPKI_P256) :], text, *der_numbers(signature))
-    body, _ = der_parts(spki, 0x30)
+    body, behind = der_parts(spki, 0x30)
     if not body.startswith(SPKI_RSA):
         return False
-    bits, _ = der_parts(body[len(SPKI_RSA) :], 3)
-    return rsa_verifies(bits[1:], text, signature)
+    bits, more = der_parts(body[len(SPKI_RSA) :], 3)
+    return not behind and not more and bits[:1] == b"\x00" and rsa_verifies(bits[1:], text, signature)
+
+
+def client_data_in(proof):
+    client = url_bytes(proof.get("client_data_json"))
+    try:
+        return object_in(client.decode("utf-8")) if client else None
+    except ValueError:
+        return None
 
 
 def is_assertion_of(statement, proof):
     """Whether an assertion is one of the statement, apart from its signature."""
-    data, client = url_bytes(proof.get("authenticator_data")), url_bytes(proof.get("client_data_json"))
-    if data is None or client is None or len(data) < 37:
+    data, said = url_bytes(proof.get("authenticator_data")), client_data_in(proof)
+    if data is None or said is None or len(data) < 37:
         return False
-    try:
-        said = parse_json(client.decode("utf-8"))
-        challenge = base64.urlsafe_b64encode(sha256(statement.encode())).decode().rstrip("=")
-        right = said["type"] == "webauthn.get" and said["challenge"] == challenge
-        inside = said.get("crossOrigin") not in (None, False) or "topOrigin" in said
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return False
+    challenge = base64.urlsafe_b64encode(sha256(statement.encode())).decode().rstrip("=")
+    right = said.get("type") == "webauthn.get" and said.get("challenge") == challenge
+    inside = said.get("crossOrigin", False) is not False or "topOrigin" in said
     there = data[32] & PRESENT_AND_VERIFIED == PRESENT_AND_VERIFIED
     return right and not inside and there and not (data[32] & BACKED_UP and not data[32] & BACKUP_ELIGIBLE)
 
 
+def may_ask(origin, key):
+    """Whether a page of this origin may ask for a passkey: those that it lists, else its relying party's own."""
+    if key["origins"] is not None:
+        return origin in key["origins"]
+    if key["rp_id"] == "localhost":
+        return re.fullmatch(r"http://localhost(:[1-9][0-9]{0,4})?", origin) is not None
+    return origin == f"https://{key['rp_id']}"
+
+
 def is_signed_by_passkey(proof, key):
     """Whether a passkey signed an assertion, for its relying party and a page of it."""
+    if key["type"] != "webauthn" or key["credential_id"] != proof.get("credential_id"):
+        return False
     data, client = url_bytes(proof["authenticator_data"]), url_bytes(proof["client_data_json"])
-    signature, spki = url_bytes(proof.get("signature")), url_bytes(key.get("public_key"))
-    origin, rp_id = parse_json(client.decode("utf-8")).get("origin"), key.get("rp_id")
-    if signature is None or spki is None or not isinstance(origin, str) or not isinstance(rp_id, str):
-        return False
-    own = re.fullmatch(r"http://localhost(:[0-9]+)?", origin) if rp_id == "localhost" else origin == f"https://{rp_id}"
-    if not (origin in key["origins"] if "origins" in key else own):
-        return False
-    if key.get("credential_id") != proof.get("credential_id") or data[:32] != sha256(rp_id.encode()):
+    signature, origin = url_bytes(proof.get("signature")), text_of(client_data_in(proof).get("origin"))
+    if signature is None or origin is None or not may_ask(origin, key) or data[:32] != sha256(key["rp_id"].encode()):
         return False
     try:
-        return spki_verifies(spki, data + sha256(client), signature)
+        return spki_verifies(key["public_key"], data + sha256(client), signature)
     except ValueError:
         return False
 
@@ -382,12 +459,16 @@ def measured(data):
     return len(data).to_bytes(4, "big") + data
 
 
+def unarmoured(text):
+    """The bytes in armour, whose line ends may be CRLF and around which there may be blanks; or None."""
+    armour = ARMOUR.fullmatch((text or "").replace("\r\n", "\n").strip(" \t\r\n"))
+    return from_base64(armour.group(1).replace("\n", "")) if armour else None
+
+
 def ssh_signer_of(statement, proof):
-    """The base64 of the public key that signed the statement with `ssh-keygen -Y sign`, or None."""
-    armour = ARMOUR.fullmatch(proof.get("signature") if isinstance(proof.get("signature"), str) else "")
-    data = from_base64(armour.group(1).replace("\n", "")) if armour else None
+    """The public key that signed the statement with `ssh-keygen -Y sign`, or None."""
     try:
-        outer = Wire(data or b"")
+        outer = Wire(unarmoured(text_of(proof.get("signature"))) or b"")
         if outer.take(10) != b"SSHSIG\x00\x00\x00\x01":
             return None
         blob, namespace, reserved, name, signature = (outer.string() for _ in range(5))
@@ -395,7 +476,7 @@ def ssh_signer_of(statement, proof):
             return None
         digest = hashlib.new(name.decode(), statement.encode()).digest()
         signed = b"SSHSIG" + b"".join(measured(part) for part in (namespace, reserved, name, digest))
-        return base64.b64encode(blob).decode() if is_signed_by_ssh(blob, signature, signed) else None
+        return blob if is_signed_by_ssh(blob, signature, signed) else None
     except ValueError:
         return None
 
@@ -405,25 +486,32 @@ def fingerprint(public_key):
 
 
 def is_signed_by_ssh(blob, signature, signed):
+    """ValueError where key or signature are not in their form."""
     key, own = Wire(blob), Wire(signature)
     kind = key.string()
     ecdsa = kind in (b"ecdsa-sha2-nistp256", b"sk-ecdsa-sha2-nistp256@openssh.com")
     if own.string() != kind or not (ecdsa or kind in (b"ssh-ed25519", b"sk-ssh-ed25519@openssh.com")):
         return False
-    if ecdsa:
-        key.string()
-    public_key, inner = key.string(), own.string()
-    if kind.startswith(b"sk-"):
-        said = own.take(5)
-        if said[0] & PRESENT_AND_VERIFIED != PRESENT_AND_VERIFIED:
-            return False
-        signed = sha256(key.string()) + said + sha256(signed)
-    if own.data:
+    if ecdsa and key.string() != b"nistp256":
         return False
+    public_key = key.string()
+    application = key.string() if kind.startswith(b"sk-") else None
+    inner = own.string()
+    said = None if application is None else own.take(5)
+    if key.data or own.data or (said and said[0] & PRESENT_AND_VERIFIED != PRESENT_AND_VERIFIED):
+        return False
+    if said is not None:
+        signed = sha256(application) + said + sha256(signed)
     if not ecdsa:
         return ed25519_verifies(public_key, signed, inner)
     numbers = Wire(inner)
-    return p256_verifies(public_key, signed, *(int.from_bytes(numbers.string(), "big") for _ in range(2)))
+    first, second = (plain_number(numbers.string()) for _ in range(2))
+    return not numbers.data and p256_verifies(public_key, signed, first, second)
+
+
+SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+OUTER_SPACE = re.compile(f"^[{SPACE}]+|[{SPACE}]+\\Z")
+SPACES = re.compile(f"[{SPACE}]+")
 
 
 def fold(letter):
@@ -433,60 +521,93 @@ def fold(letter):
 
 def same_name(name):
     """A name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners."""
-    folded = "".join(map(fold, unicodedata.normalize("NFKC", name).strip()))
-    spaced = " ".join(unicodedata.normalize("NFKC", folded).split())
+    folded = "".join(map(fold, OUTER_SPACE.sub("", unicodedata.normalize("NFKC", name))))
+    spaced = SPACES.sub(" ", unicodedata.normalize("NFKC", folded))
     return re.sub("[\u200c\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]", "", spaced)
 
 
+class Misfit(Exception):
+    """Names a member of an intent that no service would load."""
+
+
 def keys_of(principals):
-    """Keys by name."""
-    return {same_name(name): principal.get("keys", []) for name, principal in principals.items()}
+    """Keys by name; Misfit where a member is not of its type, or a name stands there twice."""
+    if not isinstance(principals, dict):
+        raise Misfit("principals")
+    keys = {}
+    for name, principal in principals.items():
+        if not isinstance(principal, dict) or same_name(name) in keys:
+            raise Misfit("principals")
+        own = principal.get("keys")
+        if own is not None and not isinstance(own, list):
+            raise Misfit("principals")
+        keys[same_name(name)] = [key_in(key) for key in own or []]
+    return keys
+
+
+def key_in(key):
+    if not isinstance(key, dict) or not isinstance(key.get("public_key"), str):
+        raise Misfit("principals")
+    if key.get("type") == "ssh":
+        public_key = from_base64((key["public_key"].split(" ") + [""])[1])
+        if public_key:
+            return {"type": "ssh", "id": fingerprint(public_key), "public_key": public_key}
+    elif key.get("type") == "webauthn":
+        public_key, origins = url_bytes(key["public_key"]), key.get("origins")
+        listed = origins is None or (isinstance(origins, list) and all(isinstance(one, str) for one in origins))
+        asked = {name: key.get(name) for name in ("credential_id", "rp_id")}
+        if public_key and listed and all(isinstance(one, str) for one in asked.values()):
+            return {"type": "webauthn", "id": fingerprint(public_key), "public_key": public_key, "origins": origins, **asked}
+    raise Misfit("principals")
 
 
 def read_policy(path):
     """Keys by name."""
+    text = read_text(path)
     try:
-        return keys_of(parse_json(read_text(path))["principals"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise Unreadable(f"{path} is no JSON with the principals of an intent") from error
+        value = object_in(text[1:] if text.startswith("\ufeff") else text)
+        if value is not None:
+            return keys_of(value.get("principals"))
+    except Misfit:
+        pass
+    raise Unreadable(f"{path} is no JSON with the principals of an intent")
 
 
 def decision_of(entry, detail):
-    """Which decision an entry tells of, and whose."""
+    """Which decision an entry records, and whose."""
     other = OTHERS.get(entry["event_type"])
     if other:
-        return other, detail.get({"propose": "proposer", "review": "approver"}.get(other, "actor"))
-    decision = DECISIONS.get(str(detail.get("decision")))
+        return other, text_of(detail.get({"propose": "proposer", "review": "approver"}.get(other, "actor")))
+    said = text_of(detail.get("decision")) if entry["event_type"] == "consent_decision" else None
+    decision = DECISIONS.get(said)
     urgent = decision == "approve" and detail.get("emergency") is True
-    return "approve_emergency" if urgent else decision, detail.get("approver")
+    return "approve_emergency" if urgent else decision, text_of(detail.get("approver"))
 
 
 def statement_of(entry, detail):
     """What had to be signed for this entry, and by whom; the time alone is taken from what was."""
     decision, by = decision_of(entry, detail)
-    try:
-        at = parse_json(detail["statement"])["at"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    signed = object_in(text_of(detail.get("statement")) or "")
+    if decision is None or by is None or signed is None or "at" not in signed:
         return None, None
-    if decision is None or not isinstance(by, str):
-        return None, None
-    facts = {
-        "at": at,
-        "decision": decision,
-        "manifest_hash": detail.get("manifest_hash"),
-        "note": detail.get("note", ""),
-        "origin": entry["origin"],
-        "v": "countersign-consent/1",
-    }
+    facts = {"decision": decision, "note": detail.get("note", ""), "at": signed["at"]}
+    facts.update({"origin": entry["origin"], "v": "countersign-consent/1"})
+    facts.update({"manifest_hash": detail["manifest_hash"]} if "manifest_hash" in detail else {})
+    digest = {"digest": detail["digest"]} if "digest" in detail else {}
     if decision in ("freeze", "unfreeze", "accept_clock", "accept_loss", "erase"):
         facts["actor"] = by
-        facts.update({"change_id": entry["change_id"], "digest": detail.get("digest")} if decision == "erase" else {})
-        facts.update({name: detail.get(name) for name in ("length", "head")} if decision == "accept_loss" else {})
+        facts.update({"change_id": entry["change_id"], **digest} if decision == "erase" else {})
+        lost = [name for name in ("length", "head") if name in detail and decision == "accept_loss"]
+        facts.update({name: detail[name] for name in lost})
+        if is_whole(facts.get("length"), 0):
+            facts["length"] = int(facts["length"])
         facts.update({} if detail.get("until") is None else {"until": detail["until"]})
     else:
-        facts.update({"approver": by, "digest": detail.get("digest")})
+        facts.update({"approver": by, **digest})
         facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
-        facts.update({"verdict": detail.get("verdict")} if decision == "review" else {})
+        facts.update({"verdict": detail["verdict"]} if decision == "review" and "verdict" in detail else {})
+    if not all(isinstance(fact, str) or (name == "length" and is_whole(fact, 0)) for name, fact in facts.items()):
+        return None, None
     return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
 
 
@@ -496,9 +617,26 @@ def manifest_in(detail):
     return manifest if isinstance(manifest, str) else "undefined"
 
 
-def named_keys(principal):
-    keys = principal.get("keys") if isinstance(principal, dict) else None
-    return keys if isinstance(keys, list) else []
+def why_unclear(entry, detail):
+    """Why nobody can tell what an entry decides, or None; `detail` is None where it is no JSON object."""
+    if entry["event_type"] not in DECIDING:
+        return None
+    if detail is None:
+        return "its detail is no JSON object, so that nobody can tell what it decides"
+    decided = text_of(detail.get("decision")) in DECISIONS and text_of(detail.get("approver")) is not None
+    if entry["event_type"] == "consent_decision" and not decided:
+        return "its detail does not say what was decided, and by whom"
+    return None
+
+
+def principals_in(value):
+    """What an intent's entry says of its principals: kind and key ids by name."""
+    principals = {}
+    for name, one in (value if isinstance(value, dict) else {}).items():
+        one = one if isinstance(one, dict) else {}
+        keys = one.get("keys") if isinstance(one.get("keys"), list) else []
+        principals[same_name(name)] = (text_of(one.get("kind")) or "", sorted(key for key in keys if isinstance(key, str)))
+    return principals
 
 
 class Proofs:
@@ -508,34 +646,39 @@ class Proofs:
         self.policy = policy
         self.counts = {"verified": 0, "as_named": 0, "not_checked": 0, "unsigned": 0}
         self.named = {}
-        self.any_keys = policy is not None
 
     def check(self, entry, line):
-        """What does not hold of an entry's proof, or None."""
-        intent = entry["event_type"] == "intent_in_force"
-        may_sign = self.any_keys and (entry["event_type"] == "consent_decision" or entry["event_type"] in OTHERS)
-        if not intent and not may_sign and '"proof":' not in entry["detail"]:
+        """What is not valid of an entry's proof, or of what it says was decided; or None."""
+        event = entry["event_type"]
+        if event not in DECIDING and '"proof":' not in entry["detail"]:
             return None
-        try:
-            detail = parse_json(entry["detail"])
-        except (ValueError, RecursionError):
+        detail, rule = object_in(entry["detail"]), "form"
+        message = why_unclear(entry, detail)
+        if detail is not None and message is None:
+            if event == "intent_in_force":
+                rule, message = "intent", self.learn(entry["id"], detail)
+            else:
+                rule, message = "proof", (self.judge if "proof" in detail else self.judge_unsigned)(entry, detail)
+        return message and {"line": line, "entry": entry["id"], "rule": rule, "message": message}
+
+    def learn(self, entry, detail):
+        """Takes an intent's entry; returns why it contradicts an earlier one of the same hash, or None."""
+        principals = principals_in(detail.get("principals"))
+        before = self.named.setdefault(manifest_in(detail), (entry, principals))
+        if before[1] == principals:
             return None
-        if not isinstance(detail, dict):
-            return None
-        if intent and isinstance(detail.get("principals"), dict):
-            principals = detail["principals"].items()
-            keys = {same_name(name): named_keys(one) for name, one in principals}
-            self.named[manifest_in(detail)] = keys
-            self.any_keys = self.any_keys or any(keys.values())
-        message = self.judge(entry, detail) if "proof" in detail else self.judge_unsigned(entry, detail)
-        return message and {"line": line, "entry": entry["id"], "rule": "proof", "message": message}
+        return f"it names other principals of its intent than entry {before[0]}, which is of the same manifest_hash"
+
+    def keys_of(self, detail, name):
+        _, principals = self.named.get(manifest_in(detail), (None, {}))
+        return principals.get(same_name(name), ("", []))[1]
 
     def judge_unsigned(self, entry, detail):
         """Why a decision had to be signed that is not; a trusted proxy's word is enough for proposals and withdrawals."""
         decision, by = decision_of(entry, detail)
-        if decision in (None, "propose", "withdraw") or not isinstance(by, str):
+        if decision in (None, "propose", "withdraw") or by is None:
             return None
-        if self.named.get(manifest_in(detail), {}).get(same_name(by)):
+        if self.keys_of(detail, by):
             return f"{by} has keys in the intent of this entry, and did not sign it"
         self.counts["unsigned"] += 1 if self.policy and self.policy.get(same_name(by)) else 0
         return None
@@ -549,25 +692,21 @@ class Proofs:
         signer = None if passkey else ssh_signer_of(statement, proof)
         if not (is_assertion_of(statement, proof) if passkey else signer):
             return "its proof is not of its statement"
-        if detail.get("authenticated") == "signature" and signer and not base64.b64decode(signer)[4:].startswith(b"sk-"):
+        if detail.get("authenticated") == "signature" and signer and signer[4:7] != b"sk-":
             return "it says that a person was verified, and its key signs by itself"
         if self.policy is not None:
-            keys = self.policy.get(same_name(by), [])
             made = lambda key: (  # noqa: E731
-                is_signed_by_passkey(proof, key) if passkey else key.get("public_key", "").split(" ")[1:2] == [signer]
+                key["type"] == "ssh" and key["public_key"] == signer if signer else is_signed_by_passkey(proof, key)
             )
-            own = next(filter(made, keys), None)
+            own = next(filter(made, self.policy.get(same_name(by), [])), None)
             if own is None:
                 return f"the policy lists no key of {by} that made its proof"
-            if fingerprint(url_bytes(own["public_key"]) if passkey else base64.b64decode(signer)) != detail.get("key"):
+            if own["id"] != detail.get("key"):
                 return "its key is not the one that made its proof"
             self.counts["verified"] += 1
             return None
-        identifier = detail.get("key")
-        if signer:
-            identifier = fingerprint(base64.b64decode(signer))
-        keys = self.named.get(manifest_in(detail), {}).get(same_name(by), [])
-        if identifier != detail.get("key") or identifier not in keys:
+        identifier = fingerprint(signer) if signer else detail.get("key")
+        if identifier != detail.get("key") or identifier not in self.keys_of(detail, by):
             return f"the log does not name its key as one of {by}"
         self.counts["not_checked" if passkey else "as_named"] += 1
         return None
@@ -588,17 +727,15 @@ def is_carried(line):
 
 
 def detail_of(entry):
-    try:
-        detail = parse_json(entry["detail"])
-    except (ValueError, RecursionError):
-        return {}
-    return detail if isinstance(detail, dict) else {}
+    detail = object_in(entry["detail"])
+    return {} if detail is None else detail
 
 
 class Contents:
-    """Holds each content against the hash in the entry before it."""
+    """Verifies each content against the hash in the entry before it; `named`: principals by manifest hash, from entries."""
 
-    def __init__(self):
+    def __init__(self, named):
+        self.named = named
         self.counts = {"changes": 0, "intents": 0, "unfit": 0, "missing": 0, "erased": 0, "erased_changes": []}
         self.left = {}
         self.awaited = None
@@ -664,9 +801,27 @@ class Contents:
             self.left[awaited["change"]] = (line, awaited["entry"], digest)
         elif digest != awaited["digest"]:
             return self.finding(line, awaited["entry"], awaited["rule"], "it is not what the entry has the hash of")
+        elif awaited["rule"] == "content":
+            self.counts["changes"] += 1
         else:
-            self.counts["changes" if awaited["rule"] == "content" else "intents"] += 1
+            message = self.why_other(text[len(begins) : -1], self.named.get(digest))
+            if message:
+                return self.finding(line, awaited["entry"], "intent", message)
+            self.counts["intents"] += 1
         return None
+
+    def why_other(self, manifest, told):
+        """Why the entry of an intent says something else of its principals than the manifest, or None."""
+        try:
+            value = object_in(manifest.decode("utf-8"))
+            if value is not None and told is not None:
+                keys = keys_of({} if value.get("principals") is None else value["principals"])
+                own = {name: sorted(key["id"] for key in listed) for name, listed in keys.items()}
+                same = own == {name: identifiers for name, (_, identifiers) in told[1].items()}
+                return None if same else "its entry names other principals, or other keys of theirs, than the manifest"
+        except Misfit:
+            pass
+        return "it is no intent that a service loads"
 
     def end(self):
         """Yields what does not hold now that there are no more lines."""
@@ -678,8 +833,11 @@ class Contents:
 # Checkpoints in signed notes (C2SP)
 
 CHECKPOINT = re.compile(r"([^\n]+)\n(0|[1-9][0-9]{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*")
-SIGNATURE = re.compile(r"— ([^\s+]+) (\S+)")
-PEM = re.compile(r"-----BEGIN PUBLIC KEY-----\s+([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----")
+NAME = r"([^\s\ufeff+\x00-\x1f\x7f-\x9f]+)"
+SIGNATURE = re.compile("— " + NAME + r" ([A-Za-z0-9+/]+={0,2})")
+VERIFIER_KEY = re.compile(NAME + r"\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})[ \t\r\n]*")
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+PEM = re.compile(r"-----BEGIN PUBLIC KEY-----[ \t\r\n]+([A-Za-z0-9+/= \t\r\n]+)-----END PUBLIC KEY-----")
 SPKI = bytes.fromhex("302a300506032b6570032100")
 
 
@@ -697,7 +855,7 @@ def parse_checkpoint(note):
     end = note.rfind("\n\n")
     text, lines = (note, []) if end == -1 else (note[: end + 1], note[end + 2 :].split("\n")[:-1])
     parts = CHECKPOINT.fullmatch(text)
-    if not parts or not note.endswith("\n"):
+    if not parts or not note.endswith("\n") or CONTROL.search(note):
         return None
     signatures = []
     for line in lines:
@@ -719,9 +877,11 @@ def key_id(name, public_key, kind=LOG_KEY):
 
 def verifier_key(text, kind=LOG_KEY):
     """(name, 32 bytes) of a verifier key, `name+id+base64`, or None."""
-    parts = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*", text)
+    parts = VERIFIER_KEY.fullmatch(text)
     data = from_base64(parts[3]) if parts else None
-    return (parts[1], data[1:]) if data and data[0] == kind and key_id(parts[1], data[1:], kind).hex() == parts[2] else None
+    if not data or data[0] != kind or key_id(parts[1], data[1:], kind).hex() != parts[2]:
+        return None
+    return (parts[1], data[1:]) if decode_point(data[1:]) else None
 
 
 def read_key(file_or_key):
@@ -732,7 +892,7 @@ def read_key(file_or_key):
         return key
     pem = PEM.search(text)
     der = from_base64("".join(pem[1].split())) if pem else None
-    if der and len(der) == 44 and der.startswith(SPKI):
+    if der and len(der) == 44 and der.startswith(SPKI) and decode_point(der[12:]):
         return None, der[12:]
     raise Unreadable(f"{file_or_key} is neither a verifier key nor an Ed25519 public key in PEM")
 
@@ -814,26 +974,41 @@ def read_sightings(witnesses, quorum, evidence):
 # What was kept outside
 
 
-def read_text(path):
+def read_bytes(path):
     try:
-        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+        with open(path, "rb") as file:
             return file.read()
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
 
 
+def read_text(path):
+    try:
+        return read_bytes(path).decode("utf-8")
+    except ValueError:
+        raise Unreadable(f"{path} is not UTF-8") from None
+
+
+def read_lines(path):
+    """The text of a file in which a line may be torn: a line that is not UTF-8 comes out as one of no meaning."""
+    return "\n".join(text_in(line) for line in read_bytes(path).split(b"\n"))
+
+
+def text_in(line):
+    try:
+        return line.decode("utf-8")
+    except ValueError:
+        return "\0"
+
+
 def note_in(line):
     """The checkpoint in a line of an anchor's file."""
-    try:
-        note = parse_json(line)["checkpoint"]
-        return note if isinstance(note, str) else ""
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return ""
+    return text_of((object_in(line) or {}).get("checkpoint")) or ""
 
 
 def read_checkpoints(path, keys):
     """What is kept, what is wrong with it, what was passed over, and the checkpoints."""
-    text = read_text(path)
+    text = read_lines(path)
     kept, findings, remarks, checkpoints = [], [], [], []
     single = parse_checkpoint(text)
     places = [(path, single)] if single else []
@@ -868,7 +1043,7 @@ def loss_in(entry):
     detail = detail_of(entry)
     known = detail.get("known")
     text = lambda value: value if isinstance(value, str) else ""  # noqa: E731
-    count = lambda value: value if type(value) is int and abs(value) < 2**53 else 0  # noqa: E731
+    count = lambda value: int(value) if is_whole(value, -WHOLE) else 0  # noqa: E731
     return {
         "entry": entry["id"],
         "at": entry["timestamp"],
@@ -903,27 +1078,56 @@ def why_not_held(item, seen, origin, entries, losses):
     return None
 
 
+def percent(text, kinds):
+    return re.sub(kinds, lambda one: "".join(f"%{byte:02X}" for byte in one[0].encode()), text)
+
+
 def note_line(text):
     """A line of a note carries no control characters."""
-    return "".join("".join(f"%{b:02X}" for b in c.encode()) if re.match(r"[\x00-\x1f\x7f-\x9f]", c) else c for c in text)
+    return percent(text, r"[\x00-\x1f\x7f-\x9f]")
+
+
+def shown_line(text):
+    """Text as a line for a terminal: without control characters, and without what turns or breaks a line."""
+    return percent(text, r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 # One pass over an export
 
 
+BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
+
+
 def lines_of(file):
-    """Lines without their ends; one that is not ended, or longer than 16 MiB, ends the export and fits no form."""
-    while line := file.readline(LONGEST_LINE):
+    """(line without its end, what it is); one that is not ended, or longer than 16 MiB, is the last."""
+    while line := file.readline(MAX_LINE_BYTES + 1):
         if not line.endswith(b"\n"):
-            yield b"not ended"
+            yield (line[:100], "too long") if len(line) > MAX_LINE_BYTES else (line, "not ended")
             return
-        yield line[:-1]
+        yield line[:-1], "ended"
+
+
+def why_damaged(line, number, state):
+    """Why a line shows that the file is not what the service sent, or None where it may be."""
+    if number == 1 and line.startswith(b"\x1f\x8b"):
+        return "it is compressed (gzip): unpack it first, for example with gunzip"
+    if number == 1 and line.startswith(BYTE_ORDER_MARKS):
+        return "it begins with a byte order mark, so another program saved it again: use the file as it was downloaded"
+    if line == b"":
+        return f"line {number} is empty, and an export has no empty lines: download it again"
+    if number == 1 and not line.startswith(b'{"origin":"'):
+        return "it does not begin with an entry of a log: it is an error, a page, or another file that was saved in its place"
+    if state == "not ended":
+        return "its last line is not ended, so the file was cut or its last line break removed: download it again"
+    if state == "ended" and line.endswith(b"\r"):
+        return f"line {number} ends with a carriage return, so line ends were converted: use the file as it was downloaded"
+    return None
 
 
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):
-    """Verifies the lines of a binary file and returns the report."""
+    """Verifies the lines of a binary file and returns the report; Unreadable where it is no export as the service sent it."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
-    carried = Contents() if contents else None
+    carried, number = Contents(proofs.named) if contents else None, 0
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
     heads, roots, losses = {0: "0" * 64}, {0: tree.root()}, []
@@ -934,10 +1138,10 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
             total += 1
             found += [one] if total <= MOST_LISTED else []
 
-    for number, line in enumerate(lines_of(file), 1):
+    def judge(line, number):
         if carried and is_carried(line):
             note(carried.take(line, number))
-            continue
+            return
         finding = chain.follow(line)
         note(finding and {**finding, "line": number})
         note(*(carried.follow(chain.entry, number) if carried else ()))
@@ -949,6 +1153,18 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         if chain.lines in lengths:
             heads[chain.lines] = chain.last["current_hash"] if chain.last else ""
             roots[chain.lines] = tree.root() if with_tree else ""
+
+    for number, (line, state) in enumerate(lines_of(file), 1):
+        damage = why_damaged(line, number, state)
+        if damage:
+            raise Unreadable(f"this is no export as the service sent it: {damage}")
+        try:
+            judge(line if state == "ended" else b"", number)
+        except Exception as error:  # No line may end the verification: what nobody thought of is a finding too.
+            message = f"it could not be judged: {type(error).__name__}: {error}"
+            note({"line": number, "entry": None, "rule": "form", "message": message})
+    if number == 0:
+        raise Unreadable("there is nothing to verify: the file is empty")
     note(*(carried.end() if carried else ()))
     outside = list(findings)
     for item in kept:
@@ -1054,14 +1270,6 @@ def proven_by(text):
     return entry, parts[4], checkpoint
 
 
-def object_in(text):
-    try:
-        value = parse_json(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, (dict, list)) else None
-
-
 def parse_tlog_policy(text):
     """{"logs", "witnesses", "quorum"} of a C2SP tlog-policy; ValueError names the line."""
     logs, witnesses, judges, quorum = [], {}, {}, []
@@ -1071,6 +1279,7 @@ def parse_tlog_policy(text):
             if not condition:
                 raise ValueError(f"line {number}: {why}")
 
+        need(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", line), "a control character other than a tab is in it")
         words = re.split(r"[ \t]+", line.strip(" \t"))
         word, rest = words[0], words[1:]
         if word == "" or word.startswith("#"):
@@ -1120,6 +1329,121 @@ def is_met(judge, seen):
     return judge is None or judge in seen
 
 
+RISKS = ("low", "medium", "high")
+
+
+def member(of, name, kind):
+    """A member of an object, or None; Misfit where it is of another type."""
+    value = of.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise Misfit(name)
+    return value
+
+
+def texts_in(of, name):
+    value = member(of, name, list)
+    if value is not None and not all(isinstance(one, str) for one in value):
+        raise Misfit(name)
+    return value
+
+
+def names_in(of, name):
+    names = texts_in(of, name)
+    return names if names is None else [same_name(one) for one in names]
+
+
+def count_in(of, name, least):
+    value = of.get(name)
+    if value is not None and not is_whole(value, least):
+        raise Misfit(name)
+    return None if value is None else int(value)
+
+
+def given(value, default):
+    return default if value is None else value
+
+
+class Intent:
+    """The rules of an intent that a certificate can be verified against; Misfit for one that no service would load."""
+
+    def __init__(self, manifest):
+        policy = given(member(manifest, "policy", dict), {})
+        self.approvers = names_in(policy, "approvers")
+        required = given(member(policy, "required_approvers", dict), {})
+        self.standard = given(count_in(required, "standard", 1), 1)
+        self.major = given(count_in(required, "major", 1), self.standard)
+        if self.major < self.standard:
+            raise Misfit("major")
+        signed_only = member(policy, "signed_only", bool)
+        self.self_approval = given(member(policy, "self_approval", bool), True)
+        emergency = member(policy, "break_glass", dict)
+        self.minor = member(policy, "minor", dict)
+        owners = given(member(policy, "owners", list), [])
+        if not all(isinstance(one, dict) for one in owners):
+            raise Misfit("owners")
+        principals = given(manifest.get("principals"), {})
+        self.keys = keys_of(principals)
+        self.agents = {same_name(name) for name, one in principals.items() if one.get("kind") == "agent"}
+        self.signed_only = given(signed_only, any(self.keys.values()))
+        self.urgent, self.urgent_required = [], 1
+        if emergency is not None:
+            self.urgent = given(names_in(emergency, "approvers"), [])
+            self.urgent_required = given(count_in(emergency, "required", 1), 1)
+        if self.minor is not None:
+            self.minor_kinds = given(texts_in(self.minor, "kinds"), [])
+            self.minor_targets = given(texts_in(self.minor, "targets"), [])
+            self.minor_users = count_in(self.minor, "max_affected_users", 0)
+            if given(self.minor.get("max_risk"), "low") not in RISKS:
+                raise Misfit("max_risk")
+            self.minor_risk = RISKS.index(given(self.minor.get("max_risk"), "low"))
+            self.minor_agents = given(member(self.minor, "agents", bool), False)
+        self.owned = [pattern for one in owners for pattern in given(texts_in(one, "targets"), [])]
+
+    def may_decide(self, name):
+        named = self.approvers is None or name in self.approvers
+        return named and not name.startswith("agent:") and name not in self.agents
+
+    def is_minor(self, content, erased):
+        """Whether a content is one that passes without consent, as far as it says what that takes."""
+        kind, target, users = content.get("kind"), content.get("target"), content.get("affected_users")
+        if self.minor is None or not isinstance(kind, str) or not isinstance(target, str) or matches_any(target, self.owned):
+            return False
+        few = is_whole(users, 0) and (self.minor_users is None or users <= self.minor_users)
+        risk = content.get("risk")
+        return (
+            kind in self.minor_kinds
+            and matches_any(target, self.minor_targets)
+            and (users is None and "affected_users" in content if erased else few)
+            and isinstance(risk, str)
+            and risk in RISKS[: self.minor_risk + 1]
+            and content.get("reversible") is True
+        )
+
+
+LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def matches_any(target, patterns):
+    return any(matches(target.translate(LOWER), pattern.translate(LOWER).split("*")) for pattern in patterns)
+
+
+def matches(target, parts):
+    """Whether a target is made of these parts, with anything between them."""
+    begin, middle, end = parts[0], parts[1:-1], parts[-1]
+    if len(parts) == 1:
+        return target == begin
+    if not target.startswith(begin):
+        return False
+    at = len(begin)
+    for part in middle:
+        found = target.find(part, at)
+        if found == -1:
+            return False
+        at = found + len(part)
+    return len(target) >= at + len(end) and target.endswith(end)
+
+
+TIERS = ("minor", "standard", "major")
 OPERATIONS = {"change_applied": ("approved", "applied"), "change_rolled_back": ("applied", "rolled_back")}
 
 
@@ -1134,7 +1458,17 @@ class Certificate:
         self.findings.append({"line": None, "entry": entry, "rule": rule, "message": message})
 
     def verify(self, file):
+        """The report on the bytes of a certificate; Unreadable where they are none."""
         parts = parts_of(file)
+        try:
+            return self.judge(parts)
+        except Exception as error:  # No certificate may end the verification: what nobody thought of is a finding too.
+            self.found(None, "form", f"it could not be judged: {type(error).__name__}: {error}")
+            report = {"verdict": "bad", "change_id": "", "content": parts[0][1][:-1], "erased": parts[0][0] == "erased"}
+            report.update(digest="", origin="", checkpoint=None, steps=[], findings=self.findings, remarks=[])
+            return report
+
+    def judge(self, parts):
         texts = lambda wanted: [text for name, text in parts if name == wanted]  # noqa: E731
         proven = []
         for number, text in enumerate(texts("proof"), 1):
@@ -1144,38 +1478,36 @@ class Certificate:
             else:
                 proven.append(one)
         erased, content = parts[0][0] == "erased", parts[0][1][:-1]
-        intents = {}
-        for text in texts("intent"):
-            intent = object_in(text[:-1])
-            if intent is None:
-                self.found(None, "intent", "an intent in this file is no JSON object")
-            else:
-                intents[sha256(text[:-1].encode()).hex()] = intent
-        life = [(entry, details if isinstance(details := object_in(entry["detail"]), dict) else {}) for entry, _, _ in proven]
+        intents, known = self.read_intents(texts("intent"))
+        life = [(entry, detail_of(entry)) for entry, _, _ in proven]
         named = {manifest_in(detail) for _, detail in life}
-        for text in self.intents:
-            manifest = sha256(text).hex()
-            intent = object_in(text.decode("utf-8", "replace")) if manifest in named else None
-            if isinstance(intent, dict):
-                intents[manifest] = intent
-        told = life[0][1].get("digest") if life else None
+        others = [text.decode("utf-8", "replace") for text in self.intents if sha256(text).hex() in named]
+        for found, into in zip(self.read_intents([f"{text}\n" for text in others if object_in(text) is not None]), (intents, known)):
+            into.update(found)
+        for entry, _ in life:
+            why = why_unclear(entry, object_in(entry["detail"]))
+            if why:
+                self.found(entry["id"], "form", why)
         digest = sha256(content.encode()).hex()
         if erased:
             self.require_erasure(life, digest)
-            digest = told if isinstance(told, str) else "undefined"
+            digest = text_of(life[0][1].get("digest")) if life else None
+            digest = "undefined" if digest is None else digest
+        said = object_in(content) or {}
         self.require_one_change(life, digest)
+        self.require_named_content(life, said)
         self.require_one_checkpoint(proven)
-        self.require_own_intents(life, intents)
-        said = object_in(content)
-        tier = said.get("tier") if isinstance(said, dict) else None
-        statuses = self.statuses(life, tier)
-        unread = self.missing_intents(life, intents)
-        signed = self.signatures(life, intents)
+        self.require_own_intents(life, known)
+        unread = self.missing_intents(life, known, said)
+        signed, unsigned = self.signatures(life, intents)
         if signed and self.people is None and not self.manifests:
             self.remarks.append(
                 "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count"
             )
-        self.require_quorum(life, tier, intents)
+        statuses = self.statuses(life, said.get("tier"))
+        consents = Consents(life, said, erased, intents, signed, unsigned, self.people)
+        for finding in consents.faults(statuses):
+            self.found(*finding)
         checkpoint = self.checkpoint_under(proven[0][2]) if proven else None
         first = life[0][0] if life else None
         return {
@@ -1193,6 +1525,37 @@ class Certificate:
             "findings": self.findings,
             "remarks": self.remarks,
         }
+
+    def read_intents(self, texts):
+        """The intents by hash, and the hashes of all of them, also of those that no service would load."""
+        intents, known = {}, {}
+        for text in texts:
+            manifest = object_in(text[:-1])
+            if manifest is None:
+                self.found(None, "intent", "an intent in this file is no JSON object")
+                continue
+            identifier = sha256(text[:-1].encode()).hex()
+            known[identifier] = True
+            try:
+                intents[identifier] = Intent(manifest)
+            except Misfit as misfit:
+                message = f"the intent {identifier} in this file is none that a service loads: {misfit}"
+                self.found(None, "intent", message)
+        return intents, known
+
+    def require_named_content(self, life, content):
+        """What the proposal's entry says of the content is what the content says; also when that was erased."""
+        if not life:
+            return
+        entry, detail = life[0]
+        for name in ("kind", "target", "tier", "risk", "kpi", "proposer"):
+            if name not in detail or name not in content:
+                continue
+            told, own = detail[name], content[name]
+            if not (told is None and own is None) and not (isinstance(told, str) and told == own):
+                self.found(entry["id"], "content", f"it names another {name} than the content in this file")
+        if "tenant_id" in content and content["tenant_id"] != entry["tenant"]:
+            self.found(entry["id"], "content", "it names another tenant than the content in this file")
 
     def require_erasure(self, life, left):
         """An entry says that the content was erased, and what was left of it."""
@@ -1237,74 +1600,51 @@ class Certificate:
 
     def statuses(self, life, tier):
         """What the change is after each entry; each must follow from those before it, so that none that decides is left out."""
-        status, given, statuses = "", 0, []
+        status, statuses = "", []
         for index, (entry, detail) in enumerate(life):
             needed, then = status_step(entry, detail, status, tier)
             if index > 0 and needed != status:
                 message = f"the change must be {needed or 'new'} before it, and by the entries in this file it is {status}"
                 self.found(entry["id"], "form", message)
-            if then == "consent":
-                given += detail.get("emergency") is not True
-                # The first versions left it to the reader to count.
-                enough = given >= life[0][1].get("required_approvers", 1)
-                approved = detail["status"] == "approved" if "status" in detail else enough
-                then = "approved" if approved else status
-            status = then
+            if then is None:
+                self.found(entry["id"], "form", "it does not say whether the change is approved by it")
+            status = status if then is None else then
             statuses.append(status)
         return statuses
 
-    def missing_intents(self, life, intents):
+    def missing_intents(self, life, intents, content):
         """The intents that what has to be checked was decided under, and that are not in the file."""
-        needed = {manifest_in(d): None for e, d in life if is_consent(e, d) or "proof" in d}
+        needed = {}
+        for entry, detail in life:
+            decides = signer_in(entry, detail) is not None or "proof" in detail or entry["event_type"] == "change_applied"
+            if decides or (entry["event_type"] == "change_proposed" and content.get("tier") == "minor"):
+                needed[manifest_in(detail)] = None
         missing = [manifest for manifest in needed if manifest not in intents]
         for manifest in missing:
             self.remarks.append(f"the intent {manifest} is not in this file: what it asks of consents was not checked")
         return missing
 
     def signatures(self, life, intents):
-        """The keys that signed decisions, by entry, where the signature holds with a key that is the approver's."""
-        signed = {}
+        """The keys that signed decisions, by entry, where the signature is valid; and the entries that lack one."""
+        signed, unsigned = {}, set()
         for entry, detail in life:
-            intent, keys = intents.get(manifest_in(detail)), self.people
-            if keys is None and intent is not None:
-                keys = keys_of(intent.get("principals", {}))
+            intent, message = intents.get(manifest_in(detail)), None
+            keys = self.people if self.people is not None else intent and intent.keys
             if "proof" not in detail:
-                by = str(detail.get("approver"))
-                had_to = (keys or {}).get(same_name(by)) or (intent is not None and is_signed_only(intent))
-                if is_consent(entry, detail) and had_to:
-                    self.found(entry["id"], "proof", f"{by} had to sign it, and did not")
+                signer = signer_in(entry, detail)
+                by = signer and signer[0]
+                had_to = (by is not None and keys and keys.get(same_name(by))) or (intent is not None and intent.signed_only)
+                if signer is not None and had_to:
+                    message = f"{'somebody without a name' if by is None else by} had to sign it, and did not"
             elif keys is not None:
                 finding = Proofs(keys).check(entry, 0)
-                if finding:
-                    self.found(entry["id"], "proof", finding["message"])
-                else:
-                    signed[entry["id"]] = str(detail.get("key"))
-        return signed
-
-    def require_quorum(self, life, tier, intents):
-        """An entry that says "approved" stands behind as many consents as its intent asks of the tier, or for an emergency."""
-        ordinary, emergency = set(), set()
-        for entry, detail in life:
-            if detail.get("decision") != "approved":
-                continue
-            urgent = detail.get("emergency") is True
-            names = emergency if urgent else ordinary
-            names.add(same_name(str(detail.get("approver"))))
-            intent = intents.get(manifest_in(detail))
-            further = "from" in detail and "review_hours" not in detail
-            if detail.get("status") != "approved" or further or intent is None:
-                continue
-            policy = intent.get("policy", {})
-            glass = policy.get("break_glass", {})
-            required = policy.get("required_approvers", {})
-            asked = max(life[0][1].get("required_approvers") or 0, required.get(tier, required.get("standard", 1)))
-            needed = glass.get("required", 1) if urgent else asked
-            among = glass.get("approvers", []) if urgent else policy.get("approvers")
-            given = len(names if among is None else names & {same_name(name) for name in among})
-            if given < needed:
-                message = f"it was approved with {given} of {needed} consents{' for an emergency' if urgent else ''}"
-                self.found(entry["id"], "quorum", message)
-                return
+                message = finding and finding["message"]
+                if not finding:
+                    signed[entry["id"]] = text_of(detail.get("key")) or ""
+            if message:
+                unsigned.add(entry["id"])
+                self.found(entry["id"], "proof", message)
+        return signed, unsigned
 
     def checkpoint_under(self, checkpoint):
         """The checkpoint that everything is under, where the policy trusts it."""
@@ -1330,27 +1670,112 @@ class Certificate:
         return {"length": checkpoint["length"], "signed_by": log, "witnessed_by": witnessed}
 
 
+class Consents:
+    """The consents of a change, as each step that needs them finds them, whatever the entries say of their number."""
+
+    def __init__(self, life, content, erased, intents, signed, unsigned, people):
+        self.life, self.content, self.erased, self.intents = life, content, erased, intents
+        self.signed, self.unsigned, self.people = signed, unsigned, people
+        self.tier = content.get("tier")
+
+    def faults(self, statuses):
+        """Yields (entry, rule, message) of what is not valid."""
+        if not self.life:
+            return
+        entry, detail = self.life[0]
+        if not isinstance(self.tier, str) or self.tier not in TIERS:
+            yield None, "content", "its tier is none of minor, standard and major"
+        if "required_approvers" in detail and not is_whole(detail["required_approvers"], 0):
+            yield entry["id"], "quorum", "its number of required approvers is no whole number"
+        intent, kind = self.intents.get(manifest_in(detail)), detail.get("proposer_kind")
+        if self.tier == "minor" and intent is not None:
+            free = kind != "model" and (kind != "agent" or (intent.minor is not None and intent.minor_agents))
+            if not free or not intent.is_minor(self.content, self.erased):
+                yield entry["id"], "quorum", "it is minor, and its intent lets no such change pass without consent"
+        for index, step in enumerate(self.life):
+            message = self.too_few(index, statuses[index - 1] if index > 0 else "", step)
+            if message:
+                yield step[0]["id"], "quorum", message
+                return
+
+    def too_few(self, index, before, step):
+        """Which consents a step lacks, or None; `before` is the status before it."""
+        entry, detail = step
+        applied = entry["event_type"] == "change_applied"
+        approval = entry["event_type"] == "consent_decision" and detail.get("decision") == "approved"
+        urgent = detail.get("emergency") is True
+        if not applied and not (approval and detail.get("status") == "approved"):
+            return None
+        if approval and before == "approved" and not (urgent and "review_hours" in detail):
+            return None
+        counts = {kind: self.count(index, kind, detail) for kind in (False, True)}
+        if applied:
+            met = any(given >= needed for given, needed in counts.values())
+            return None if met else "it was applied with {} of {} consents".format(*counts[False])
+        given, needed = counts[urgent]
+        return None if given >= needed else f"it was approved with {given} of {needed} consents{' for an emergency' if urgent else ''}"
+
+    def count(self, index, urgent, at):
+        """How many consents of one kind are eligible at a step, by name, and how many its intent asks for."""
+        intent, names = self.intents.get(manifest_in(at)), set()
+        for entry, detail in self.life[: index + 1]:
+            name = text_of(detail.get("approver"))
+            consent = entry["event_type"] == "consent_decision" and detail.get("decision") == "approved"
+            if not consent or name is None or (detail.get("emergency") is True) != urgent:
+                continue
+            if entry["id"] not in self.unsigned and self.is_eligible(entry, detail, intent):
+                names.add(same_name(name))
+        if urgent:
+            return len(names), intent.urgent_required if intent else 1
+        return len(names), self.needed(intent)
+
+    def needed(self, intent):
+        if self.tier == "minor":
+            return 0
+        claimed = self.life[0][1].get("required_approvers")
+        rule = 1 if intent is None else intent.standard if self.tier == "standard" else intent.major
+        return max(int(claimed) if is_whole(claimed, 0) else 0, rule)
+
+    def is_eligible(self, entry, detail, intent):
+        """Whether a consent counts under an intent: its name may give it, did not propose, and signed where it must."""
+        if intent is None:
+            return True
+        name = same_name(detail["approver"])
+        if not (name in intent.urgent if detail.get("emergency") is True else intent.may_decide(name)):
+            return False
+        proposers = [text_of(self.content.get("proposer")), text_of(self.life[0][1].get("asked_by"))]
+        if not intent.self_approval and any(one is not None and same_name(one) == name for one in proposers):
+            return False
+        keys = intent.keys.get(name, [])
+        if not keys and not intent.signed_only and not (self.people or {}).get(name):
+            return True
+        # A signature under an intent that is not in the file cannot be checked, which the verdict says.
+        checked = self.people is not None or manifest_in(detail) in self.intents
+        key = self.signed.get(entry["id"]) if checked else text_of(detail.get("key"))
+        return key is not None and (any(one["id"] == key for one in keys) or (not keys and not intent.signed_only))
+
+
 def status_step(entry, detail, status, tier):
-    """What the change must be before an entry, and what it is then."""
+    """What the change must be before an entry, and what it is then; None where the entry does not say."""
     event = entry["event_type"]
     if event == "change_proposed":
         return "", "approved" if tier == "minor" else "pending_consent"
     if event == "consent_decision":
         needed = "approved" if "from" in detail else "pending_consent"
-        return needed, "consent" if detail.get("decision") == "approved" else "denied"
+        if detail.get("decision") != "approved":
+            return needed, "denied"
+        said = detail.get("status")
+        return needed, said if said == "approved" or (said == "pending_consent" and needed == said) else None
     return OPERATIONS.get(event, (status, status))
 
 
-def is_consent(entry, detail):
-    """Whether an entry tells of a decision that may have had to be signed."""
-    decided = entry["event_type"] == "consent_decision" and detail.get("decision") in ("approved", "denied", "revoked")
-    return decided or entry["event_type"] == "emergency_reviewed"
-
-
-def is_signed_only(intent):
-    """Whether only signatures count under an intent."""
-    asked = intent.get("policy", {}).get("signed_only")
-    return any(one.get("keys") for one in intent.get("principals", {}).values()) if asked is None else asked
+def signer_in(entry, detail):
+    """(name,) in which an entry decides what may have to be signed; None for an entry that does not."""
+    event, decision = entry["event_type"], detail.get("decision")
+    if event == "content_erased":
+        return (text_of(detail.get("actor")),)
+    decides = event == "consent_decision" and decision in ("approved", "denied", "revoked")
+    return (text_of(detail.get("approver")),) if decides or event == "emergency_reviewed" else None
 
 
 def iso_time(seconds):
@@ -1421,7 +1846,7 @@ def certificate_text(path, report):
     lines += report["remarks"]
     total = len(report["findings"])
     lines.append(CERTIFICATE_VERDICTS.get(report["verdict"], f"bad: {total} finding{'s' if total > 1 else ''}"))
-    return "\n".join(map(note_line, lines))
+    return "\n".join(map(shown_line, lines))
 
 
 VERDICTS = {
@@ -1453,7 +1878,7 @@ def content_lines(contents):
 
 def report_text(path, report):
     """Findings first, the verdict last."""
-    lines = [f"{path}: {report['entries']} entries of {json.dumps(report['origin'])}, head {report['head']}"]
+    lines = [f"{path}: {report['entries']} entries of {compact(report['origin'])}, head {report['head']}"]
     for finding in report["findings"]:
         place = "" if finding["line"] is None else f"line {finding['line']}: "
         if finding["entry"] is not None:
@@ -1469,7 +1894,7 @@ def report_text(path, report):
     lines += content_lines(report["contents"]) + report["remarks"]
     total = report["findings_total"]
     lines.append(VERDICTS.get(report["verdict"], f"bad: {total} finding{'s' if total > 1 else ''}"))
-    return "\n".join(lines)
+    return "\n".join(map(shown_line, lines))
 
 
 def read_receipt(length, head):
@@ -1495,7 +1920,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main_certificate(argv):
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS, allow_abbrev=False)
     parser.add_argument("file")
     parser.add_argument("--policy")
     parser.add_argument("--keys")
@@ -1516,17 +1941,19 @@ def main_certificate(argv):
 
 
 def main(argv):
-    if argv[:1] == ["certificate"]:
-        try:
-            return main_certificate(argv[1:])
-        except (Unreadable, OSError) as error:
-            print(f"verify_audit.py: {error}", file=sys.stderr)
-            return 3
-    return main_export(argv)
+    """Runs the program; returns its exit code."""
+    try:
+        return main_certificate(argv[1:]) if argv[:1] == ["certificate"] else main_export(argv)
+    except (Unreadable, OSError) as error:
+        reason = str(error)
+    except Exception as error:  # What was given besides the export, or the certificate, cannot be read.
+        reason = f"it could not be read: {type(error).__name__}: {error}"
+    print(f"verify_audit.py: {shown_line(reason)}", file=sys.stderr)
+    return 3
 
 
 def main_export(argv):
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS, allow_abbrev=False)
     parser.add_argument("file")
     parser.add_argument("--key", action="append", default=[])
     parser.add_argument("--checkpoint", action="append", default=[])
@@ -1537,22 +1964,18 @@ def main_export(argv):
     parser.add_argument("--policy")
     parser.add_argument("--changes", action="store_true")
     parser.add_argument("--json", action="store_true")
-    try:
-        given = parser.parse_args(argv)
-        if given.key and not given.checkpoint:
-            raise Unreadable("--key needs a --checkpoint to verify")
-        keys = [read_key(key) for key in given.key]
-        evidence = [read_checkpoints(path, keys) for path in given.checkpoint]
-        kept = [item for part in evidence for item in part[0]] + read_receipt(given.expected_length, given.expected_head)
-        witnessed, unseen = read_sightings(given.witness, given.quorum, evidence)
-        findings = [finding for part in evidence for finding in part[1]] + unseen
-        remarks = [remark for part in evidence for remark in part[2]]
-        policy = None if given.policy is None else read_policy(given.policy)
-        with open(given.file, "rb") as file:
-            report = verify_export(file, kept, findings, remarks, policy, witnessed, given.changes)
-    except (Unreadable, OSError) as error:
-        print(f"verify_audit.py: {error}", file=sys.stderr)
-        return 3
+    given = parser.parse_args(argv)
+    if given.key and not given.checkpoint:
+        raise Unreadable("--key needs a --checkpoint to verify")
+    keys = [read_key(key) for key in given.key]
+    evidence = [read_checkpoints(path, keys) for path in given.checkpoint]
+    kept = [item for part in evidence for item in part[0]] + read_receipt(given.expected_length, given.expected_head)
+    witnessed, unseen = read_sightings(given.witness, given.quorum, evidence)
+    findings = [finding for part in evidence for finding in part[1]] + unseen
+    remarks = [remark for part in evidence for remark in part[2]]
+    policy = None if given.policy is None else read_policy(given.policy)
+    with open(given.file, "rb") as file:
+        report = verify_export(file, kept, findings, remarks, policy, witnessed, given.changes)
     print(json.dumps(report) if given.json else report_text(given.file, report))
     return EXIT[report["verdict"]]
 

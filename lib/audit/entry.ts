@@ -108,3 +108,10 @@ export function soundOnce(): typeof isSound {
     return isOne;
   };
 }
+
+/**
+ * The line of an entry, from its JSON text: characters that many readers take for the end of a line are escaped. The hash is
+ * over the values, so it stays the same.
+ */
+export const entryLine = (text: string): string =>
+  `${text.replace(/[\u0085\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;

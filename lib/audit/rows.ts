@@ -4,6 +4,7 @@ import { turn } from "../kit/turn.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Store, Text } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
+import { entryLine } from "./entry.ts";
 
 /** An entry's JSON text as it is kept, with the bytes that it takes. */
 export interface Row extends Text {
@@ -31,6 +32,6 @@ export async function* logRows(store: Pick<Store, "texts">): AsyncGenerator<Row[
 
 /** Yields the whole chain in order, one entry a line; memory stays flat. */
 export async function* auditExport(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
-  for await (const rows of logRows(store)) yield rows.map(({ text }) => `${text}\n`).join("");
+  for await (const rows of logRows(store)) yield rows.map(({ text }) => entryLine(text)).join("");
   return undefined;
 }

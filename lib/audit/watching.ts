@@ -74,10 +74,16 @@ export function judgeSubmission(deps: WatchDeps, body: string): Promise<Judged> 
     if (!submission || !note || !head)
       throw invalidField("body", "must be an old size line, a consistency proof, an empty line and a checkpoint");
     const trusted = await trustedSignatures(deps, watch, note, head.origin);
+    if (hasRepeatedKey(note))
+      throw invalidField("body", "has two signature lines of one key; send one line for each key");
     if (submission.old > head.length) throw invalidField("old", "is beyond the checkpoint");
     return keep(deps, watch, submission, head, { text: note.text, signatures: trusted });
   });
 }
+
+/** Whether two signature lines have the same key name and key id: C2SP `tlog-checkpoint` allows one for each. */
+const hasRepeatedKey = ({ signatures }: Note): boolean =>
+  new Set(signatures.map(({ name, keyId }) => `${name} ${keyId}`)).size < signatures.length;
 
 /** The signatures of a watched log's keys. One of them must be there, and none may fail. */
 async function trustedSignatures(

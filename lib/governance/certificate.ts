@@ -4,7 +4,7 @@
  * entry in a C2SP `tlog-proof`.
  */
 import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
-import type { AuditEntry } from "../audit/entry.ts";
+import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
 import { inclusionPath, withWholeTree } from "../audit/prove.ts";
 import { nodeReader } from "../audit/tree.ts";
@@ -118,7 +118,7 @@ const part = (name: string, text: string): string => `${name} ${new TextEncoder(
 
 /** C2SP `tlog-proof@v1`; the leaf is the entry's `current_hash`, which is that of the entry in `extra`. */
 function proofOf(entry: AuditEntry, hashes: readonly string[], checkpoint: string): string {
-  const extra = base64Of(new TextEncoder().encode(JSON.stringify(entry)));
+  const extra = base64Of(new TextEncoder().encode(entryLine(JSON.stringify(entry)).slice(0, -1)));
   const lines = ["c2sp.org/tlog-proof@v1", `extra ${extra}`, `index ${entry.id - 1}`, ...hashes, "", checkpoint];
   return lines.join("\n");
 }

@@ -2,7 +2,7 @@
  * The log with what it is about: behind the entry of a proposal the content that it was made of, behind that of an intent
  * the manifest. Entries stand as in any export; the other lines hold, to the byte, what an entry before them has the hash of.
  */
-import type { AuditEntry } from "../audit/entry.ts";
+import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { logRows, type Row } from "../audit/rows.ts";
 import type { Store } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
@@ -48,10 +48,10 @@ async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
     .map(({ text }, index) => {
       const entry = entries[index];
       const change = entry && contentOf.get(entry.change_id);
-      if (change) return `${text}\n${contentLine(change)}`;
+      if (change) return entryLine(text) + contentLine(change);
       const hash = entry?.event_type === "intent_in_force" ? detailIn(entry.detail).manifest_hash : undefined;
       const manifest = hash && manifestOf.get(hash);
-      return manifest ? `${text}\n${manifestLine(hash, manifest)}` : `${text}\n`;
+      return entryLine(text) + (manifest ? manifestLine(hash, manifest) : "");
     })
     .join("");
 }

@@ -1,12 +1,15 @@
 /** Verifies a certificate: that what it says of a change stands in the log, and was signed by those whose consent it was. */
 import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
-import { partsOf } from "./container.ts";
+import { type Parts, partsOf } from "./container.ts";
 import { Unreadable } from "./kept.ts";
-import { type Found, type Intent, isConsent, isSignedOnly, quorumFault, statusesOf, type Told } from "./life.ts";
+import { type Intent, intentIn } from "./intent.ts";
+import { type Detail, objectIn, textOf } from "./json.ts";
+import { decoded, detailOf, manifestIn } from "./detail.ts";
+import { type Found, requireConsents, signerIn, statusesOf, type Told } from "./life.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
-import { keysOf, type Policy, sameName } from "./policy.ts";
-import { decoded, detailOf, manifestIn, proofsIn } from "./proofs.ts";
+import { type Policy, sameName } from "./policy.ts";
+import { proofsIn, whyUnclear } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
 import { provenBy, type Proven } from "./tlog_proof.ts";
 
@@ -65,45 +68,57 @@ export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateRe
   const parts = partsOf(file);
   if (!parts) throw new Unreadable("this is no certificate in the one form that the service writes");
   const findings: Finding[] = [];
-  const remarks: string[] = [];
   const found: Found = (entry, rule, message) => void findings.push({ line: null, entry, rule, message });
+  try {
+    return judge(parts, trusted, { found, findings, remarks: [] });
+  } catch (error) {
+    // No certificate may end the verification: what nobody thought of is a finding too.
+    found(null, "form", `it could not be judged: ${String(error)}`);
+    const nothing = { change_id: "", digest: "", origin: "", checkpoint: null, steps: [], remarks: [] };
+    return { ...nothing, verdict: "bad", content: parts.content, erased: parts.isErased, findings };
+  }
+}
 
+function judge(
+  parts: Parts,
+  trusted: Trusted,
+  { found, findings, remarks }: Findings & { findings: Finding[] },
+): CertificateReport {
   const proven = parts.proofs.flatMap((text, index) => {
     const one = provenBy(text);
     if (typeof one !== "string") return [one];
     found(null, "inclusion", `proof ${index + 1}: ${one}`);
     return [];
   });
-  const intents = new Map<string, Intent>();
-  for (const text of parts.intents) {
-    const intent = objectIn<Intent>(text);
-    if (intent) intents.set(sha256(text), intent);
-    else found(null, "intent", "an intent in this file is no JSON object");
-  }
+  const { intents, known } = readIntents(parts.intents, found);
   const life = proven.map(({ entry }) => ({ entry, detail: detailOf(entry) }));
   const named = new Set(life.map(({ detail }) => manifestIn(detail)));
-  for (const text of trusted.intents ?? []) {
-    const intent = named.has(sha256(text)) ? objectIn<Intent>(text) : undefined;
-    if (intent) intents.set(sha256(text), intent);
+  const others = (trusted.intents ?? []).filter((text) => named.has(sha256(text)) && objectIn(text));
+  const { intents: outside, known: alsoKnown } = readIntents(others, found);
+  for (const [hash, intent] of outside) intents.set(hash, intent);
+  for (const hash of alsoKnown) known.add(hash);
+  for (const { entry } of proven) {
+    const why = whyUnclear(entry, objectIn(decoded(entry.detail)));
+    if (why !== undefined) found(entry.id, "form", why);
   }
-  const told = String(life[0]?.detail["digest"]);
-  const digest = parts.isErased ? told : sha256(parts.content);
+  const digest = parts.isErased ? (textOf(life[0]?.detail["digest"]) ?? "undefined") : sha256(parts.content);
   if (parts.isErased) requireErasure(life, sha256(parts.content), { found, remarks });
+  const content = objectIn(parts.content) ?? {};
   requireOneChange(life, digest, found);
+  requireNamedContent(life, content, found);
   requireOneCheckpoint(proven, found);
-  requireOwnIntents(life, intents, trusted.manifests, found);
-  const tier = objectIn<{ tier?: unknown }>(parts.content)?.tier;
-  const statuses = statusesOf(life, tier, found);
-  const unread = missingIntents(life, intents);
+  requireOwnIntents(life, known, trusted.manifests, found);
+  const unread = missingIntents(life, known, content);
   for (const manifest of unread)
     remarks.push(`the intent ${manifest} is not in this file: what it asks of consents was not checked`);
-  const signed = signatures(life, intents, trusted.people, found);
+  const { signed, unsigned } = signatures(life, intents, trusted.people, found);
   if (signed.size > 0 && !trusted.people && trusted.manifests.length === 0)
     remarks.push(
       "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count",
     );
-  const quorum = quorumFault(life, tier, intents);
-  if (quorum) found(...quorum);
+  const statuses = statusesOf(life, content["tier"], found);
+  const { isErased } = parts;
+  requireConsents(life, statuses, { content, isErased, intents, signed, unsigned, people: trusted.people }, found);
   const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;
   return {
     verdict: findings.length > 0 ? "bad" : checkpoint === null || unread.length > 0 ? "consistent" : "valid",
@@ -122,6 +137,44 @@ export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateRe
 interface Findings {
   found: Found;
   remarks: string[];
+}
+
+/** Reads the intents in the file; `known` are the hashes of all of them, also of those that no service would load. */
+function readIntents(texts: readonly string[], found: Found): { intents: Map<string, Intent>; known: Set<string> } {
+  const intents = new Map<string, Intent>();
+  const known = new Set<string>();
+  for (const text of texts) {
+    const manifest = objectIn(text);
+    if (!manifest) {
+      found(null, "intent", "an intent in this file is no JSON object");
+      continue;
+    }
+    const hash = sha256(text);
+    known.add(hash);
+    try {
+      intents.set(hash, intentIn(manifest));
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      found(null, "intent", `the intent ${hash} in this file is none that a service loads: ${error.message}`);
+    }
+  }
+  return { intents, known };
+}
+
+/** What the proposal's entry says of the content is what the content says; that stays verifiable when it is erased. */
+function requireNamedContent([first]: readonly Told[], content: Detail, found: Found): void {
+  if (!first) return;
+  const { entry, detail } = first;
+  for (const name of ["kind", "target", "tier", "risk", "kpi", "proposer"]) {
+    if (detail[name] === undefined || content[name] === undefined) continue;
+    const [told, own] = [detail[name], content[name]];
+    const isText = (value: unknown): boolean => typeof value === "string" || value === null;
+    if (told !== own || !isText(told))
+      found(entry.id, "content", `it names another ${name} than the content in this file`);
+  }
+  const { tenant_id: tenant } = content;
+  if (tenant !== undefined && tenant !== decoded(entry.tenant))
+    found(entry.id, "content", "it names another tenant than the content in this file");
 }
 
 /** All entries are about one change of one log, in order, and about the content that is here. */
@@ -160,12 +213,12 @@ function requireOneCheckpoint(proven: readonly Proven[], found: Found): void {
 /** The intents in the file are those that decisions name, and where some alone count, of those. */
 function requireOwnIntents(
   life: readonly Told[],
-  intents: ReadonlyMap<string, Intent>,
+  intents: ReadonlySet<string>,
   accepted: readonly string[],
   found: Found,
 ): void {
   const named = new Set(life.map(({ detail }) => manifestIn(detail)));
-  for (const manifest of intents.keys())
+  for (const manifest of intents)
     if (!named.has(manifest)) found(null, "intent", `no decision was made under the intent ${manifest} in this file`);
   if (accepted.length === 0) return;
   for (const { entry, detail } of life)
@@ -174,36 +227,49 @@ function requireOwnIntents(
 }
 
 /** The intents that what has to be checked was decided under, and that are not in the file. */
-function missingIntents(life: readonly Told[], intents: ReadonlyMap<string, Intent>): string[] {
-  const needed = life.filter((told) => isConsent(told) || told.detail["proof"] !== undefined);
+function missingIntents(life: readonly Told[], intents: ReadonlySet<string>, { tier }: Detail): string[] {
+  const needed = life.filter(
+    (told) =>
+      signerIn(told) ||
+      told.detail["proof"] !== undefined ||
+      told.entry.eventType === "change_applied" ||
+      (told.entry.eventType === "change_proposed" && tier === "minor"),
+  );
   const named = new Set(needed.map(({ detail }) => manifestIn(detail)));
   return [...named].filter((manifest) => !intents.has(manifest));
 }
 
-/** The keys that signed decisions, by entry, where the signature holds with a key that is the approver's. */
+/** The keys that signed decisions, by entry, where the signature is valid with a key that is the approver's; and what lacks one. */
 function signatures(
   life: readonly Told[],
   intents: ReadonlyMap<string, Intent>,
   people: Policy | undefined,
   found: Found,
-): Map<number, string> {
+): { signed: Map<number, string>; unsigned: Set<number> } {
   const signed = new Map<number, string>();
+  const unsigned = new Set<number>();
+  const lacks = (entry: number, message: string): void => {
+    unsigned.add(entry);
+    found(entry, "proof", message);
+  };
   for (const told of life) {
     const { entry, detail } = told;
     const intent = intents.get(manifestIn(detail));
-    const keys = people ?? (intent && keysOf(intent));
+    const keys = people ?? intent?.keys;
     if (detail["proof"] === undefined) {
-      const by = String(detail["approver"]);
-      const hasKeys = (keys?.get(sameName(by)) ?? []).length > 0;
-      if (isConsent(told) && (hasKeys || (intent && isSignedOnly(intent))))
-        found(entry.id, "proof", `${by} had to sign it, and did not`);
+      const signer = signerIn(told);
+      if (!signer) continue;
+      const { by } = signer;
+      const hasKeys = by !== undefined && (keys?.get(sameName(by)) ?? []).length > 0;
+      if (hasKeys || intent?.signedOnly)
+        lacks(entry.id, `${by ?? "somebody without a name"} had to sign it, and did not`);
     } else if (keys) {
       const finding = proofsIn(keys).check(entry, 0);
-      if (finding) found(entry.id, "proof", finding.message);
-      else signed.set(entry.id, String(detail["key"]));
+      if (finding) lacks(entry.id, finding.message);
+      else signed.set(entry.id, textOf(detail["key"]) ?? "");
     }
   }
-  return signed;
+  return { signed, unsigned };
 }
 
 /** The checkpoint that everything is under, where the policy trusts it. */
@@ -228,16 +294,7 @@ function checkpointUnder(
   return { length: checkpoint.length, signed_by: log, witnessed_by };
 }
 
-function objectIn<T extends object>(json: string): T | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null ? (value as T) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+const text = (value: unknown): string | null => textOf(value) ?? null;
 
 const stepOf = ({ entry, detail }: Told, status: string, key: string | null): Step => ({
   entry: entry.id,

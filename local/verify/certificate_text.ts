@@ -1,6 +1,6 @@
 /** What a certificate says, as lines for people. */
 import type { CertificateReport, Step } from "./certificate.ts";
-import { noteLine } from "./note.ts";
+import { shownLine } from "./note.ts";
 
 /** The change, its life, what does not hold, and the verdict last. */
 export function certificateText(file: string, report: CertificateReport): string {
@@ -16,20 +16,20 @@ export function certificateText(file: string, report: CertificateReport): string
     ...remarks,
     verdictOf(report),
   ]
-    .map(noteLine)
+    .map(shownLine)
     .join("\n");
 }
 
-const WHAT: Readonly<Record<string, string>> = {
-  change_proposed: "proposed",
-  change_applied: "applied",
-  change_rolled_back: "rolled back",
-  emergency_reviewed: "emergency reviewed",
-  content_erased: "content erased",
-};
+const WHAT: ReadonlyMap<string, string> = new Map([
+  ["change_proposed", "proposed"],
+  ["change_applied", "applied"],
+  ["change_rolled_back", "rolled back"],
+  ["emergency_reviewed", "emergency reviewed"],
+  ["content_erased", "content erased"],
+]);
 
 function stepText({ entry, at, event, decision, name, authenticated, note, status, key, manifest_hash }: Step): string {
-  const what = [WHAT[event], decision].filter(Boolean).join(", ") || event;
+  const what = [WHAT.get(event), decision].filter(Boolean).join(", ") || event;
   const how = key === null ? knownText(authenticated) : `signed with ${keyText(key, authenticated)}`;
   const by = name === null ? "" : ` by ${JSON.stringify(name)}`;
   const then = DECIDING.has(event) ? `, then ${status}` : "";

@@ -37,6 +37,8 @@ export interface Chain {
   entry?: Entry | undefined;
 }
 
+const NO_ENTRY = "the line is not an entry in the exact form that the service writes";
+
 /** The chain before its first entry. */
 export const beginning = (): Chain => ({
   lines: 0,
@@ -53,7 +55,7 @@ export function follow(chain: Chain, line: string): Finding | undefined {
   const hashed = entry !== undefined && entry.previousHash === last?.hash && entry.currentHash === entry.computedHash;
   if (!entry || !(hashed || hasHashes(entry))) {
     chain.last = undefined;
-    return { line: number, entry: null, rule: "form", message: whyNoEntry(line) };
+    return { line: number, entry: null, rule: "form", message: NO_ENTRY };
   }
   chain.origin ??= entry.origin;
   chain.last = { id: entry.id, hash: entry.currentHash, timestamp: entry.timestamp };
@@ -72,13 +74,4 @@ function whyBroken(entry: Entry, origin: string, last: Chain["last"], hashed: bo
   if (!hashed && entry.currentHash !== entry.computedHash)
     return ["current_hash", "it does not cover the entry's fields"];
   return undefined;
-}
-
-function whyNoEntry(line: string): string {
-  try {
-    JSON.parse(line);
-    return "the line is not an entry in the exact form that the service writes";
-  } catch {
-    return "the line is not JSON";
-  }
 }

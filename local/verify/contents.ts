@@ -2,7 +2,10 @@
 import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import type { Entry } from "./line.ts";
-import { decoded, detailOf, manifestIn } from "./proofs.ts";
+import { decoded, detailOf, manifestIn } from "./detail.ts";
+import { isObject, parseJson } from "./json.ts";
+import { isOfManifest, type Principals } from "./named_keys.ts";
+import { keysOf } from "./policy.ts";
 
 /** What became of the contents. */
 export interface Contents {
@@ -35,8 +38,11 @@ interface Awaited {
 export const isCarried = (line: string): boolean =>
   line.startsWith('{"change_id":') || line.startsWith('{"manifest_hash":');
 
-/** Checks contents one after another. Memory is that of erased changes whose erasure is yet to come. Text is one character a byte. */
-export function contentsIn() {
+/**
+ * Checks contents one after another. Memory is that of erased changes whose erasure is yet to come. Text is one character a
+ * byte. `principalsOf`: what the entry of an intent says of its principals.
+ */
+export function contentsIn(principalsOf: (manifest: string) => Principals | undefined) {
   const contents: Contents = { changes: 0, intents: 0, unfit: 0, missing: 0, erased: 0, erased_changes: [] };
   /** What is left of changes that are said to be erased, until an entry says so, by change. */
   const left = new Map<string, { line: number; entry: number; digest: string }>();
@@ -86,7 +92,11 @@ export function contentsIn() {
       if (begins === now.erased) left.set(now.entry.changeId, { line, entry: now.entry.id, digest });
       else if (digest !== now.digest)
         return finding(line, now.entry.id, now.rule, "it is not what the entry has the hash of");
-      else contents[now.rule === "content" ? "changes" : "intents"]++;
+      else if (now.rule === "intent") {
+        const why = whyOther(decoded(text.slice(begins.length, -1)), principalsOf(String(now.digest)));
+        if (why !== undefined) return finding(line, now.entry.id, "intent", why);
+        contents.intents++;
+      } else contents.changes++;
       return undefined;
     },
     /** What does not hold now that there are no more lines. */
@@ -97,6 +107,20 @@ export function contentsIn() {
       ),
     ],
   };
+}
+
+/** Explains why the entry of an intent says something else of its principals than the manifest, if it does. */
+function whyOther(manifest: string, told: Principals | undefined): string | undefined {
+  try {
+    const value = parseJson(manifest);
+    if (isObject(value) && told)
+      return isOfManifest(told, keysOf(value["principals"] ?? {}))
+        ? undefined
+        : "its entry names other principals, or other keys of theirs, than the manifest";
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+  }
+  return "it is no intent that a service loads";
 }
 
 function awaitedBehind(entry: Entry, line: number): Awaited | undefined {

@@ -1,6 +1,8 @@
 /** What was kept outside the service, to hold an export against. */
 import { existsSync, readFileSync } from "node:fs";
+import { isUtf8 } from "node:buffer";
 import type { Finding } from "./chain.ts";
+import { objectIn, textOf } from "./json.ts";
 import { type Checkpoint, type Key, parseCheckpoint, parseKey, signerOf } from "./note.ts";
 
 /** A length the log had, and what it was then: the last entry's hash, or the tree's root. */
@@ -37,7 +39,7 @@ export function readKey(fileOrKey: string): Key {
 
 /** Reads checkpoints from a file: one note, or an anchor's JSON lines. With keys, each must bear the signature of one. */
 export function readCheckpoints(file: string, keys: readonly Key[]): Evidence {
-  const text = readText(file);
+  const text = readLines(file);
   const single = parseCheckpoint(text);
   const evidence: Evidence = { kept: [], checkpoints: [], findings: [], remarks: [] };
   if (single) addCheckpoint(evidence, single, file, keys);
@@ -68,19 +70,27 @@ function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, place: string
   evidence.kept.push({ length, root, origin, what: `${what} (${trust})` });
 }
 
-function noteIn(line: string): string {
-  try {
-    const { checkpoint } = JSON.parse(line) as { checkpoint?: unknown };
-    return typeof checkpoint === "string" ? checkpoint : "";
-  } catch {
-    return "";
-  }
-}
+const noteIn = (line: string): string => textOf(objectIn(line)?.["checkpoint"]) ?? "";
 
 /** A file's text. Errors: `Unreadable`. */
 export function readText(file: string): string {
+  const bytes = readBytes(file);
+  if (!isUtf8(bytes)) throw new Unreadable(`${file} is not UTF-8`);
+  return bytes.toString();
+}
+
+/** The text of a file in which a line may be torn: a line that is not UTF-8 comes out as one of no meaning. */
+function readLines(file: string): string {
+  const bytes = readBytes(file);
+  if (isUtf8(bytes)) return bytes.toString();
+  const lines = bytes.toString("latin1").split("\n");
+  const decoded = lines.map((line) => Buffer.from(line, "latin1"));
+  return decoded.map((line) => (isUtf8(line) ? line.toString() : "\0")).join("\n");
+}
+
+function readBytes(file: string): Buffer {
   try {
-    return readFileSync(file, "utf8");
+    return readFileSync(file);
   } catch (error) {
     throw new Unreadable(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }

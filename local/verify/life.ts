@@ -1,8 +1,10 @@
-/** What the entries of a change say of its life: which step follows which, and how many consents an approval has. */
+/** The life of a change by its entries: which step follows which, and whether each had the consent that it needed. */
 import type { Finding } from "./chain.ts";
+import { manifestIn } from "./detail.ts";
+import { type Intent, isMinor, mayDecide } from "./intent.ts";
+import { type Detail, isWhole, textOf } from "./json.ts";
 import type { Entry } from "./line.ts";
-import { sameName, type WithPrincipals } from "./policy.ts";
-import { type Detail, manifestIn } from "./proofs.ts";
+import { type Policy, sameName } from "./policy.ts";
 
 /** An entry with its detail read. */
 export interface Told {
@@ -10,99 +12,161 @@ export interface Told {
   detail: Detail;
 }
 
-/** The members of an intent that are read here. */
-export interface Intent extends WithPrincipals {
-  policy?: {
-    approvers?: string[];
-    required_approvers?: Record<string, number>;
-    signed_only?: boolean;
-    break_glass?: { approvers?: string[]; required?: number };
-  };
-}
-
-/** Takes what does not hold. */
+/** Takes what is not valid. */
 export type Found = (entry: number | null, rule: Finding["rule"], message: string) => void;
 
-const OPERATIONS: Readonly<Record<string, { from: string; to: string }>> = {
-  change_applied: { from: "approved", to: "applied" },
-  change_rolled_back: { from: "applied", to: "rolled_back" },
-};
+/** What the consents of a change are judged by. */
+export interface Grounds {
+  content: Detail;
+  isErased: boolean;
+  intents: ReadonlyMap<string, Intent>;
+  /** By entry: the id of the key whose signature is valid. */
+  signed: ReadonlyMap<number, string>;
+  /** Entries that had to be signed and are not, or not validly. */
+  unsigned: ReadonlySet<number>;
+  /** Whose keys count instead of those of the intents. */
+  people: Policy | undefined;
+}
 
-/** What the change is after each entry; each must follow from those before it, so that none that decides is left out. */
+const TIERS: readonly unknown[] = ["minor", "standard", "major"];
+
+const OPERATIONS: ReadonlyMap<string, { from: string; to: string }> = new Map([
+  ["change_applied", { from: "approved", to: "applied" }],
+  ["change_rolled_back", { from: "applied", to: "rolled_back" }],
+]);
+
+/** Returns the status after each entry; each step must follow from those before it, so that none that decides is left out. */
 export function statusesOf(life: readonly Told[], tier: unknown, found: Found): string[] {
   let status = "";
-  let given = 0;
-  return life.map(({ entry, detail }, index) => {
-    const [needed, next] = stepOf({ entry, detail }, status, tier);
+  return life.map((told, index) => {
+    const [needed, next] = stepOf(told, status, tier);
     if (index > 0 && needed !== status)
       found(
-        entry.id,
+        told.entry.id,
         "form",
         `the change must be ${needed || "new"} before it, and by the entries in this file it is ${status}`,
       );
-    if (next !== "consent") return (status = next);
-    if (detail["emergency"] !== true) given++;
-    // The first versions left it to the reader to count.
-    const asked = Number(life[0]!.detail["required_approvers"] ?? 1);
-    const isApproved = detail["status"] === undefined ? given >= asked : detail["status"] === "approved";
-    return (status = isApproved ? "approved" : status);
+    if (next === undefined) found(told.entry.id, "form", "it does not say whether the change is approved by it");
+    return (status = next ?? status);
   });
 }
 
-/** What the change must be before an entry, and what it is then. */
-function stepOf({ entry, detail }: Told, status: string, tier: unknown): [needed: string, next: string] {
+/** The status before an entry, and the one after it; undefined where the entry does not say. */
+function stepOf({ entry, detail }: Told, status: string, tier: unknown): [needed: string, next: string | undefined] {
   const { eventType } = entry;
   if (eventType === "change_proposed") return ["", tier === "minor" ? "approved" : "pending_consent"];
-  if (eventType === "consent_decision")
-    return [
-      detail["from"] === undefined ? "pending_consent" : "approved",
-      detail["decision"] === "approved" ? "consent" : "denied",
-    ];
-  const operation = Object.hasOwn(OPERATIONS, eventType) ? OPERATIONS[eventType]! : { from: status, to: status };
+  if (eventType === "consent_decision") {
+    const needed = detail["from"] === undefined ? "pending_consent" : "approved";
+    if (detail["decision"] !== "approved") return [needed, "denied"];
+    const said = detail["status"];
+    const next = said === "approved" || (said === "pending_consent" && needed === said) ? said : undefined;
+    return [needed, next];
+  }
+  const operation = OPERATIONS.get(eventType) ?? { from: status, to: status };
   return [operation.from, operation.to];
 }
 
-/** An entry that says "approved" stands behind as many consents as its intent asks of the tier, or for an emergency. */
-export function quorumFault(
+/** Requires the consents that the intents ask for, at each step that needs them, whatever the entries say of their number. */
+export function requireConsents(
   life: readonly Told[],
-  tier: unknown,
-  intents: ReadonlyMap<string, Intent>,
-): Parameters<Found> | undefined {
-  const [ordinary, urgent] = [new Set<string>(), new Set<string>()];
-  for (const { entry, detail } of life) {
-    if (detail["decision"] !== "approved") continue;
-    const isUrgent = detail["emergency"] === true;
-    const names = isUrgent ? urgent : ordinary;
-    names.add(sameName(String(detail["approver"])));
-    const intent = intents.get(manifestIn(detail));
-    const isFurther = detail["from"] !== undefined && detail["review_hours"] === undefined;
-    if (detail["status"] !== "approved" || isFurther || !intent) continue;
-    const { policy = {} } = intent;
-    const asked = Math.max(
-      Number(life[0]!.detail["required_approvers"]),
-      policy.required_approvers?.[String(tier)] ?? policy.required_approvers?.["standard"] ?? 1,
-    );
-    const needed = isUrgent ? (policy.break_glass?.required ?? 1) : asked;
-    const among = (isUrgent ? (policy.break_glass?.approvers ?? []) : policy.approvers)?.map(sameName);
-    const given = [...names].filter((name) => !among || among.includes(name)).length;
-    if (given < needed)
-      return [
-        entry.id,
-        "quorum",
-        `it was approved with ${given} of ${needed} consents${isUrgent ? " for an emergency" : ""}`,
-      ];
+  statuses: readonly string[],
+  grounds: Grounds,
+  found: Found,
+): void {
+  const [first] = life;
+  if (!first) return;
+  const { content, isErased, intents } = grounds;
+  const { tier } = content;
+  if (!TIERS.includes(tier)) found(null, "content", "its tier is none of minor, standard and major");
+  const claimed = first.detail["required_approvers"];
+  if (claimed !== undefined && !isWhole(claimed, 0))
+    found(first.entry.id, "quorum", "its number of required approvers is no whole number");
+  const ofProposal = intents.get(manifestIn(first.detail));
+  if (tier === "minor" && ofProposal) {
+    const { proposer_kind: kind } = first.detail;
+    const isFree = kind !== "model" && (kind !== "agent" || ofProposal.minor?.agents === true);
+    if (!isFree || !isMinor(content, isErased, ofProposal))
+      found(first.entry.id, "quorum", "it is minor, and its intent lets no such change pass without consent");
   }
-  return undefined;
+  for (const [index, step] of life.entries()) {
+    const why = whyTooFew(life.slice(0, index + 1), statuses[index - 1] ?? "", step, grounds);
+    if (why === undefined) continue;
+    found(step.entry.id, "quorum", why);
+    return;
+  }
+}
+
+/** Explains which consents a step lacks, if it lacks any; `before`: the status before it. */
+function whyTooFew(life: readonly Told[], before: string, step: Told, grounds: Grounds): string | undefined {
+  const { detail, entry } = step;
+  const isApplied = entry.eventType === "change_applied";
+  const isApproval = entry.eventType === "consent_decision" && detail["decision"] === "approved";
+  const isUrgent = detail["emergency"] === true;
+  if (!isApplied && !(isApproval && detail["status"] === "approved")) return undefined;
+  if (isApproval && before === "approved" && !(isUrgent && detail["review_hours"] !== undefined)) return undefined;
+  const ordinary = countOf(life, false, step, grounds);
+  const urgent = countOf(life, true, step, grounds);
+  if (isApplied) {
+    if (ordinary.given >= ordinary.needed || urgent.given >= urgent.needed) return undefined;
+    return `it was applied with ${ordinary.given} of ${ordinary.needed} consents`;
+  }
+  const { given, needed } = isUrgent ? urgent : ordinary;
+  return given >= needed
+    ? undefined
+    : `it was approved with ${given} of ${needed} consents${isUrgent ? " for an emergency" : ""}`;
+}
+
+/** The consents of one kind that are eligible at a step, by name, and how many its intent asks for. */
+function countOf(
+  life: readonly Told[],
+  isUrgent: boolean,
+  { detail }: Told,
+  grounds: Grounds,
+): { given: number; needed: number } {
+  const intent = grounds.intents.get(manifestIn(detail));
+  const names = new Set<string>();
+  for (const told of life) {
+    const name = textOf(told.detail["approver"]);
+    const isConsent = told.entry.eventType === "consent_decision" && told.detail["decision"] === "approved";
+    if (!isConsent || name === undefined || (told.detail["emergency"] === true) !== isUrgent) continue;
+    if (!grounds.unsigned.has(told.entry.id) && isEligible(told, life[0]!, intent, grounds)) names.add(sameName(name));
+  }
+  return {
+    given: names.size,
+    needed: isUrgent ? (intent?.emergency?.required ?? 1) : needed(life[0]!, intent, grounds.content),
+  };
+}
+
+function needed({ detail }: Told, intent: Intent | undefined, { tier }: Detail): number {
+  if (tier === "minor") return 0;
+  const claimed = isWhole(detail["required_approvers"], 0) ? detail["required_approvers"] : 0;
+  const { standard, major } = intent?.required ?? { standard: 1, major: 1 };
+  return Math.max(claimed, tier === "standard" ? standard : major);
+}
+
+/** Whether a consent counts under an intent: its name may give it, did not propose the change, and signed where it must. */
+function isEligible(told: Told, proposal: Told, intent: Intent | undefined, grounds: Grounds): boolean {
+  const { content, signed, people, intents } = grounds;
+  if (!intent) return true;
+  const name = sameName(String(told.detail["approver"]));
+  const isUrgent = told.detail["emergency"] === true;
+  if (!(isUrgent ? (intent.emergency?.approvers ?? []).includes(name) : mayDecide(name, intent))) return false;
+  const proposers = [content["proposer"], proposal.detail["asked_by"]].map(textOf);
+  if (!intent.selfApproval && proposers.some((one) => one !== undefined && sameName(one) === name)) return false;
+  const keys = intent.keys.get(name) ?? [];
+  if (keys.length === 0 && !intent.signedOnly && (people?.get(name) ?? []).length === 0) return true;
+  // A signature under an intent that is not in the file cannot be checked, which the verdict says.
+  const isChecked = people !== undefined || intents.has(manifestIn(told.detail));
+  const key = isChecked ? signed.get(told.entry.id) : textOf(told.detail["key"]);
+  return key !== undefined && (keys.some(({ id }) => id === key) || (keys.length === 0 && !intent.signedOnly));
 }
 
 /** What has to be signed where its name has keys, or only signatures count. */
 const SIGNED: ReadonlySet<unknown> = new Set(["approved", "denied", "revoked"]);
 
-/** Whether an entry tells of a decision that may have had to be signed. */
-export const isConsent = ({ entry, detail }: Told): boolean =>
-  entry.eventType === "emergency_reviewed" ||
-  (entry.eventType === "consent_decision" && SIGNED.has(detail["decision"]));
-
-/** Whether only signatures count under an intent. */
-export const isSignedOnly = ({ policy, principals = {} }: Intent): boolean =>
-  policy?.signed_only ?? Object.values(principals).some(({ keys = [] }) => keys.length > 0);
+/** The name in which an entry decides what may have to be signed; undefined for an entry that does not. */
+export function signerIn({ entry: { eventType }, detail }: Told): { by: string | undefined } | undefined {
+  if (eventType === "content_erased") return { by: textOf(detail["actor"]) };
+  const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]);
+  return isDecision || eventType === "emergency_reviewed" ? { by: textOf(detail["approver"]) } : undefined;
+}

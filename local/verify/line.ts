@@ -8,6 +8,7 @@ export interface Entry {
   timestamp: string;
   eventType: string;
   changeId: string;
+  tenant: string;
   detail: string;
   previousHash: string;
   currentHash: string;
@@ -15,7 +16,7 @@ export interface Entry {
   computedHash: string;
 }
 
-const ESCAPED = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))`;
+const ESCAPED = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]|85)|u202[89])`;
 const TEXT = String.raw`("[^"\\\x00-\x1f]*(?:${ESCAPED}[^"\\\x00-\x1f]*)*")`;
 const TAG = "countersign-audit/v1\n";
 /** Any 64 characters: the hashes are held to what they must be, and `hasHashes` asks only where they are not. */
@@ -43,7 +44,7 @@ const FORM = new RegExp(
 /** Takes a line apart; undefined when it is not in the one form. */
 export function parseLine(line: string): Entry | undefined {
   const part = FORM.exec(line);
-  if (!part) return undefined;
+  if (!part || LINE_BREAKS.some(({ bytes }) => line.includes(bytes))) return undefined;
   const origin = plain(part[1]!);
   const [id, timestamp, previousHash, currentHash] = [part[2]!, part[3]!, part[8]!, part[9]!];
   const [eventType, changeId, tenant, detail] = [plain(part[4]!), plain(part[5]!), plain(part[6]!), plain(part[7]!)];
@@ -57,16 +58,39 @@ export function parseLine(line: string): Entry | undefined {
     measured(tenant) +
     measured(detail);
   const computedHash = hash("sha256", bytesOf(TAG + fields), "hex");
-  return { origin, id: Number(id), timestamp, eventType, changeId, detail, previousHash, currentHash, computedHash };
+  return {
+    origin,
+    id: Number(id),
+    timestamp,
+    eventType,
+    changeId,
+    tenant,
+    detail,
+    previousHash,
+    currentHash,
+    computedHash,
+  };
 }
 
 /** Whether both hashes are hashes at all. */
 export const hasHashes = ({ previousHash, currentHash }: Entry): boolean =>
   /^[0-9a-f]{128}$/.test(previousHash + currentHash);
 
+/** What many readers take for the end of a line, and a JSON string may hold: such characters are always escaped. */
+const LINE_BREAKS = ["\u0085", "\u2028", "\u2029"].map((text) => ({
+  bytes: Buffer.from(text).toString("latin1"),
+  escape: `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`,
+}));
+const BACKSLASH = /\\(?:u0085|u202[89]|.)/g;
+
 /** The text of a JSON string. */
-const plain = (quoted: string): string =>
-  quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+function plain(quoted: string): string {
+  if (!quoted.includes("\\")) return quoted.slice(1, -1);
+  const unescaped = LINE_BREAKS.some(({ escape }) => quoted.includes(escape))
+    ? quoted.replace(BACKSLASH, (one) => LINE_BREAKS.find(({ escape }) => escape === one)?.bytes ?? one)
+    : quoted;
+  return JSON.parse(unescaped) as string;
+}
 
 /** A field behind its length: four bytes, the highest first. */
 function measured(field: string): string {

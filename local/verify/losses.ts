@@ -1,6 +1,6 @@
 /** Accepted losses of the end of the log, as its entries state them, and what they say of a receipt that the log lacks. */
 import type { Entry } from "./line.ts";
-import { decoded, detailOf } from "./proofs.ts";
+import { decoded, detailOf } from "./detail.ts";
 
 /** A loss that a person accepted. */
 export interface Loss {

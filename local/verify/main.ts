@@ -8,6 +8,7 @@ import { version } from "../../package.json";
 import { verifyCertificate } from "./certificate.ts";
 import { certificateText } from "./certificate_text.ts";
 import { filesOf } from "./container.ts";
+import { shownLine } from "./note.ts";
 import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
 import { readPolicy } from "./policy.ts";
 import { piecesOf } from "./pieces.ts";
@@ -49,7 +50,7 @@ The second, the certificate of a change (GET /api/product/changes/<id>/certifica
   --help              this text
 
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
-1 bad; 3 unreadable, or wrongly called.`;
+1 bad; 3 unreadable, no export as the service sent it, or wrongly called.`;
 
 const EXIT = { valid: 0, bad: 1, consistent: 2 } as const;
 const UNREADABLE = 3;
@@ -77,34 +78,56 @@ const CERTIFICATE_OPTIONS = {
   help: { type: "boolean" },
 } as const;
 
+/** Where the program writes. */
+interface Output {
+  out: (text: string) => void;
+  err: (text: string) => void;
+}
+
+const STREAMS: Output = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+};
+
 /** Runs the program and resolves to its exit code. */
-export async function main(argv: string[]): Promise<number> {
+export async function main(argv: string[], { out, err } = STREAMS): Promise<number> {
   try {
-    if (argv.length === 1 && argv[0] === "--version") return say(version, 0);
-    return argv[0] === "certificate" ? certificate(argv.slice(1)) : await exported(argv);
+    if (argv.length === 1 && argv[0] === "--version") {
+      out(`${version}\n`);
+      return 0;
+    }
+    const { text, exit } = argv[0] === "certificate" ? certificate(argv.slice(1)) : await exported(argv);
+    out(`${text}\n`);
+    return exit;
   } catch (error) {
     const { syscall, code, message } = error as NodeJS.ErrnoException;
     const what = argv[0] === "certificate" ? "certificate" : "export";
     const reason = syscall === undefined ? message : `the ${what} cannot be read: ${code}`;
-    process.stderr.write(`countersign-verify: ${reason}\n`);
+    err(`countersign-verify: ${shownLine(reason)}\n`);
     return UNREADABLE;
   }
 }
 
-async function exported(argv: string[]): Promise<number> {
+/** What the program says, and its exit code. */
+interface Said {
+  text: string;
+  exit: number;
+}
+
+async function exported(argv: string[]): Promise<Said> {
   const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
-  if (values.help) return say(HELP, 0);
+  if (values.help) return { text: HELP, exit: 0 };
   const file = onlyFile(positionals);
   const evidence = readEvidence(values);
   const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
   const sightings = readSightings(values, evidence);
   const report = await verifyExport(piecesOf(file), evidence, { policy, sightings, contents: values.changes });
-  return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
+  return { text: values.json ? JSON.stringify(report) : reportText(file, report), exit: EXIT[report.verdict] };
 }
 
-function certificate(argv: string[]): number {
+function certificate(argv: string[]): Said {
   const { values, positionals } = parseArgs({ args: argv, options: CERTIFICATE_OPTIONS, allowPositionals: true });
-  if (values.help) return say(HELP, 0);
+  if (values.help) return { text: HELP, exit: 0 };
   const path = onlyFile(positionals);
   const file = readFileSync(path);
   const manifests = values["manifest-hash"] ?? [];
@@ -117,7 +140,7 @@ function certificate(argv: string[]): number {
     intents: values.intents === undefined ? undefined : readIntents(values.intents),
   });
   if (values.extract !== undefined) extract(file, values.extract);
-  return say(values.json ? JSON.stringify(report) : certificateText(path, report), EXIT[report.verdict]);
+  return { text: values.json ? JSON.stringify(report) : certificateText(path, report), exit: EXIT[report.verdict] };
 }
 
 /** Reads the files of a folder that are named after a hash. */
@@ -144,11 +167,6 @@ function extract(file: Buffer, folder: string): void {
 function onlyFile([file, ...others]: readonly string[]): string {
   if (file === undefined || others.length > 0) throw new Unreadable("exactly one FILE is needed; see --help");
   return file;
-}
-
-function say(text: string, exit: number): number {
-  process.stdout.write(`${text}\n`);
-  return exit;
 }
 
 interface Given {

@@ -1,5 +1,6 @@
 /** Checkpoints in signed notes (C2SP), and the keys that verify them. */
-import { createPublicKey, hash, type KeyObject, verify } from "node:crypto";
+import { hash, type KeyObject, verify } from "node:crypto";
+import { ed25519Key } from "./edwards.ts";
 
 /** What a checkpoint says; `root` is base64. */
 export interface Checkpoint {
@@ -21,9 +22,20 @@ export interface Key {
 /** Text as a line carries it: without control characters. */
 export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
 
+/** Text as a line for a terminal: without control characters, and without what turns or breaks a line. */
+export const shownLine = (text: string): string =>
+  text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, encodeURIComponent);
+
 /** The signature type of a log. */
 export const SIGNATURE = 1;
-const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*$/u;
+/** A key name: no white space of Unicode, no control character, no plus sign. */
+const NAME = String.raw`([^\s\ufeff+\x00-\x1f\x7f-\x9f]+)`;
+const VERIFIER_KEY = new RegExp(`^${NAME}\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})[ \\t\\r\\n]*$`, "u");
+const SIGNATURE_LINE = new RegExp(`^— ${NAME} ([A-Za-z0-9+/]+={0,2})$`, "u");
+/** What no note contains. */
+const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
+const PEM = /-----BEGIN PUBLIC KEY-----[ \t\r\n]+([A-Za-z0-9+/= \t\r\n]+)-----END PUBLIC KEY-----/;
+const SPKI = Buffer.from("302a300506032b6570032100", "hex");
 const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
 
 /** Reads a checkpoint; undefined when it is none. The empty line may be missing where there are no signatures. */
@@ -39,13 +51,14 @@ export function parseCheckpoint(note: string): Checkpoint | undefined {
           .slice(0, -1);
   const [, origin, length, root] = CHECKPOINT.exec(text) ?? [];
   const signatures = lines.map(parseSignature);
+  if (CONTROL.test(note)) return undefined;
   if (!origin || !length || !root || !note.endsWith("\n") || !signatures.every((signature) => signature !== undefined))
     return undefined;
   return { origin, length: Number(length), root, text, signatures };
 }
 
 function parseSignature(line: string) {
-  const [, name, encoded] = /^— ([^\s+]+) (\S+)$/u.exec(line) ?? [];
+  const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
   const bytes = Buffer.from(encoded ?? "", "base64");
   if (name === undefined || bytes.length < 5 || bytes.toString("base64") !== encoded) return undefined;
   return { name, keyId: bytes.toString("hex", 0, 4), signature: bytes.subarray(4) };
@@ -61,18 +74,17 @@ export function parseVerifierKey(text: string, type: number): (Key & { name: str
   const bytes = Buffer.from(encoded ?? "", "base64");
   const raw = bytes.subarray(1);
   if (name === undefined || bytes[0] !== type || keyIdOf(name, raw, type) !== id) return undefined;
-  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") }, format: "jwk" });
-  return { name, raw, key };
+  const key = ed25519Key(raw);
+  return key && { name, raw, key };
 }
 
 function pemKey(text: string): Key | undefined {
-  try {
-    const key = createPublicKey(text);
-    if (key.asymmetricKeyType !== "ed25519") return undefined;
-    return { name: undefined, raw: Buffer.from(key.export({ format: "jwk" }).x!, "base64url"), key };
-  } catch {
-    return undefined;
-  }
+  const encoded = PEM.exec(text)?.[1]!.replace(/[ \t\r\n]/g, "") ?? "";
+  const der = Buffer.from(encoded, "base64");
+  const raw = der.subarray(SPKI.length);
+  if (der.toString("base64") !== encoded || !der.subarray(0, SPKI.length).equals(SPKI)) return undefined;
+  const key = ed25519Key(raw);
+  return key && { name: undefined, raw, key };
 }
 
 /** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), as hex. */

@@ -1,43 +1,87 @@
-/** Whose keys a verifier trusts: those of a file that was kept outside, an intent for one. */
-import { readFileSync } from "node:fs";
-import { Unreadable } from "./kept.ts";
+/** The keys that a verifier trusts: those of a file that was stored outside the service, for example an intent. */
+import { createHash } from "node:crypto";
+import { isObject, parseJson, textOf } from "./json.ts";
+import { readText, Unreadable } from "./kept.ts";
 
-/** A key of a person; its other members are of its type. */
-export type Key = Readonly<Record<string, unknown>>;
+/** A key of a person, with the id by which entries name it. */
+export type Key = { id: string; public_key: Buffer } & (
+  { type: "ssh" } | { type: "webauthn"; credential_id: string; rp_id: string; origins: readonly string[] | undefined }
+);
 
-/** Keys by name, as names are compared. */
+/** Keys by name, as names are compared; a name without keys is a principal too. */
 export type Policy = ReadonlyMap<string, readonly Key[]>;
+
+/** White space of names. */
+const SPACE = "[\\t\\n\\v\\f\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]+";
+const SPACES = new RegExp(SPACE, "g");
+const OUTER_SPACE = new RegExp(`^${SPACE}|${SPACE}$`, "g");
 
 /** Joiners, variation selectors and tags, by which names that look alike may differ. */
 const JOINERS = /\u200c|\u200d|[\ufe0e\ufe0f]|[\u{e0020}-\u{e007f}]/gu;
 
 /** A name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners. */
 export const sameName = (name: string): string =>
-  Array.from(name.normalize("NFKC").trim(), fold).join("").normalize("NFKC").replace(/\s+/g, " ").replace(JOINERS, "");
+  Array.from(name.normalize("NFKC").replace(OUTER_SPACE, ""), fold)
+    .join("")
+    .normalize("NFKC")
+    .replace(SPACES, " ")
+    .replace(JOINERS, "");
 
 /** Case folding of one letter; a dotless i stays itself. */
 const fold = (letter: string): string =>
   letter === "\u0131" ? letter : letter.toLowerCase().toUpperCase().toLowerCase();
 
-/** What an intent, or another JSON object, says of principals. */
-export interface WithPrincipals {
-  principals?: Record<string, { keys?: Key[] }>;
+/** The id of a public key, as `ssh-keygen -l` shows it. */
+export const fingerprint = (publicKey: Buffer): string =>
+  `SHA256:${createHash("sha256").update(publicKey).digest("base64").replaceAll("=", "")}`;
+
+/** Decodes base64 that is written in the one standard way; undefined for anything else, and for nothing. */
+export function fromBase64(value: unknown, as: "base64" | "base64url"): Buffer | undefined {
+  const bytes = Buffer.from(textOf(value) ?? "", as);
+  return bytes.length > 0 && bytes.toString(as) === value ? bytes : undefined;
 }
 
-/** The keys that principals have. */
-export const keysOf = ({ principals = {} }: WithPrincipals): Policy =>
-  new Map(Object.entries(principals).map(([name, { keys = [] }]) => [sameName(name), keys]));
+/** Reads the keys of principals. Errors: `TypeError` where a member is not of its type, or a name stands there twice. */
+export function keysOf(principals: unknown): Policy {
+  if (!isObject(principals)) throw new TypeError("principals");
+  const keys = new Map<string, readonly Key[]>();
+  for (const [name, principal] of Object.entries(principals)) {
+    if (!isObject(principal) || keys.has(sameName(name))) throw new TypeError("principals");
+    const own = principal["keys"] ?? [];
+    if (!Array.isArray(own)) throw new TypeError("principals");
+    keys.set(sameName(name), own.map(keyIn));
+  }
+  return keys;
+}
+
+function keyIn(key: unknown): Key {
+  if (!isObject(key)) throw new TypeError("principals");
+  const text = (name: string): string => {
+    const value = key[name];
+    if (typeof value !== "string") throw new TypeError("principals");
+    return value;
+  };
+  if (text("type") === "ssh") {
+    const public_key = fromBase64(text("public_key").split(" ")[1], "base64");
+    if (public_key) return { type: "ssh", id: fingerprint(public_key), public_key };
+  } else if (text("type") === "webauthn") {
+    const public_key = fromBase64(text("public_key"), "base64url");
+    const origins: unknown = key["origins"] ?? undefined;
+    const isList = origins === undefined || (Array.isArray(origins) && origins.every((one) => typeof one === "string"));
+    const asked = { credential_id: text("credential_id"), rp_id: text("rp_id"), origins: origins as string[] };
+    if (public_key && isList) return { type: "webauthn", id: fingerprint(public_key), public_key, ...asked };
+  }
+  throw new TypeError("principals");
+}
 
 /** Reads the `principals` of a JSON file. Errors: `Unreadable`. */
 export function readPolicy(file: string): Policy {
+  const text = readText(file);
   try {
-    const { principals } = JSON.parse(readFileSync(file, "utf8")) as WithPrincipals;
-    if (principals === undefined) throw new TypeError("no principals");
-    return keysOf({ principals });
+    const value = parseJson(text.replace(/^\ufeff/, ""));
+    if (isObject(value)) return keysOf(value["principals"]);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Unreadable(
-      code ? `${file} cannot be read: ${code}` : `${file} is no JSON with the principals of an intent`,
-    );
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
   }
+  throw new Unreadable(`${file} is no JSON with the principals of an intent`);
 }

@@ -1,15 +1,17 @@
-/** Holds the proofs that an export carries against the decisions that they are of. */
-import { createHash } from "node:crypto";
+/** Verifies the proofs in an export against the decisions that they are of. */
 import type { Finding } from "./chain.ts";
+import { decoded } from "./detail.ts";
+import { type Detail, isObject, isWhole, objectIn, parseJson, textOf } from "./json.ts";
 import type { Entry } from "./line.ts";
-import { type Policy, sameName } from "./policy.ts";
+import { fingerprint, type Policy, sameName } from "./policy.ts";
 import { isAssertionOf, isSignedByPasskey, sshSignerOf } from "./signatures.ts";
+import { named, type Principals } from "./named_keys.ts";
 
-/** How many signed decisions hold, and by whose word the key is the approver's. */
+/** How many signed decisions are valid, and by whose word the key is the approver's. */
 export interface Proofs {
   /** By the policy's. */
   verified: number;
-  /** By the log's own: it names the key, and whoever wrote the log could have named another. */
+  /** By the log's own: it names the key, and the writer of the log could have named another. */
   as_named: number;
   /** The key is not in the export. */
   not_checked: number;
@@ -17,28 +19,37 @@ export interface Proofs {
   unsigned: number;
 }
 
-/** What a detail says. */
-export type Detail = Readonly<Record<string, unknown>>;
-
-const DECISIONS: Readonly<Record<string, string>> = {
-  approved: "approve",
-  denied: "deny",
-  withdrawn: "withdraw",
-  revoked: "revoke",
-};
+/** Decisions of `consent_decision`, and what is signed for each; undefined: the service itself decided. */
+const DECISIONS: ReadonlyMap<unknown, string | undefined> = new Map([
+  ["approved", "approve"],
+  ["denied", "deny"],
+  ["withdrawn", "withdraw"],
+  ["revoked", "revoke"],
+  ["expired", undefined],
+  ["lapsed", undefined],
+]);
 
 /** What else is signed, by event type. */
-const OTHERS: Readonly<Record<string, string>> = {
-  change_proposed: "propose",
-  emergency_reviewed: "review",
-  service_frozen: "freeze",
-  service_unfrozen: "unfreeze",
-  clock_accepted: "accept_clock",
-  loss_accepted: "accept_loss",
-  content_erased: "erase",
-};
+const OTHERS: ReadonlyMap<string, string> = new Map([
+  ["change_proposed", "propose"],
+  ["emergency_reviewed", "review"],
+  ["service_frozen", "freeze"],
+  ["service_unfrozen", "unfreeze"],
+  ["clock_accepted", "accept_clock"],
+  ["loss_accepted", "accept_loss"],
+  ["content_erased", "erase"],
+]);
 
-/** Acts on the service itself, and erasures: their statements name an actor. */
+/** Events whose detail must be readable: the state of a change, or who may decide, follows from it. */
+const DECIDING: ReadonlySet<string> = new Set([
+  ...OTHERS.keys(),
+  "consent_decision",
+  "change_applied",
+  "change_rolled_back",
+  "intent_in_force",
+]);
+
+/** Actions on the service itself, and erasures: their statements name an actor. */
 const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock", "accept_loss", "erase"]);
 
 /** What a trusted proxy's word is enough for. */
@@ -47,53 +58,40 @@ const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw"]);
 /** Checks the proofs of entries one after another; without a policy only the log says whose the keys are. */
 export function proofsIn(policy: Policy | undefined) {
   const proofs: Proofs = { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 };
-  /** By manifest hash: the ids of keys by name, as the log tells them. */
-  const named = new Map<string, Map<string, unknown[]>>();
-  let anyKeys = policy !== undefined;
+  const intents = named();
 
-  const learn = ({ manifest_hash, principals }: Detail): void => {
-    const stated = Object.entries(Object(principals) as Detail).map(([name, one]) => [name, keysIn(one)] as const);
-    named.set(manifestIn({ manifest_hash }), new Map(stated.map(([name, keys]) => [sameName(name), keys])));
-    anyKeys ||= stated.some(([, keys]) => keys.length > 0);
-  };
-
-  const namedKeys = (detail: Detail, name: string): unknown[] =>
-    named.get(manifestIn(detail))?.get(sameName(name)) ?? [];
-
-  /** Why a decision had to be signed that is not. */
+  /** Explains why a decision had to be signed that is not. */
   const judgeUnsigned = (entry: Entry, detail: Detail): string | undefined => {
     const { decision = "propose", by } = decisionOf(entry, detail);
-    if (MAY_BE_UNSIGNED.has(decision) || typeof by !== "string") return undefined;
-    if (namedKeys(detail, by).length > 0) return `${by} has keys in the intent of this entry, and did not sign it`;
-    if (policy && (policy.get(sameName(by)) ?? []).length > 0) proofs.unsigned++;
+    if (MAY_BE_UNSIGNED.has(decision) || by === undefined) return undefined;
+    if (intents.keysOf(detail, by).length > 0) return `${by} has keys in the intent of this entry, and did not sign it`;
+    if ((policy?.get(sameName(by)) ?? []).length > 0) proofs.unsigned++;
     return undefined;
   };
 
-  /** Why a proof does not hold, if it does not. */
+  /** Explains why a proof is not valid, if it is not. */
   const judge = (entry: Entry, detail: Detail): string | undefined => {
     const stated = statementOf(entry, detail);
     if (!stated || detail["statement"] !== stated.statement) return "its statement is not of this entry";
     const { statement, by } = stated;
-    const proof = Object(detail["proof"]) as Detail;
+    const proof = isObject(detail["proof"]) ? detail["proof"] : {};
     const isPasskey = proof["type"] === "webauthn";
     const signer = isPasskey ? undefined : sshSignerOf(statement, proof);
     if (isPasskey ? !isAssertionOf(statement, proof) : signer === undefined) return "its proof is not of its statement";
-    if (detail["authenticated"] === "signature" && signer !== undefined && !isHeld(signer))
+    if (detail["authenticated"] === "signature" && signer && !isOfSecurityKey(signer))
       return "it says that a person was verified, and its key signs by itself";
     if (policy) {
-      const keys = policy.get(sameName(by)) ?? [];
-      const own = keys.find((key) =>
-        isPasskey ? isSignedByPasskey(proof, key) : String(key["public_key"]).split(" ")[1] === signer,
+      const own = (policy.get(sameName(by)) ?? []).find((key) =>
+        signer ? key.type === "ssh" && key.public_key.equals(signer) : isSignedByPasskey(proof, key),
       );
       if (!own) return `the policy lists no key of ${by} that made its proof`;
-      if (fingerprint(signer ?? String(own["public_key"])) !== detail["key"])
-        return "its key is not the one that made its proof";
+      if (own.id !== detail["key"]) return "its key is not the one that made its proof";
       proofs.verified++;
       return undefined;
     }
-    const keys = namedKeys(detail, by);
-    const id = signer === undefined ? detail["key"] : fingerprint(signer);
-    if (id !== detail["key"] || !keys.includes(id)) return `the log does not name its key as one of ${by}`;
+    const id = signer ? fingerprint(signer) : detail["key"];
+    if (id !== detail["key"] || !intents.keysOf(detail, by).some((one) => one === id))
+      return `the log does not name its key as one of ${by}`;
     if (isPasskey) proofs.not_checked++;
     else proofs.as_named++;
     return undefined;
@@ -101,48 +99,42 @@ export function proofsIn(policy: Policy | undefined) {
 
   return {
     proofs,
-    /** What does not hold of an entry's proof. */
+    /** What an intent's entry says of its principals, by its manifest hash. */
+    principalsOf: (manifest: string): Principals | undefined => intents.principalsOf(manifest),
+    /** What is not valid of an entry's proof, or of what it says was decided. */
     check(entry: Entry, line: number): Finding | undefined {
-      const isIntent = entry.eventType === "intent_in_force";
-      const maySign = anyKeys && (entry.eventType === "consent_decision" || Object.hasOwn(OTHERS, entry.eventType));
-      if (!isIntent && !maySign && !entry.detail.includes('"proof":')) return undefined;
-      const detail = detailOf(entry);
-      if (isIntent) learn(detail);
-      const message = (detail["proof"] === undefined ? judgeUnsigned : judge)(entry, detail);
-      return message === undefined ? undefined : { line, entry: entry.id, rule: "proof", message };
+      if (!DECIDING.has(entry.eventType) && !entry.detail.includes('"proof":')) return undefined;
+      const finding = (rule: Finding["rule"], message: string | undefined): Finding | undefined =>
+        message === undefined ? undefined : { line, entry: entry.id, rule, message };
+      const detail = objectIn(decoded(entry.detail));
+      const unclear = whyUnclear(entry, detail);
+      if (!detail || unclear !== undefined) return finding("form", unclear);
+      if (entry.eventType === "intent_in_force") return finding("intent", intents.learn(entry.id, detail));
+      return finding("proof", (detail["proof"] === undefined ? judgeUnsigned : judge)(entry, detail));
     },
   };
 }
 
-/** Text is one character a byte until it is needed. */
-export const decoded = (text: string): string => Buffer.from(text, "latin1").toString();
-
-/** The detail of an entry; one that cannot be read says nothing. */
-export function detailOf({ detail }: Entry): Detail {
-  try {
-    return Object(JSON.parse(decoded(detail))) as Detail;
-  } catch {
-    return {};
-  }
+/** Explains why nobody can tell what an entry decides, if that is so; `detail`: undefined where it is no JSON object. */
+export function whyUnclear({ eventType }: Entry, detail: Detail | undefined): string | undefined {
+  if (!DECIDING.has(eventType)) return undefined;
+  if (!detail) return "its detail is no JSON object, so that nobody can tell what it decides";
+  if (
+    eventType === "consent_decision" &&
+    !(DECISIONS.has(detail["decision"]) && textOf(detail["approver"]) !== undefined)
+  )
+    return "its detail does not say what was decided, and by whom";
+  return undefined;
 }
 
-/** Which intent a detail names; what is no text names none. */
-export const manifestIn = ({ manifest_hash }: Detail): string =>
-  typeof manifest_hash === "string" ? manifest_hash : "undefined";
-
-function keysIn(principal: unknown): unknown[] {
-  const { keys } = Object(principal) as Detail;
-  return Array.isArray(keys) ? keys : [];
-}
-
-/** Which decision an entry tells of, and whose. */
-function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string | undefined; by: unknown } {
-  const other = Object.hasOwn(OTHERS, eventType) ? OTHERS[eventType] : undefined;
-  if (other === "propose") return { decision: other, by: detail["proposer"] };
-  if (other !== undefined) return { decision: other, by: detail[other === "review" ? "approver" : "actor"] };
-  const decision = DECISIONS[String(detail["decision"])];
+/** The decision that an entry records, and whose it is. */
+function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string | undefined; by: string | undefined } {
+  const other = OTHERS.get(eventType);
+  if (other === "propose") return { decision: other, by: textOf(detail["proposer"]) };
+  if (other !== undefined) return { decision: other, by: textOf(detail[other === "review" ? "approver" : "actor"]) };
+  const decision = eventType === "consent_decision" ? DECISIONS.get(detail["decision"]) : undefined;
   const isUrgent = decision === "approve" && detail["emergency"] === true;
-  return { decision: isUrgent ? "approve_emergency" : decision, by: detail["approver"] };
+  return { decision: isUrgent ? "approve_emergency" : decision, by: textOf(detail["approver"]) };
 }
 
 /** What had to be signed for this entry; the time alone is taken from what was. */
@@ -150,24 +142,25 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
   const { decision, by } = decisionOf(entry, detail);
   let at: unknown;
   try {
-    ({ at } = JSON.parse(String(detail["statement"])) as Detail);
+    const signed = parseJson(textOf(detail["statement"]) ?? "");
+    at = isObject(signed) ? signed["at"] : undefined;
   } catch {
     return undefined;
   }
-  if (decision === undefined || typeof by !== "string") return undefined;
-  const { digest, manifest_hash, note = "", verdict, until, length, head } = detail;
+  if (decision === undefined || by === undefined || at === undefined) return undefined;
+  const { digest, manifest_hash, note = "", verdict, length, head } = detail;
   const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
-  const isAct = ACTS.has(decision);
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
+  const until = detail["until"] ?? undefined;
   const own = decision === "erase" ? { change_id, digest } : decision === "accept_loss" ? { length, head } : {};
-  const facts = isAct
-    ? { ...shared, actor: by, until: until ?? undefined, ...own }
+  const facts: Record<string, unknown> = ACTS.has(decision)
+    ? { ...shared, actor: by, until, ...own }
     : { ...shared, approver: by, change_id, digest, verdict: decision === "review" ? verdict : undefined };
+  const isFact = ([name, fact]: [string, unknown]): boolean =>
+    fact === undefined || typeof fact === "string" || (name === "length" && isWhole(fact, 0));
+  if (!Object.entries(facts).every(isFact)) return undefined;
   return { statement: JSON.stringify(facts, Object.keys(facts).sort()), by };
 }
 
-/** Whether an SSH key is kept by a security key, which asks for its person. */
-const isHeld = (blob: string): boolean => Buffer.from(blob, "base64").toString("latin1", 4, 7) === "sk-";
-
-const fingerprint = (blob: string): string =>
-  `SHA256:${createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64").replaceAll("=", "")}`;
+/** Whether an SSH key is stored in a security key, which asks for its person. */
+const isOfSecurityKey = (blob: Buffer): boolean => blob.toString("latin1", 4, 7) === "sk-";

@@ -1,14 +1,14 @@
 /** A report as lines for people. */
 import type { Contents } from "./contents.ts";
 import { lossText } from "./losses.ts";
+import { shownLine } from "./note.ts";
 import type { Report } from "./verify.ts";
 
 /** Findings first, the verdict last. */
 export function reportText(file: string, report: Report): string {
   const { entries, origin, head, findings, findings_total: total } = report;
-  const log = origin === "" ? "" : ` of ${JSON.stringify(origin)}, head ${head}`;
   return [
-    `${file}: ${entries} entries${log}`,
+    `${file}: ${entries} entries of ${JSON.stringify(origin)}, head ${head}`,
     ...findings.map(({ line, entry, rule, message }) => `${place(line, entry)}${rule}: ${message}`),
     ...(total > findings.length ? [`and ${total - findings.length} more`] : []),
     ...report.held_against.map((what) => `held against ${what}`),
@@ -20,7 +20,9 @@ export function reportText(file: string, report: Report): string {
     ...(report.contents ? contentLines(report.contents) : []),
     ...report.remarks,
     verdictLine(report),
-  ].join("\n");
+  ]
+    .map(shownLine)
+    .join("\n");
 }
 
 function place(line: number | null, entry: number | null): string {

@@ -1,64 +1,95 @@
 /** Verifies what passkeys and SSH keys sign, with Node's own cryptography and nothing of the service's code. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
-import type { Key } from "./policy.ts";
-
-type Proof = Readonly<Record<string, unknown>>;
+import { isUtf8 } from "node:buffer";
+import { element, plainNumber, twoNumbers } from "./der.ts";
+import { ed25519Key } from "./edwards.ts";
+import { type Detail, objectIn, textOf } from "./json.ts";
+import { fromBase64, type Key } from "./policy.ts";
 
 const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest();
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const PRESENT_AND_VERIFIED = 5;
 const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
 
-function fromBase64(value: unknown, as: "base64" | "base64url"): Buffer | undefined {
-  const bytes = Buffer.from(text(value), as);
-  return bytes.length > 0 && bytes.toString(as) === value ? bytes : undefined;
+/** Whether an assertion is one of the statement, apart from its signature. */
+export function isAssertionOf(statement: string, proof: Detail): boolean {
+  const data = fromBase64(proof["authenticator_data"], "base64url");
+  const said = clientDataIn(proof);
+  if (!data || !said || data.length < 37) return false;
+  const flags = data[32]!;
+  return (
+    said["type"] === "webauthn.get" &&
+    said["challenge"] === sha256(statement).toString("base64url") &&
+    (said["crossOrigin"] === undefined || said["crossOrigin"] === false) &&
+    said["topOrigin"] === undefined &&
+    (flags & PRESENT_AND_VERIFIED) === PRESENT_AND_VERIFIED &&
+    ((flags & BACKED_UP) === 0 || (flags & BACKUP_ELIGIBLE) !== 0)
+  );
 }
 
-/** Whether an assertion is one of the statement, apart from its signature. */
-export function isAssertionOf(statement: string, proof: Proof): boolean {
-  const data = fromBase64(proof["authenticator_data"], "base64url");
+function clientDataIn(proof: Detail): Detail | undefined {
   const client = fromBase64(proof["client_data_json"], "base64url");
-  if (!data || !client || data.length < 37) return false;
-  const flags = data[32]!;
-  try {
-    const said = JSON.parse(client.toString()) as Proof;
-    return (
-      said["type"] === "webauthn.get" &&
-      said["challenge"] === sha256(statement).toString("base64url") &&
-      (said["crossOrigin"] ?? false) === false &&
-      said["topOrigin"] === undefined &&
-      (flags & PRESENT_AND_VERIFIED) === PRESENT_AND_VERIFIED &&
-      ((flags & BACKED_UP) === 0 || (flags & BACKUP_ELIGIBLE) !== 0)
-    );
-  } catch {
-    return false;
-  }
+  return client && isUtf8(client) ? objectIn(client.toString()) : undefined;
 }
 
 /** Whether a passkey signed an assertion, for its relying party and a page of it. */
-export function isSignedByPasskey(proof: Proof, key: Key): boolean {
-  const [data, client] = ["authenticator_data", "client_data_json"].map((name) =>
-    fromBase64(proof[name], "base64url")!,
-  );
+export function isSignedByPasskey(proof: Detail, key: Key): boolean {
+  if (key.type !== "webauthn" || key.credential_id !== proof["credential_id"]) return false;
+  const data = fromBase64(proof["authenticator_data"], "base64url")!;
+  const client = fromBase64(proof["client_data_json"], "base64url")!;
   const signature = fromBase64(proof["signature"], "base64url");
-  const rpId = text(key["rp_id"]);
-  const { origin } = JSON.parse(client!.toString()) as { origin: unknown };
-  const origins = key["origins"] as unknown[] | undefined;
-  const own = rpId === "localhost" ? /^http:\/\/localhost(:\d+)?$/.test(text(origin)) : origin === `https://${rpId}`;
-  if (!signature || !(origins ? origins.includes(origin) : own)) return false;
-  if (key["credential_id"] !== proof["credential_id"] || !data!.subarray(0, 32).equals(sha256(rpId))) return false;
-  return holds(Buffer.from(text(key["public_key"]), "base64url"), signature, Buffer.concat([data!, sha256(client!)]));
+  const origin = textOf(clientDataIn(proof)?.["origin"]);
+  if (!signature || origin === undefined || !mayAsk(origin, key)) return false;
+  if (!data.subarray(0, 32).equals(sha256(key.rp_id))) return false;
+  return isSignedBy(key.public_key, signature, Buffer.concat([data, sha256(client)]));
 }
 
-/** Whether a signature holds; `spki`: the public key. */
-function holds(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
+const mayAsk = (origin: string, { rp_id, origins }: Extract<Key, { type: "webauthn" }>): boolean =>
+  origins?.includes(origin) ??
+  (rp_id === "localhost" ? /^http:\/\/localhost(?::[1-9]\d{0,4})?$/.test(origin) : origin === `https://${rp_id}`);
+
+const SPKI_ED25519 = Buffer.from("302a300506032b6570032100", "hex");
+const SPKI_P256 = Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex");
+const SPKI_RSA = Buffer.from("300d06092a864886f70d0101010500", "hex");
+
+const startsWith = (bytes: Buffer, begin: Buffer): boolean => bytes.subarray(0, begin.length).equals(begin);
+
+/** Whether a signature is that of a passkey's key; `spki`: the public key. */
+function isSignedBy(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
   try {
-    const key: KeyObject = createPublicKey({ key: spki, format: "der", type: "spki" });
-    return verify(key.asymmetricKeyType === "ed25519" ? null : "sha256", signed, key, signature);
+    if (startsWith(spki, SPKI_ED25519)) return isEd25519(spki.subarray(SPKI_ED25519.length), signature, signed);
+    if (startsWith(spki, SPKI_P256)) return isP256(spki.subarray(SPKI_P256.length), twoNumbers(signature), signed);
+    return isRsa(spki, signature, signed);
   } catch {
     return false;
   }
+}
+
+function isEd25519(raw: Buffer, signature: Buffer, signed: Buffer): boolean {
+  const key = ed25519Key(raw);
+  return key !== undefined && verify(null, signed, key, signature);
+}
+
+/** `point`: 65 bytes, not compressed. Errors: those of Node, and `RangeError` for numbers that are too long. */
+function isP256(point: Buffer, numbers: readonly Buffer[], signed: Buffer): boolean {
+  if (point.length !== 65 || point[0] !== 4 || numbers.some(({ length }) => length > 32)) return false;
+  const key = createPublicKey({ key: Buffer.concat([SPKI_P256, point]), format: "der", type: "spki" });
+  const raw = Buffer.concat(numbers.map((number) => Buffer.concat([Buffer.alloc(32 - number.length), number])));
+  return verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, raw);
+}
+
+/** RSA of 2048 to 16384 bits with PKCS #1 v1.5. Errors: those of Node, and `RangeError` for any other key. */
+function isRsa(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
+  const [body, behind] = element(spki, 0x30);
+  if (!startsWith(body, SPKI_RSA)) return false;
+  const [bits, more] = element(body.subarray(SPKI_RSA.length), 3);
+  if (behind.length > 0 || more.length > 0 || bits[0] !== 0) return false;
+  const [modulus, exponent] = twoNumbers(bits.subarray(1));
+  const size = modulus.length;
+  if (size < 256 || size > 2048 || modulus[0]! < 128 || modulus.at(-1)! % 2 === 0) return false;
+  if (exponent.length > 4 || exponent.at(-1)! % 2 === 0 || (exponent.length === 1 && exponent[0] === 1)) return false;
+  const key: KeyObject = createPublicKey({ key: spki, format: "der", type: "spki" });
+  return verify("sha256", signed, key, signature);
 }
 
 /** Reads values of the wire format of SSH one after another; `RangeError` where there are none left. */
@@ -69,7 +100,7 @@ function wire(bytes: Buffer) {
     return bytes.subarray(at, (at += length));
   };
   const string = (): Buffer => take(take(4).readUInt32BE());
-  return { take, string, rest: () => bytes.length - at };
+  return { take, string, text: () => string().toString("latin1"), rest: () => bytes.length - at };
 }
 
 const measured = (data: string | Buffer): Buffer => {
@@ -79,48 +110,53 @@ const measured = (data: string | Buffer): Buffer => {
   return Buffer.concat([length, bytes]);
 };
 
-const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n?$/;
-const SPKI_ED25519 = Buffer.from("302a300506032b6570032100", "hex");
-const SPKI_P256 = Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex");
+const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----$/;
 
-/** The base64 of the public key that signed the statement with `ssh-keygen -Y sign`; undefined where none did. */
-export function sshSignerOf(statement: string, proof: Proof): string | undefined {
+/** The bytes in armour, whose line ends may be CRLF and around which there may be blanks. */
+function unarmoured(text: string | undefined): Buffer | undefined {
+  const plain = text?.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "") ?? "";
+  return fromBase64(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", ""), "base64");
+}
+
+/** The public key that signed the statement with `ssh-keygen -Y sign`; undefined where none did. */
+export function sshSignerOf(statement: string, proof: Detail): Buffer | undefined {
   try {
-    const bytes = fromBase64(ARMOUR.exec(text(proof["signature"]))?.[1]!.replaceAll("\n", ""), "base64")!;
-    const outer = wire(bytes);
+    const outer = wire(unarmoured(textOf(proof["signature"]))!);
     if (outer.take(10).toString("latin1") !== "SSHSIG\0\0\0\u0001") return undefined;
-    const [blob, namespace, reserved, hash, signature] = [1, 2, 3, 4, 5].map(outer.string) as [Buffer, ...Buffer[]];
-    if (outer.rest() > 0 || namespace!.toString() !== "countersign-consent" || reserved!.length > 0) return undefined;
-    if (!["sha256", "sha512"].includes(hash!.toString())) return undefined;
-    const digest = createHash(hash!.toString()).update(statement).digest();
-    const parts = [namespace!, reserved!, hash!, digest].map(measured);
+    const blob = outer.string();
+    const [namespace, reserved, hash] = [outer.text(), outer.string(), outer.text()];
+    const signature = outer.string();
+    if (outer.rest() > 0 || namespace !== "countersign-consent" || reserved.length > 0) return undefined;
+    if (hash !== "sha256" && hash !== "sha512") return undefined;
+    const digest = createHash(hash).update(statement).digest();
+    const parts = [namespace, "", hash, digest].map(measured);
     const signed = Buffer.concat([Buffer.from("SSHSIG"), ...parts]);
-    return isSignedBySsh(blob, signature!, signed) ? blob.toString("base64") : undefined;
+    return isSignedBySsh(blob, signature, signed) ? blob : undefined;
   } catch {
     return undefined;
   }
 }
 
+const ECDSA = new Set(["ecdsa-sha2-nistp256", "sk-ecdsa-sha2-nistp256@openssh.com"]);
+const ED25519 = new Set(["ssh-ed25519", "sk-ssh-ed25519@openssh.com"]);
+
+/** Errors: `RangeError` where key or signature are not in their form. */
 function isSignedBySsh(blob: Buffer, signature: Buffer, signed: Buffer): boolean {
   const [key, own] = [wire(blob), wire(signature)];
-  const type = key.string().toString();
-  const isEcdsa = /^(?:sk-)?ecdsa-sha2-nistp256(?:@openssh\.com)?$/.test(type);
-  if (own.string().toString() !== type) return false;
-  if (!isEcdsa && !/^(?:sk-)?ssh-ed25519(?:@openssh\.com)?$/.test(type)) return false;
-  if (isEcdsa) key.string();
-  const spki = Buffer.concat([isEcdsa ? SPKI_P256 : SPKI_ED25519, key.string()]);
+  const type = key.text();
+  const isEcdsa = ECDSA.has(type);
+  if (own.text() !== type || !(isEcdsa || ED25519.has(type))) return false;
+  if (isEcdsa && key.text() !== "nistp256") return false;
+  const point = key.string();
+  const isOfSecurityKey = type.startsWith("sk-");
+  const application = isOfSecurityKey ? key.string() : undefined;
   const inner = own.string();
-  const der = isEcdsa ? derOf(inner) : inner;
-  if (!type.startsWith("sk-")) return own.rest() === 0 && holds(spki, der, signed);
-  const said = own.take(5);
-  if (own.rest() > 0 || (said[0]! & PRESENT_AND_VERIFIED) !== PRESENT_AND_VERIFIED) return false;
-  return holds(spki, der, Buffer.concat([sha256(key.string()), said, sha256(signed)]));
-}
-
-/** Two numbers of SSH as ASN.1 has them: both write them alike, behind other lengths. */
-function derOf(numbers: Buffer): Buffer {
-  const reader = wire(numbers);
-  const [r, s] = [reader.string(), reader.string()];
-  const body = Buffer.concat([Buffer.from([2, r.length]), r, Buffer.from([2, s.length]), s]);
-  return Buffer.concat([Buffer.from([0x30, body.length]), body]);
+  const said = isOfSecurityKey ? own.take(5) : undefined;
+  if (key.rest() > 0 || own.rest() > 0) return false;
+  if (said && (said[0]! & PRESENT_AND_VERIFIED) !== PRESENT_AND_VERIFIED) return false;
+  const message = said && application ? Buffer.concat([sha256(application), said, sha256(signed)]) : signed;
+  if (!isEcdsa) return isEd25519(point, inner, message);
+  const numbers = wire(inner);
+  const [r, s] = [numbers.string(), numbers.string()].map(plainNumber) as [Buffer, Buffer];
+  return numbers.rest() === 0 && isP256(point, [r, s], message);
 }

@@ -34,7 +34,8 @@ export function parseTlogPolicy(text: string): TlogPolicy {
       parseVerifierKey(vkey, type) ?? refuse("a verifier key is needed");
     const isKnown = ({ raw }: Key, others: Iterable<Key>): boolean => [...others].some((one) => one.raw.equals(raw));
 
-    const [word, ...rest] = line.trim().split(/[ \t]+/);
+    if (/[\x00-\x08\x0b-\x1f\x7f]/.test(line)) refuse("a control character other than a tab is in it");
+    const [word, ...rest] = line.replace(/^[ \t]+|[ \t]+$/g, "").split(/[ \t]+/);
     if (word === "" || word!.startsWith("#")) return;
     if (word === "log") {
       const key = keyOf(rest[0], SIGNATURE);

@@ -2,7 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import { beginning, type Chain, type Finding, follow } from "./chain.ts";
 import { type Contents, contentsIn, isCarried } from "./contents.ts";
-import type { Evidence, Kept } from "./kept.ts";
+import { type Evidence, type Kept, Unreadable } from "./kept.ts";
+import { linesIn, type Pieces, whyDamaged } from "./lines.ts";
 import { type Loss, lossIn, whyLost } from "./losses.ts";
 import { noteLine } from "./note.ts";
 import type { Policy } from "./policy.ts";
@@ -39,12 +40,7 @@ export interface Report {
 }
 
 const MOST_LISTED = 100;
-const LONGEST_LINE = 16 * 1024 * 1024;
-const NEWLINE = 10;
 const NO_HASH = "0".repeat(64);
-
-/** An export's bytes; a piece need not outlive the next one. */
-export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** What else is asked of an export. */
 export interface Asked {
@@ -55,7 +51,10 @@ export interface Asked {
   contents?: boolean | undefined;
 }
 
-/** Verifies the bytes of an export. Memory stays flat: a piece, a line, and one hash a bit of the log's length. */
+/**
+ * Verifies the bytes of an export. Memory stays flat: a piece, a line, and one hash a bit of the log's length. Errors:
+ * `Unreadable` where the bytes are no export as the service sent it.
+ */
 export async function verifyExport(
   pieces: Pieces,
   evidence: Omit<Evidence, "checkpoints">,
@@ -67,7 +66,7 @@ export async function verifyExport(
   for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = proofsIn(policy);
-  const carried = contents ? contentsIn() : undefined;
+  const carried = contents ? contentsIn(proofs.principalsOf) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
   let total = 0;
@@ -79,23 +78,34 @@ export async function verifyExport(
     for (const item of byLength.get(chain.lines) ?? []) item.seen = stateOf(item, chain, tree);
   };
 
+  const judge = (line: string): void => {
+    if (carried && isCarried(line)) return found(carried.take(line, number));
+    const broken = follow(chain, line);
+    found(broken && { ...broken, line: number });
+    for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
+    if (chain.entry) found(proofs.check(chain.entry, number));
+    const loss = chain.entry && lossIn(chain.entry);
+    if (loss) losses.push(loss);
+    if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
+    if (byLength.size > 0) reach();
+  };
+
   reach();
-  for await (const lines of wholeLines(pieces))
-    for (const line of lines) {
+  for await (const { lines, isText, last } of linesIn(pieces))
+    for (const [index, line] of lines.entries()) {
       number++;
-      if (carried && isCarried(line)) {
-        found(carried.take(line, number));
-        continue;
+      const state = index === lines.length - 1 ? last : "ended";
+      const damage = whyDamaged(line, number, state);
+      if (damage !== undefined) throw new Unreadable(`this is no export as the service sent it: ${damage}`);
+      const isReadable = state === "ended" && (isText || isUtf8(Buffer.from(line, "latin1")));
+      try {
+        judge(isReadable ? line : "");
+      } catch (error) {
+        // No line may end the verification: what nobody thought of is a finding too.
+        found({ line: number, entry: null, rule: "form", message: `it could not be judged: ${String(error)}` });
       }
-      const broken = follow(chain, line);
-      found(broken && { ...broken, line: number });
-      for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
-      if (chain.entry) found(proofs.check(chain.entry, number));
-      const loss = chain.entry && lossIn(chain.entry);
-      if (loss) losses.push(loss);
-      if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
-      if (byLength.size > 0) reach();
     }
+  if (number === 0) throw new Unreadable("there is nothing to verify: the file is empty");
 
   for (const one of carried?.end() ?? []) found(one);
   const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
@@ -135,26 +145,4 @@ function whyNotHeld(
     return broken("tail_truncation", `the log has ${entries} entries, and ${item.what} was kept of it${why}`);
   if (item.seen === (item.head ?? item.root)) return undefined;
   return broken("full_rewrite", `the log does not continue ${item.what}${why}`);
-}
-
-/** Whole lines, one character a byte; a line that is not UTF-8, or not ended, comes out as one that fits no form. */
-async function* wholeLines(pieces: Pieces): AsyncGenerator<string[]> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    const begin = piece.indexOf(NEWLINE) + 1;
-    const end = piece.lastIndexOf(NEWLINE) + 1;
-    if (begin > 0) yield linesOf(Buffer.concat([rest, piece.subarray(0, begin)]));
-    if (end > begin) yield linesOf(piece.subarray(begin, end));
-    rest = end > 0 ? Buffer.from(piece.subarray(end)) : Buffer.concat([rest, piece]);
-    if (rest.length > LONGEST_LINE) break;
-  }
-  if (rest.length > 0) yield [`not ended: ${rest.toString("latin1", 0, 100)}`];
-}
-
-function linesOf(bytes: Buffer): string[] {
-  const lines = bytes.toString("latin1").split("\n");
-  lines.pop();
-  return isUtf8(bytes)
-    ? lines
-    : lines.map((line) => (isUtf8(Buffer.from(line, "latin1")) ? line : `not UTF-8: ${line}`));
 }

@@ -1,4 +1,5 @@
 /** The auditor's pack, of a change and of a period, as files and as a page; and the log for spreadsheets. */
+import { csvOf } from "../../lib/audit/csv.ts";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -229,6 +230,17 @@ describe("the log for spreadsheets", () => {
     return rows.slice(0, -1);
   }
 
+  test("begins with a byte order mark, and has no formula where another separator splits it", async () => {
+    const other = await service();
+    await other.propose({ tenant_id: 'a;=HYPERLINK("x");b' });
+    const pieces: string[] = [];
+    for await (const piece of csvOf(other.deps.store)) pieces.push(piece);
+    const text = pieces.join("");
+    expect(text).toMatch(/^\ufefforigin,id,/);
+    expect(text).toContain(`"a;'=HYPERLINK(""x"");b"`);
+    expect(text.split(/[;\t\r\n]/).filter((cell) => /^[ "']*[=+\-@]/.test(cell) && !/^[ "]*'/.test(cell))).toEqual([]);
+  });
+
   test("is the whole chain under a heading, and nothing in it is a formula", async () => {
     const { text, headers } = await api.get("audit?format=csv");
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
@@ -238,7 +250,7 @@ describe("the log for spreadsheets", () => {
     expect(rows).toHaveLength(entries.length);
     for (const [index, entry] of entries.entries())
       expect(rows[index]).toEqual(
-        Object.values(entry).map((value) => (/^[=+\-@]/.test(String(value)) ? `'${value}` : String(value))),
+        Object.values(entry).map((value) => String(value).replace(/(^|[;\t\r\n][ "']*)(?=[=+\-@])/g, "$1'")),
       );
     expect(rows.some((row) => row.some((cell) => cell.startsWith("'=cmd()")))).toBe(true);
     expect(rows.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);

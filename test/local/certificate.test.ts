@@ -14,6 +14,7 @@ import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
 import { LONG } from "../support/length.ts";
 import type { Fields } from "../support/requests.ts";
+import { PROPOSAL } from "../support/client.ts";
 import { numbers } from "../support/numbers.ts";
 import { passkey, sshPen } from "../support/passkeys.ts";
 import { service, type TestService } from "../support/service.ts";
@@ -246,6 +247,7 @@ describe("of a change whose content was erased", () => {
     const edited = rebuilt(bare, (part, name) => (name === "erased" ? part.replace("ui.banner", "ui.other") : part));
     expect(one(edited, { policy: "of-other" }).findings).toMatchObject([
       { entry: 4, rule: "content", message: "what is left of the content is not what its erasure left" },
+      { entry: 2, rule: "content", message: "it names another target than the content in this file" },
     ]);
     let seen = 0;
     const silent = rebuilt(bare, (part, name) => (name === "proof" && ++seen === 3 ? null : part));
@@ -270,7 +272,7 @@ describe("what does not hold is told", () => {
   });
 
   test("keys that are not the approvers', intents that are not accepted", () => {
-    expect(rules(one(good, { policy: "policy", keys: "others.json" }))).toEqual(["proof"]);
+    expect(rules(one(good, { policy: "policy", keys: "others.json" }))).toEqual(["proof", "quorum"]);
     expect(one(good, { policy: "policy", keys: "intent.json" }).verdict).toBe("valid");
     const { manifest_hash } = api.deps.product!;
     expect(one(good, { policy: "policy", manifests: [manifest_hash] }).verdict).toBe("valid");
@@ -329,6 +331,7 @@ describe("what does not hold is told", () => {
     const told = (sample: string) => one(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
     expect(told(only(0, 3))).toEqual([
       [6, "form", "the change must be approved before it, and by the entries in this file it is pending_consent"],
+      [6, "quorum", "it was applied with 0 of 2 consents"],
     ]);
     expect(told(only(0, 1, 2, 4))).toEqual([
       [7, "form", "the change must be applied before it, and by the entries in this file it is approved"],
@@ -358,6 +361,7 @@ describe("what does not hold is told", () => {
     expect(report.findings.map(({ rule, message }) => [rule, message])).toEqual([
       ["proof", "ana had to sign it, and did not"],
       ["proof", "bo had to sign it, and did not"],
+      ["quorum", "it was approved with 0 of 2 consents"],
     ]);
     expect(certificateText("x", report)).not.toContain("known by: signature");
     const without = rebuilt(forged, (part, name) => (name === "intent" ? null : part));
@@ -365,7 +369,7 @@ describe("what does not hold is told", () => {
       verdict: "consistent",
       remarks: [`the intent ${manifest_hash} is not in this file: what it asks of consents was not checked`],
     });
-    expect(rules(one(without, { policy: "policy", keys: "intent.json" }))).toEqual(["proof"]);
+    expect(rules(one(without, { policy: "policy", keys: "intent.json" }))).toEqual(["proof", "quorum"]);
   });
 
   test("a key that is not the one that signed, and a presence that no key vouches for", async () => {
@@ -433,12 +437,14 @@ test("an emergency that those who may did not consent to", async () => {
 
 test("every life that the service allows is valid", async () => {
   const [CY, DI] = [passkey("EdDSA"), sshPen("ecdsa-sha2-nistp256")];
+  const secret = "the secret of an agent that tunes";
+  const token_sha256 = createHash("sha256").update(secret).digest("hex");
   const other = await service({
     intent: {
-      principals: { ...PRINCIPALS, cy: person(CY), di: person(DI) },
+      principals: { ...PRINCIPALS, cy: person(CY), di: person(DI), "agent:tuner": { kind: "agent", token_sha256 } },
       policy: {
         ...INTENT.policy,
-        minor: { kinds: ["config"], max_affected_users: 1000, targets: ["ui.*"] },
+        minor: { kinds: ["config"], max_affected_users: 1000, targets: ["ui.*"], agents: true },
         break_glass: { approvers: ["cy", "di"], required: 2, review_hours: 72 },
       },
     },
@@ -476,8 +482,11 @@ test("every life that the service allows is valid", async () => {
   const denied = await begun();
   await signed(ANA, { change_id: denied, approver: "ana" });
   await signed(BO, { change_id: denied, approver: "bo" }, "deny");
-  const minor = await begun({ tier: "minor", affected_users: 1, risk: "low", reversible: true });
-  await other.must("apply", minor);
+  const small = { ...PROPOSAL, kind: "config", target: "ui.minor", tier: "minor", affected_users: "1", risk: "low" };
+  const minor = await other.post("propose", { ...small, reversible: "true" }, { authorization: `Bearer ${secret}` });
+  expect(minor.body.tier, minor.text).toBe("minor");
+  lives.push(minor.body.change_id);
+  await other.must("apply", minor.body.change_id);
   for (const id of lives) {
     const { text } = await other.get(`changes/${id}/certificate`);
     const { origin: own } = (await other.audit())[0];

@@ -153,7 +153,7 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["a receipt of no entry", 2, "audit.jsonl --expected-length 0 --expected-head HEAD0"],
   ["a receipt", 0, "audit.jsonl --expected-length 77 --expected-head HEAD77"],
   ["a receipt and a checkpoint", 0, "audit.jsonl --expected-length 77 --expected-head HEAD77 --checkpoint note"],
-  ["an empty export", 2, "empty.jsonl"],
+  ["an empty export", 3, "empty.jsonl"],
   ["an edited entry", 1, "edited.jsonl"],
   ["an edited entry and a checkpoint", 1, "edited.jsonl --checkpoint note"],
   ["a rewritten log alone", 2, "rewritten.jsonl"],
@@ -162,7 +162,7 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["a cut log alone", 2, "cut.jsonl"],
   ["a cut log and a checkpoint", 1, "cut.jsonl --checkpoint note"],
   ["a cut log and a receipt", 1, "cut.jsonl --expected-length 200 --expected-head HEAD200"],
-  ["an empty export and a receipt", 1, "empty.jsonl --expected-length 200 --expected-head HEAD200"],
+  ["an empty export and a receipt", 3, "empty.jsonl --expected-length 200 --expected-head HEAD200"],
   ["another receipt", 1, "audit.jsonl --expected-length 76 --expected-head HEAD77"],
   ["a checkpoint under another key", 1, "audit.jsonl --checkpoint forged --key public.pem"],
   ["the key of another log", 1, "audit.jsonl --checkpoint note --key other.pem"],
@@ -350,14 +350,21 @@ test("an origin with a line break is one line in its checkpoint", () => {
 
 test("every control character that the service can write is read", () => {
   const controls = String.fromCharCode(...Array.from({ length: 0xa0 }, (_, code) => code), 0x2028, 0xfeff);
-  const entries = world.entries.map((entry) => ({ ...entry, origin: `o${controls}/audit/0f`, detail: controls }));
+  const entries = world.entries.map((entry) => ({
+    ...entry,
+    origin: `o${controls}/audit/0f`,
+    detail: JSON.stringify({ decision: "denied", approver: controls }),
+  }));
   const args = [file("controls.jsonl", write(rehashed(entries, 0)))];
   expect(run(args)).toMatchObject({ status: 2 });
   if (!pythonMissing) expect(runPython(args)).toMatchObject({ status: 2 });
 });
 
 test("memory stays flat: a log larger than the heap is verified", () => {
-  const entries = Array.from({ length: 60 }, (_, i) => ({ ...world.entries[i]!, detail: "x".repeat(500_000) }));
+  const entries = Array.from({ length: 60 }, (_, i) => ({
+    ...world.entries[i]!,
+    detail: JSON.stringify({ decision: "denied", approver: "x".repeat(500_000) }),
+  }));
   const large = file("large.jsonl", write(rehashed(entries, 0)));
   expect(run([large, "--json"], ["--max-old-space-size=20"]).status).toBe(2);
   rmSync(large);

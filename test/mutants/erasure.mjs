@@ -119,8 +119,8 @@ export const erasure = [
   {
     name: "a spreadsheet runs what the log tells",
     file: "lib/audit/csv.ts",
-    find: "`'${text}` : text;",
-    replace: "text : text;",
+    find: 'value.replace(CELLS, "$1\'")',
+    replace: "value",
     tests: PACK,
     grave: true,
   },

@@ -92,8 +92,8 @@ export const proof = [
   {
     name: "a decision that nobody signed passes a verifier",
     file: "local/verify/proofs.ts",
-    find: "if (namedKeys(detail, by).length > 0) return",
-    replace: "if (namedKeys(detail, by).length > 99) return",
+    find: "if (intents.keysOf(detail, by).length > 0)",
+    replace: "if (intents.keysOf(detail, by).length > 99)",
     tests: ["test/local/verify_proofs.test.ts"],
   },
   {

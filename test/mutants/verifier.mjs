@@ -6,6 +6,7 @@ const chain = { file: "local/verify/chain.ts", tests: DAMAGE };
 const verify = { file: "local/verify/verify.ts" };
 const line = { file: "local/verify/line.ts", tests: DAMAGE };
 const CERTIFICATE = ["test/local/certificate.test.ts"];
+const FORGED = ["test/local/verify/forged.test.ts"];
 const certificate = { file: "local/verify/certificate.ts", tests: CERTIFICATE };
 const life = { file: "local/verify/life.ts", tests: CERTIFICATE };
 const note = { file: "local/verify/note.ts", tests: PROGRAM };
@@ -56,16 +57,17 @@ export const verifier = [
   {
     ...verify,
     name: "the verifier passes over a line that is not ended",
-    find: 'if (rest.length > 0) yield [`not ended: ${rest.toString("latin1", 0, 100)}`];',
-    replace: "",
+    file: "local/verify/lines.ts",
+    find: 'if (state === "not ended")',
+    replace: "if (false)",
     tests: DAMAGE,
     only: "a cut within a line",
   },
   {
     ...verify,
     name: "the verifier passes over bytes that are no UTF-8",
-    find: "return isUtf8(bytes)",
-    replace: "return isUtf8 !== undefined",
+    find: "(isText || isUtf8(",
+    replace: "(isText || !isUtf8(",
     tests: DAMAGE,
   },
   {
@@ -161,14 +163,43 @@ export const verifier = [
   {
     ...certificate,
     name: "a certificate's consents need no signature",
-    find: "if (isConsent(told) && (hasKeys",
-    replace: "if (false && (hasKeys",
+    find: "if (hasKeys || intent?.signedOnly)",
+    replace: "if (false)",
   },
   {
     ...life,
     name: "a certificate's approval needs no consents",
-    find: "if (given < needed)",
-    replace: "if (false)",
+    find: "if (why === undefined) continue;",
+    replace: "if (why !== false) continue;",
+  },
+  {
+    ...life,
+    name: "a certificate counts consents, not people",
+    find: "names.add(sameName(name));",
+    replace: "names.add(sameName(name) + told.entry.id);",
+    tests: FORGED,
+    grave: true,
+  },
+  {
+    ...life,
+    name: "a certificate's minor change needs no rule of its intent",
+    find: "if (!isFree || !isMinor(content, isErased, ofProposal))",
+    replace: "if (!isFree)",
+    tests: FORGED,
+  },
+  {
+    file: "local/verify/named_keys.ts",
+    name: "a log may record one intent in two ways",
+    find: "else if (!isSame(before.principals, principals))",
+    replace: "else if (false)",
+    tests: FORGED,
+  },
+  {
+    file: "local/verify/proofs.ts",
+    name: "a decision that cannot be read passes a verifier",
+    find: 'if (!detail || unclear !== undefined) return finding("form", unclear);',
+    replace: "if (!detail || unclear !== undefined) return undefined;",
+    tests: FORGED,
   },
   {
     ...certificate,

@@ -1,4 +1,5 @@
 /** Damage to an export, without regard to what it means: lines moved, bytes cut, bits flipped. */
+import { gzipSync } from "node:zlib";
 import type { Kept } from "../../local/verify/kept.ts";
 import type { Sample } from "./verifiers.ts";
 import { receiptOf, rehashed, type World, write } from "./world.ts";
@@ -59,6 +60,24 @@ export function impossible({ entries }: World): (Sample & { rule: string })[] {
   ];
 }
 
+/** Of the writings below: those that show that the file is not what the service sent. */
+export const DAMAGED: ReadonlySet<string> = new Set([
+  "a space before the first member",
+  "members in another order",
+  "a carriage return",
+  "a byte-order mark",
+  "an empty line",
+  "no object",
+  "a deep nesting",
+  "nothing but an empty line",
+  "nothing at all",
+  "a page",
+  "an error",
+  "compressed",
+  "the last line break removed",
+  "carriage returns throughout",
+]);
+
 /** Other writings of the same entries: JSON would take them for equal. */
 export function rewritings({ entries }: World): Sample[] {
   const line = JSON.stringify(entries[0]);
@@ -96,6 +115,14 @@ export function rewritings({ entries }: World): Sample[] {
       ]),
       kept: [],
     },
-    { what: "nothing at all", log: Buffer.from("\n"), kept: [] },
+    { what: "nothing but an empty line", log: Buffer.from("\n"), kept: [] },
+    { what: "nothing at all", log: Buffer.alloc(0), kept: [] },
+    { what: "a page", log: Buffer.from("<!DOCTYPE html>\n<html></html>\n"), kept: [] },
+    { what: "an error", log: Buffer.from('{"error":"unauthorized","code":"unauthorized"}'), kept: [] },
+    { what: "compressed", log: gzipSync(`${line}\n${rest}`), kept: [] },
+    { what: "the last line break removed", log: Buffer.from(`${line}\n${rest}`.slice(0, -1)), kept: [] },
+    { what: "carriage returns throughout", log: Buffer.from(`${line}\n${rest}`.replaceAll("\n", "\r\n")), kept: [] },
+    other("a line separator that is not escaped", line.replace('"tenant":"', '"tenant":"\u2028')),
+    other("a line that is too long", line.replace('"tenant":"', `"tenant":"${"x".repeat(16 * 1024 * 1024)}`)),
   ];
 }

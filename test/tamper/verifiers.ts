@@ -1,13 +1,28 @@
 /** Both offline verifiers, over exports in memory. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
-import type { Kept } from "../../local/verify/kept.ts";
+import { type Kept, Unreadable } from "../../local/verify/kept.ts";
 import { type Report, verifyExport } from "../../local/verify/verify.ts";
 
+/** The verdict that stands here for a file that was not judged. */
+const UNREADABLE = "unreadable" as Report["verdict"];
+
 /** Runs `countersign-verify`'s own code; the bytes arrive in chunks of the given size. */
-export function verify(log: Uint8Array | string, kept: Kept[] = [], chunk = 64 * 1024): Promise<Report> {
-  return verifyExport(chunks(Buffer.from(log), chunk), { kept, findings: [], remarks: [] });
+export async function verify(log: Uint8Array | string, kept: Kept[] = [], chunk = 64 * 1024): Promise<Report> {
+  try {
+    return await verifyExport(chunks(Buffer.from(log), chunk), { kept, findings: [], remarks: [] });
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return unread(error.message);
+  }
 }
+
+const unread = (reason: string): Report => ({
+  ...{ verdict: UNREADABLE, entries: 0, origin: "", head: "", findings: [], findings_total: 0, held_against: [] },
+  ...{ witnessed: [], proofs: { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 }, contents: null },
+  losses: [],
+  ...{ not_checked: [], remarks: [reason] },
+});
 
 async function* chunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
@@ -21,12 +36,13 @@ export interface Sample {
 }
 
 /** What both verifiers must agree on. */
-export const gistOf = ({ verdict, entries, findings, findings_total: total, head }: Report) => ({
+export const gistOf = ({ verdict, entries, findings, findings_total: total, head, remarks }: Report) => ({
   verdict,
   entries,
   total,
   head,
   findings: findings.map(({ line, entry, rule }) => ({ line, entry, rule })),
+  reason: verdict === UNREADABLE ? remarks[0] : undefined,
 });
 export type Gist = ReturnType<typeof gistOf>;
 
@@ -49,8 +65,10 @@ sys.path.insert(0, sys.argv[1])
 import verify_audit
 for line in sys.stdin:
     sample = json.loads(line)
-    report = verify_audit.verify_export(io.BytesIO(base64.b64decode(sample["log"])), sample["kept"])
-    print(json.dumps(report))
+    try:
+        print(json.dumps(verify_audit.verify_export(io.BytesIO(base64.b64decode(sample["log"])), sample["kept"])))
+    except verify_audit.Unreadable as error:
+        print(json.dumps({"reason": str(error)}))
 `;
 
 /** Runs `verify_audit.py` over many samples in one process. */
@@ -65,7 +83,8 @@ export function verifyInPython(samples: readonly Sample[]): Gist[] {
   return stdout
     .trimEnd()
     .split("\n")
-    .map((line) => gistOf(JSON.parse(line) as Report));
+    .map((line) => JSON.parse(line) as Report | { reason: string })
+    .map((told) => gistOf("reason" in told ? unread(told.reason) : told));
 }
 
 /** How a program ended. */

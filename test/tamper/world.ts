@@ -66,7 +66,12 @@ export const parse = (log: string): AuditEntry[] =>
 
 /** An export of entries, as the service writes it. */
 export const write = (entries: readonly AuditEntry[]): string =>
-  entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+  entries
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join("")
+    .replaceAll("\u0085", "\\u0085")
+    .replaceAll("\u2028", "\\u2028")
+    .replaceAll("\u2029", "\\u2029");
 
 /**
  * The entries with all hashes made right again from the given place on, as whoever can write the file can; `leftOut`

@@ -1,5 +1,6 @@
 /** An auditor's pack as files: what the log says, what it is about, what proves it, and how that is checked. */
 import { currentCheckpoint } from "../../audit/checkpoint.ts";
+import { entryLine } from "../../audit/entry.ts";
 import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
 import { AppError } from "../../kit/errors.ts";
 import { certifier } from "../certificate.ts";
@@ -16,7 +17,7 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
   let number = 0;
   for await (const page of entriesIn(store, scope)) {
     const name = `entries/${String(++number).padStart(6, "0")}.jsonl`;
-    yield { name, text: page.map(({ text }) => `${text}\n`).join("") };
+    yield { name, text: page.map(({ text }) => entryLine(text)).join("") };
     for (const hash of intentsOf(page)) {
       if (intents.has(hash)) continue;
       intents.add(hash);

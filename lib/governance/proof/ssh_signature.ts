@@ -9,7 +9,7 @@ import { ALGORITHMS, digest, verifies } from "./web_crypto.ts";
 /** What keeps a signature of ours apart from one for git or for a file. */
 export const NAMESPACE = "countersign-consent";
 
-const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n?$/;
+const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----$/;
 const HASHES: Record<string, string> = { sha256: "SHA-256", sha512: "SHA-512" };
 const PRESENT = 1;
 const VERIFIED = 4;
@@ -24,9 +24,10 @@ interface SshSignature {
   signature: Bytes;
 }
 
-/** Takes armour apart; undefined when it is none. */
+/** Takes armour apart, whose line ends may be CRLF and around which there may be blanks; undefined when it is none. */
 function parse(armoured: string): SshSignature | undefined {
-  const bytes = base64Bytes(ARMOUR.exec(armoured)?.[1]!.replaceAll("\n", "") ?? "!");
+  const plain = armoured.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
+  const bytes = base64Bytes(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");
   if (!bytes) return undefined;
   try {
     const reader = wireReader(bytes);

@@ -13,7 +13,9 @@ export type Verified = { key: KnownKey } | { refused: string };
 /** Verifies a proof; what it finds is nothing that a proof, a key or a statement can make it throw. */
 export async function verifyProof(proof: Proof, statement: string, keys: readonly KnownKey[]): Promise<Verified> {
   const bytes = new TextEncoder().encode(statement);
-  const key = keys.find((one) => isOf(proof, one));
+  const signer = proof.type === "ssh" ? signerOf(proof.signature) : undefined;
+  if (proof.type === "ssh" && !signer) return { refused: "it is no SSH signature that can be read" };
+  const key = keys.find((one) => isOf(proof, one, signer));
   if (!key) return { refused: "it is of no key that the intent lists under this name" };
   const refused =
     proof.type === "webauthn" && key.type === "webauthn"
@@ -22,7 +24,8 @@ export async function verifyProof(proof: Proof, statement: string, keys: readonl
   return refused === undefined ? { key } : { refused };
 }
 
-const isOf = (proof: Proof, key: Key): boolean =>
+/** `signer`: the public key that an SSH signature names. */
+const isOf = (proof: Proof, key: Key, signer: string | undefined): boolean =>
   proof.type === "webauthn"
     ? key.type === "webauthn" && key.credential_id === proof.credential_id
-    : key.type === "ssh" && base64Of(sshMaterial(key.public_key)!.blob) === signerOf(proof.signature);
+    : key.type === "ssh" && base64Of(sshMaterial(key.public_key)!.blob) === signer;

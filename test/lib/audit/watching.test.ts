@@ -67,6 +67,17 @@ test("a log that only grows is cosigned, without a token, and what was cosigned 
   }
 });
 
+test("two signature lines of one key are rejected, whether they differ or not", async () => {
+  const w = await witness();
+  const note = noteOf(1);
+  const [line] = note
+    .split("\n\n")
+    .at(-1)!
+    .split(/(?<=\n)/);
+  expect(await send(w, bodyOf(0, 1, `${note}${line}`))).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+  expect((await send(w, bodyOf(0, 1, note))).status).toBe(200);
+});
+
 test("an empty log has the empty tree's root, and is cosigned again as it grows", async () => {
   const w = await witness();
   expect((await send(w, bodyOf(0, 0))).status).toBe(200);

@@ -1,0 +1,147 @@
+/** The rules of an intent that a certificate can be verified against. */
+import { type Detail, isObject, isWhole } from "./json.ts";
+import { keysOf, type Policy, sameName } from "./policy.ts";
+
+/** An intent, of its type throughout; what it leaves out has the service's default. */
+export interface Intent {
+  keys: Policy;
+  agents: ReadonlySet<string>;
+  /** Only signatures count. */
+  signedOnly: boolean;
+  selfApproval: boolean;
+  /** Undefined: anybody may approve. */
+  approvers: readonly string[] | undefined;
+  required: Readonly<Record<"standard" | "major", number>>;
+  emergency: { approvers: readonly string[]; required: number } | undefined;
+  minor: Minor | undefined;
+  /** Patterns of targets that have owners. */
+  owned: readonly string[];
+}
+
+/** Changes that need no consent. */
+interface Minor {
+  kinds: readonly string[];
+  targets: readonly string[];
+  maxUsers: number;
+  maxRisk: number;
+  agents: boolean;
+}
+
+const RISKS: readonly unknown[] = ["low", "medium", "high"];
+
+/** Reads an intent. Errors: `TypeError` with the name of the first member that no service would load. */
+export function intentIn(manifest: Detail): Intent {
+  const policy = section(manifest, "policy") ?? {};
+  const approvers = namesIn(policy, "approvers");
+  const { standard, major } = requiredIn(section(policy, "required_approvers") ?? {});
+  const signedOnly = flag(policy, "signed_only");
+  const selfApproval = flag(policy, "self_approval") ?? true;
+  const emergency = section(policy, "break_glass");
+  const minor = section(policy, "minor");
+  const owners = policy["owners"] ?? [];
+  if (!Array.isArray(owners) || !owners.every(isObject)) throw new TypeError("owners");
+  const principals = manifest["principals"] ?? {};
+  const keys = keysOf(principals);
+  return {
+    keys,
+    agents: new Set(
+      Object.entries(principals).flatMap(([name, one]) =>
+        (one as Detail)["kind"] === "agent" ? [sameName(name)] : [],
+      ),
+    ),
+    signedOnly: signedOnly ?? [...keys.values()].some(({ length }) => length > 0),
+    selfApproval,
+    approvers,
+    required: { standard, major },
+    emergency: emergency && {
+      approvers: namesIn(emergency, "approvers") ?? [],
+      required: count(emergency, "required", 1) ?? 1,
+    },
+    minor: minor && minorIn(minor),
+    owned: owners.flatMap((one: Detail) => texts(one, "targets") ?? []),
+  };
+}
+
+/** A major change never needs fewer consents than a standard one. */
+function requiredIn(required: Detail): Intent["required"] {
+  const standard = count(required, "standard", 1) ?? 1;
+  const major = count(required, "major", 1) ?? standard;
+  if (major < standard) throw new TypeError("major");
+  return { standard, major };
+}
+
+function minorIn(minor: Detail): Minor {
+  const kinds = texts(minor, "kinds") ?? [];
+  const targets = texts(minor, "targets") ?? [];
+  const maxUsers = count(minor, "max_affected_users", 0) ?? Infinity;
+  const maxRisk = RISKS.indexOf(minor["max_risk"] ?? "low");
+  if (maxRisk === -1) throw new TypeError("max_risk");
+  return { kinds, targets, maxUsers, maxRisk, agents: flag(minor, "agents") ?? false };
+}
+
+function section(of: Detail, name: string): Detail | undefined {
+  const value = of[name] ?? undefined;
+  if (value !== undefined && !isObject(value)) throw new TypeError(name);
+  return value;
+}
+
+function texts(of: Detail, name: string): string[] | undefined {
+  const value: unknown = of[name] ?? undefined;
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value) || !value.every((one) => typeof one === "string")) throw new TypeError(name);
+  return value as string[];
+}
+
+const namesIn = (of: Detail, name: string): string[] | undefined => texts(of, name)?.map(sameName);
+
+function flag(of: Detail, name: string): boolean | undefined {
+  const value = of[name] ?? undefined;
+  if (value !== undefined && typeof value !== "boolean") throw new TypeError(name);
+  return value;
+}
+
+function count(of: Detail, name: string, least: number): number | undefined {
+  const value = of[name] ?? undefined;
+  if (value !== undefined && !isWhole(value, least)) throw new TypeError(name);
+  return value;
+}
+
+/** Whether a name may decide on any change. */
+export const mayDecide = (name: string, { approvers, agents }: Intent): boolean =>
+  !name.startsWith("agent:") && !agents.has(name) && (!approvers || approvers.includes(name));
+
+/** Whether a content is one that the intent lets pass without consent, as far as it says what that takes. */
+export function isMinor(content: Detail, isErased: boolean, { minor, owned }: Intent): boolean {
+  const { kind, target, affected_users: users, risk, reversible } = content;
+  if (!minor || typeof kind !== "string" || typeof target !== "string" || matchesAny(target, owned)) return false;
+  const isOfFew = isErased ? users === null : isWhole(users, 0) && users <= minor.maxUsers;
+  const level = RISKS.indexOf(risk);
+  return (
+    minor.kinds.includes(kind) &&
+    matchesAny(target, minor.targets) &&
+    isOfFew &&
+    level !== -1 &&
+    level <= minor.maxRisk &&
+    reversible === true
+  );
+}
+
+const matchesAny = (target: string, patterns: readonly string[]): boolean =>
+  patterns.some((pattern) => matches(lower(target), lower(pattern).split("*")));
+
+/** Whether a target is made of these parts, with anything between them. */
+function matches(target: string, [begin = "", ...parts]: string[]): boolean {
+  const end = parts.pop();
+  if (end === undefined) return target === begin;
+  if (!target.startsWith(begin)) return false;
+  let from = begin.length;
+  for (const part of parts) {
+    const at = target.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return target.length >= from + end.length && target.endsWith(end);
+}
+
+/** Targets are ASCII. */
+const lower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

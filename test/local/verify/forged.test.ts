@@ -1,0 +1,408 @@
+/** Evidence that somebody forges who may write the log and holds its key: neither verifier accepts it, and both end alike. */
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { main } from "../../../local/verify/main.ts";
+import { pythonMissing, runPythonOften } from "../../tamper/verifiers.ts";
+import { checkpointOf, rehashed } from "../../tamper/world.ts";
+import { certificateWith, exportWith, type FuzzWorld, fuzzWorld } from "./fuzz_world.ts";
+import type { Input } from "./inputs.ts";
+import { bentDer } from "./mutations.ts";
+import { type Judged, pythonVerifier } from "./python.ts";
+
+type Detail = Record<string, unknown>;
+type Edit = (detail: Detail) => Detail | string;
+
+const folder = mkdtempSync(join(tmpdir(), "forged-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let world: FuzzWorld;
+let python: ReturnType<typeof pythonVerifier>;
+beforeAll(async () => {
+  world = await fuzzWorld();
+  python = pythonVerifier();
+});
+afterAll(() => python.end());
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const read = ({ detail }: AuditEntry): Detail => JSON.parse(detail) as Detail;
+
+/** The entries of the change on a target. */
+function lifeOf(target: string): AuditEntry[] {
+  const { change_id } = world.entries.find(
+    (entry) => entry.event_type === "change_proposed" && read(entry)["target"] === target,
+  )!;
+  return world.entries.filter((entry) => entry.change_id === change_id);
+}
+
+/** The log with details changed by the ids of their entries, and all hashes made again. */
+function edited(edits: Record<number, Edit>, entries: readonly AuditEntry[] = world.entries): AuditEntry[] {
+  const changed = entries.map((entry) => {
+    const detail = edits[entry.id]?.(read(entry)) ?? entry.detail;
+    return { ...entry, detail: typeof detail === "string" ? detail : JSON.stringify(detail) };
+  });
+  return rehashed(changed, 0);
+}
+
+/** A detail about another content or intent, signed again where it was signed. */
+const linked =
+  (over: Detail): Edit =>
+  (detail) => {
+    const facts = { ...detail, ...over };
+    if (detail["proof"] === undefined) return facts;
+    const before = JSON.parse(String(detail["statement"])) as Detail;
+    for (const name of Object.keys(over)) if (name in before) before[name] = over[name];
+    const statement = JSON.stringify(before, Object.keys(before).sort());
+    const pen = world.pens[String(detail["approver"] ?? detail["actor"])]!;
+    return { ...facts, statement, proof: pen.sign(statement) };
+  };
+
+interface Forgery {
+  target?: string;
+  /** Which of its entries, counted from 0; all unless given. */
+  steps?: readonly number[];
+  content?: (content: Detail) => Detail;
+  intent?: (intent: Detail) => unknown;
+  /** Edits by place among its entries. */
+  edits?: Record<number, Edit>;
+}
+
+/** A certificate, with contents and intents that entries are made to fit. */
+function certificate({ target = "ui.done", steps, content, intent, edits = {} }: Forgery): Input {
+  const life = lifeOf(target);
+  const own = world.contents.get(life[0]!.change_id)!;
+  const body = content ? JSON.stringify(content(JSON.parse(own.content) as Detail)) : own.content;
+  const [manifest] = world.manifests.values();
+  const text = intent ? JSON.stringify(intent(JSON.parse(manifest!) as Detail)) : manifest!;
+  const over: Detail = { manifest_hash: sha256(text), ...(own.erased ? {} : { digest: sha256(body) }) };
+  const relinked = Object.fromEntries(life.map(({ id }) => [id, linked(over)]));
+  const first = content || intent ? edited(relinked) : [...world.entries];
+  const places = Object.entries(edits).map(([place, edit]) => [life[Number(place)]!.id, edit] as const);
+  const log = edited(Object.fromEntries(places), first);
+  const ids = (steps ?? life.map((_, index) => index)).map((index) => life[index]!.id);
+  const parts = { name: own.erased ? "erased" : "content", content: body, intents: [text], ids };
+  const files = { certificate: certificateWith(world, log, parts), tlog: world.policy };
+  return { files, args: ["certificate", "certificate", "--policy", "tlog"] };
+}
+
+/** An export with contents against a signed checkpoint of all of it. */
+function exported(entries: readonly AuditEntry[], more: Record<string, string> = {}, args: string[] = []): Input {
+  const note = checkpointOf(entries, entries.length, world.key);
+  const files = { audit: exportWith(entries, []), note, pem: world.key.pem, ...more };
+  return { files, args: ["audit", "--checkpoint", "note", "--key", "pem", ...args] };
+}
+
+const status =
+  (value: string): Edit =>
+  (detail) => ({ ...detail, status: value });
+const without =
+  (...names: string[]): Edit =>
+  (detail) =>
+    Object.fromEntries(Object.entries(detail).filter(([name]) => !names.includes(name)));
+const unsigned = without("proof", "statement", "key");
+const approved = (name: string): number =>
+  world.entries.find((entry) => read(entry)["decision"] === "approved" && read(entry)["approver"] === name)!.id;
+const policyOf = (intent: Detail, over: Detail): Detail => ({
+  ...intent,
+  policy: { ...(intent["policy"] as Detail), ...over },
+});
+/** The people's keys, as a file outside of the log. */
+const people = (): Record<string, string> => ({ people: [...world.manifests.values()][0]! });
+const ofEve = (bend: (proof: Detail, statement: string) => object): AuditEntry[] =>
+  edited({
+    [approved("eve")]: (detail) => ({ ...detail, proof: bend(detail["proof"] as Detail, String(detail["statement"])) }),
+  });
+const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+const noted = (line: string): Input => {
+  const input = exported(world.entries);
+  return { ...input, files: { ...input.files, note: `${String(input.files["note"])}${line}` } };
+};
+const twice = (change: Edit): AuditEntry[] => {
+  const again = { ...world.entries[0]!, detail: JSON.stringify(change(read(world.entries[0]!))) };
+  return rehashed([...world.entries.slice(0, 1), again, ...world.entries.slice(1)], 0);
+};
+
+/** Places in the life on `ui.done`: proposal, two consents, apply, rollback. */
+const CASES: [what: string, exit: number, make: () => Input][] = [
+  ["a certificate as it is", 0, () => certificate({})],
+  ["a minor change as it is", 0, () => certificate({ target: "ui.minor" })],
+  ["an emergency as it is", 0, () => certificate({ target: "ui.urgent" })],
+  ["an erased change as it is", 0, () => certificate({ target: "ui.gone" })],
+  [
+    "one consent that does not say its status",
+    1,
+    () =>
+      certificate({ steps: [0, 1, 3], edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: without("status") } }),
+  ],
+  [
+    "one consent that says approved",
+    1,
+    () =>
+      certificate({ steps: [0, 1, 3], edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: status("approved") } }),
+  ],
+  [
+    "one consent, and a proposal that asks for no number",
+    1,
+    () => certificate({ steps: [0, 1, 3], edits: { 0: without("required_approvers"), 1: status("approved") } }),
+  ],
+  [
+    "one person who consents twice",
+    1,
+    () => certificate({ edits: { 2: () => ({ ...read(lifeOf("ui.done")[1]!), status: "approved" }) } }),
+  ],
+  [
+    "a number of approvers that is text",
+    1,
+    () => certificate({ edits: { 0: (d) => ({ ...d, required_approvers: "x" }) } }),
+  ],
+  [
+    "a tier that there is not",
+    1,
+    () =>
+      certificate({
+        steps: [0, 1, 3],
+        content: (c) => ({ ...c, tier: "urgent" }),
+        edits: { 0: without("tier"), 1: status("approved") },
+      }),
+  ],
+  [
+    "a major change with fewer consents than a standard one needs",
+    1,
+    () =>
+      certificate({
+        steps: [0, 1, 3],
+        content: (c) => ({ ...c, tier: "major" }),
+        edits: { 0: without("tier", "required_approvers"), 1: status("approved") },
+      }),
+  ],
+  [
+    "an intent that asks less of a major change than of a standard one",
+    1,
+    () => certificate({ intent: (i) => policyOf(i, { required_approvers: { standard: 2, major: 1 } }) }),
+  ],
+  [
+    "a consent of somebody who may not approve",
+    1,
+    () => certificate({ intent: (i) => policyOf(i, { approvers: ["ana", "bo"] }) }),
+  ],
+  [
+    "a consent of the proposer",
+    1,
+    () =>
+      certificate({
+        intent: (i) => policyOf(i, { self_approval: false }),
+        content: (c) => ({ ...c, proposer: "ana" }),
+        edits: { 0: (d) => ({ ...d, proposer: "ana" }) },
+      }),
+  ],
+  [
+    "a minor change under an intent that has none",
+    1,
+    () => certificate({ target: "ui.minor", intent: (i) => policyOf(i, { minor: undefined }) }),
+  ],
+  [
+    "a minor change of a target that is not covered",
+    1,
+    () =>
+      certificate({
+        target: "ui.minor",
+        intent: (i) => policyOf(i, { minor: { kinds: ["config"], targets: ["x.*"] } }),
+      }),
+  ],
+  [
+    "a minor change that reaches too many",
+    1,
+    () => certificate({ target: "ui.minor", content: (c) => ({ ...c, affected_users: 101 }) }),
+  ],
+  [
+    "a minor change of too high a risk",
+    1,
+    () => certificate({ target: "ui.minor", content: (c) => ({ ...c, risk: "high" }), edits: { 0: without("risk") } }),
+  ],
+  [
+    "a minor change that cannot be taken back",
+    1,
+    () => certificate({ target: "ui.minor", content: (c) => ({ ...c, reversible: false }) }),
+  ],
+  ["an intent that is a list", 1, () => certificate({ intent: () => [] })],
+  [
+    "an intent whose principals are text",
+    1,
+    () => certificate({ intent: (i) => ({ ...i, principals: "x" }), edits: { 1: unsigned, 2: unsigned } }),
+  ],
+  ["an erasure that nobody signed", 1, () => certificate({ target: "ui.gone", edits: { 2: unsigned } })],
+  [
+    "another target in what an erasure left",
+    1,
+    () => {
+      const left = {
+        ...(JSON.parse(world.contents.get(lifeOf("ui.gone")[0]!.change_id)!.content) as Detail),
+        target: "harmless",
+      };
+      return certificate({
+        target: "ui.gone",
+        content: () => left,
+        edits: { 2: (d) => ({ ...d, remaining_digest: sha256(JSON.stringify(left)) }) },
+      });
+    },
+  ],
+  ["a log as it is", 0, () => exported(world.entries)],
+  ["a log as it is, with people's keys", 0, () => exported(world.entries, people(), ["--policy", "people"])],
+  [
+    "an unsigned consent whose decision is a list",
+    1,
+    () => exported(edited({ [approved("ana")]: (d) => ({ ...(unsigned(d) as Detail), decision: ["approved"] }) })),
+  ],
+  [
+    "an unsigned consent whose decision is a name that objects inherit",
+    1,
+    () => exported(edited({ [approved("ana")]: (d) => ({ ...(unsigned(d) as Detail), decision: "constructor" }) })),
+  ],
+  [
+    "an unsigned consent that is nested 20,000 deep",
+    1,
+    () =>
+      exported(
+        edited({
+          [approved("ana")]: (d) =>
+            JSON.stringify({ ...(unsigned(d) as Detail), x: 0 }).replace('"x":0', `"x":${nested(20_000)}`),
+        }),
+      ),
+  ],
+  [
+    "a signed consent whose detail is no JSON",
+    1,
+    () => exported(edited({ [approved("ana")]: (d) => `${JSON.stringify(d)}x` })),
+  ],
+  [
+    "a signature in DER that is written otherwise",
+    1,
+    () =>
+      exported(
+        ofEve((proof) => ({
+          ...proof,
+          signature: bentDer(Buffer.from(String(proof["signature"]), "base64url"), (n) => n - 1).toString("base64url"),
+        })),
+        people(),
+        ["--policy", "people"],
+      ),
+  ],
+  [
+    "client data that is not UTF-8",
+    1,
+    () =>
+      exported(
+        ofEve((_, statement) =>
+          world.raw.signBytes(
+            Buffer.concat([
+              Buffer.from(
+                `{"type":"webauthn.get","challenge":"${createHash("sha256").update(statement).digest("base64url")}","origin":"https://gov.acme.example","x":"`,
+              ),
+              Buffer.of(0xff),
+              Buffer.from('"}'),
+            ]),
+          ),
+        ),
+        people(),
+        ["--policy", "people"],
+      ),
+  ],
+  [
+    "an intent that is recorded twice, the second time without principals",
+    1,
+    () => exported(twice((d) => ({ ...d, principals: {} }))),
+  ],
+  ["an intent that is recorded twice alike", 0, () => exported(twice((d) => d))],
+  [
+    "an intent whose entry does not name the keys of its manifest",
+    1,
+    () => {
+      const all = Object.fromEntries(world.entries.map(({ id }) => [id, unsigned]));
+      const entries = edited({ ...all, 1: (d) => ({ ...d, principals: {} }) });
+      const input = exported(entries, { audit: exportWith(entries, world.carried) }, ["--changes"]);
+      return input;
+    },
+  ],
+  [
+    "a log with its contents",
+    0,
+    () => exported(world.entries, { audit: exportWith(world.entries, world.carried) }, ["--changes"]),
+  ],
+  ["a signature line of a name with a zero width no-break space", 3, () => noted("— a\ufeffb AAAAAAAA\n")],
+  ["a signature line of a name with a next line", 3, () => noted("— a\u0085b AAAAAAAA\n")],
+  ["a signature line of a name with a file separator", 3, () => noted("— a\u001cb AAAAAAAA\n")],
+  ["a signature line of a stranger", 0, () => noted("— stranger AAAAAAAA\n")],
+  [
+    "a tlog-policy with carriage returns",
+    3,
+    () => {
+      const one = certificate({});
+      return { ...one, files: { ...one.files, tlog: world.policy.replaceAll("\n", "\r\n") } };
+    },
+  ],
+  [
+    "a tlog-policy with a byte order mark",
+    3,
+    () => {
+      const one = certificate({});
+      return { ...one, files: { ...one.files, tlog: `\ufeff${world.policy.replace(/^#.*\n/, "")}` } };
+    },
+  ],
+  [
+    "people's keys with a byte order mark",
+    0,
+    () => exported(world.entries, { people: `\ufeff${people()["people"]}` }, ["--policy", "people"]),
+  ],
+  [
+    "people's keys that are of no type",
+    3,
+    () => exported(world.entries, { people: '{"principals":{"ana":{"keys":[{"type":"x"}]}}}' }, ["--policy", "people"]),
+  ],
+];
+
+let number = 0;
+
+/** Writes the files of an input; its arguments with their paths. */
+function written({ files, args }: Input): string[] {
+  const own = join(folder, String(number++));
+  mkdirSync(own);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(own, name), content);
+  return args.map((arg, at) => (Object.hasOwn(files, arg) && (at > 0 || arg !== "certificate") ? join(own, arg) : arg));
+}
+
+async function judged(args: string[]): Promise<Judged> {
+  let [stdout, stderr] = ["", ""];
+  const status = await main([...args, "--json"], { out: (text) => (stdout += text), err: (text) => (stderr += text) });
+  const findings = status > 2 ? [] : (JSON.parse(stdout) as { findings: { rule: string }[] }).findings;
+  return { status, rules: findings.map(({ rule }) => rule), stderr };
+}
+
+test.each(CASES)("%s: exit %i of both verifiers", async (_, exit, make) => {
+  const args = written(make());
+  const own = await judged(args);
+  expect(own, JSON.stringify(own)).toMatchObject({ status: exit });
+  if (pythonMissing !== null) return;
+  const [other] = await python.judge([[...args, "--json"]]);
+  expect({ status: other!.status, rules: other!.rules }).toEqual({ status: own.status, rules: own.rules });
+});
+
+test("a name that hides a finding from a terminal is escaped", async () => {
+  const name = "x\u001b[2K\u001b[8m\u202e\u0085";
+  const entries = edited({
+    1: (d) => ({
+      ...d,
+      principals: { ...(d["principals"] as Detail), [name]: { kind: "person", keys: ["SHA256:x"] } },
+    }),
+    [approved("ana")]: (d) => ({ ...(unsigned(d) as Detail), approver: name }),
+  });
+  const args = written(exported(entries));
+  let said = "";
+  await main(args, { out: (text) => (said += text), err: () => undefined });
+  expect(said).toContain("x%1B[2K%1B[8m%E2%80%AE%C2%85 has keys");
+  expect(said.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+  const [other] = pythonMissing === null ? runPythonOften([args]) : [];
+  if (other) expect(other.stdout.replace(/^.*\n/, "")).toBe(said.replace(/^.*\n/, ""));
+});

@@ -1,0 +1,99 @@
+/**
+ * Both offline verifiers over the same inputs: exports, certificates, checkpoints, policies and keys, changed at random, with
+ * hashes and signatures made again, so that what is changed is judged. `npm run fuzz:verifiers` runs 100,000 inputs;
+ * `FUZZ_SEED` chooses others.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { main } from "../../../local/verify/main.ts";
+import { numbers } from "../../support/numbers.ts";
+import { pythonMissing } from "../../tamper/verifiers.ts";
+import { type FuzzWorld, fuzzWorld } from "./fuzz_world.ts";
+import { type Input, inputOf } from "./inputs.ts";
+import { type Judged, pythonVerifier } from "./python.ts";
+
+const INPUTS = Number(process.env["FUZZ_INPUTS"] ?? 300);
+const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
+/** Inputs that lie on the disk at the same time. */
+const BATCH = 100;
+
+const folder = mkdtempSync(join(tmpdir(), "fuzz-verifiers-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let world: FuzzWorld;
+beforeAll(async () => {
+  world = await fuzzWorld();
+  const pem = world.key.pem;
+  writeFileSync(join(folder, "public.pem"), pem);
+  writeFileSync(join(folder, "bent.pem"), pem.replace("\n", "\r\n"));
+  writeFileSync(join(folder, "people.json"), [...world.manifests.values()][0]!);
+});
+
+const SHARED: readonly string[] = ["public.pem", "bent.pem", "people.json"];
+
+/** Writes the files of an input; its arguments with their paths. */
+function written({ files, args }: Input, index: number): string[] {
+  const own = join(folder, String(index));
+  mkdirSync(own, { recursive: true });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(own, name), content);
+  const pathOf = (arg: string): string => {
+    if (SHARED.includes(arg)) return join(folder, arg);
+    return Object.hasOwn(files, arg) ? join(own, arg) : arg;
+  };
+  // The first word of a certificate's arguments is the command.
+  return [...args.map((arg, at) => (at === 0 && arg === "certificate" ? arg : pathOf(arg))), "--json"];
+}
+
+async function judged(args: string[]): Promise<Judged> {
+  let [stdout, stderr] = ["", ""];
+  const status = await main(args, { out: (text) => (stdout += text), err: (text) => (stderr += text) });
+  const rules = status > 2 ? [] : (JSON.parse(stdout) as { findings: { rule: string }[] }).findings;
+  return { status, rules: rules.map(({ rule }) => rule), stderr };
+}
+
+test.skipIf(pythonMissing)(
+  `both verifiers end alike over ${INPUTS} inputs (${pythonMissing ?? "python3 is here"})`,
+  { timeout: 4 * 3_600_000 },
+  async () => {
+    const python = pythonVerifier();
+    const below = numbers(SEED);
+    const ends = new Map<number, number>();
+    const apart: string[] = [];
+    let otherRules = 0;
+    for (let done = 0; done < INPUTS; done += BATCH) {
+      const inputs = Array.from({ length: Math.min(BATCH, INPUTS - done) }, () => inputOf(world, below));
+      const calls = inputs.map(written);
+      const [inPython, here] = await Promise.all([python.judge(calls), Promise.all(calls.map(judged))]);
+      for (const [index, own] of here.entries()) {
+        const other = inPython[index]!;
+        ends.set(own.status, (ends.get(own.status) ?? 0) + 1);
+        if (own.status === other.status && JSON.stringify(own.rules) !== JSON.stringify(other.rules)) {
+          otherRules++;
+          if (otherRules <= 10) keep(done + index, inputs[index]!, { own, other });
+        }
+        if (own.status !== other.status)
+          apart.push(`input ${done + index}: ${keep(done + index, inputs[index]!, { own, other })}`);
+      }
+    }
+    await python.end();
+    process.stdout.write(
+      `${INPUTS} inputs, seed ${SEED}: ${JSON.stringify(Object.fromEntries(ends))}, apart: ${apart.length}, the same with other rules: ${otherRules}\n`,
+    );
+    expect(apart).toEqual([]);
+    // What is never judged shows nothing.
+    if (INPUTS >= 300) expect([...ends.keys()].sort()).toEqual([0, 1, 2, 3]);
+  },
+);
+
+/** Where FUZZ_KEEP names a folder, the input is kept there. */
+function keep(number: number, { files, args }: Input, ends: object): string {
+  const into = process.env["FUZZ_KEEP"];
+  if (into !== undefined) {
+    mkdirSync(join(into, String(number)), { recursive: true });
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(into, String(number), name), content);
+    writeFileSync(join(into, String(number), "ends.json"), JSON.stringify({ args, ...ends }));
+  }
+  return JSON.stringify({ args, ...ends });
+}

@@ -1,0 +1,160 @@
+/** What the fuzz test starts from: a real log with signed decisions, its contents and intents, and everybody's keys. */
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { passkey, sshPen } from "../../support/passkeys.ts";
+import { service } from "../../support/service.ts";
+import { act, decide, type Pen, person, proven, statementOf } from "../../support/signed.ts";
+import { keyPair } from "../../support/independent_witness.ts";
+import { data, MTH, PATH } from "../../lib/audit/reference_tree.ts";
+import { checkpointOf, newKey, parse, signerOf, type SigningKey, write } from "../../tamper/world.ts";
+
+/** A passkey whose client data a test writes itself, byte for byte. */
+export interface RawPasskey {
+  key: { type: "webauthn"; credential_id: string; public_key: string; rp_id: string };
+  sign(statement: string): object;
+  signBytes(client: Buffer, flags?: number): object;
+}
+
+function rawPasskey(rp_id: string): RawPasskey {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const sha256 = (bytes: Buffer | string) => createHash("sha256").update(bytes).digest();
+  const credential_id = "cmF3LXBhc3NrZXk";
+  const public_key = publicKey.export({ type: "spki", format: "der" }).toString("base64url");
+  const signBytes = (client: Buffer, flags = 5) => {
+    const bytes = Buffer.concat([sha256(rp_id), Buffer.of(flags, 0, 0, 0, 7)]);
+    const signature = sign("sha256", Buffer.concat([bytes, sha256(client)]), privateKey);
+    const encoded = { authenticator_data: bytes.toString("base64url"), client_data_json: client.toString("base64url") };
+    return { type: "webauthn", credential_id, ...encoded, signature: signature.toString("base64url") };
+  };
+  const sign1 = (statement: string) => {
+    const challenge = sha256(statement).toString("base64url");
+    const said = { type: "webauthn.get", challenge, origin: `https://${rp_id}`, crossOrigin: false };
+    return signBytes(Buffer.from(JSON.stringify(said)));
+  };
+  return { key: { type: "webauthn", credential_id, public_key, rp_id }, sign: sign1, signBytes };
+}
+
+/** The line of what an entry is about, and the entry that it stands behind. */
+export interface Carried {
+  after: number;
+  line: string;
+}
+
+export interface FuzzWorld {
+  entries: AuditEntry[];
+  carried: Carried[];
+  pens: Record<string, Pen>;
+  raw: RawPasskey;
+  key: SigningKey;
+  witness: ReturnType<typeof keyPair>;
+  /** By change: the content, and whether it is what an erasure left. */
+  contents: Map<string, { content: string; erased: boolean }>;
+  manifests: Map<string, string>;
+  /** A tlog-policy that trusts the log and asks for its witness. */
+  policy: string;
+}
+
+/** The secret of the agent that proposes a minor change. */
+const SECRET = "the secret of an agent that tunes";
+
+/** Makes the log by requests alone. */
+export async function fuzzWorld(): Promise<FuzzWorld> {
+  const raw = rawPasskey("gov.acme.example");
+  const pens: Record<string, Pen> = {
+    ana: passkey("ES256"),
+    bo: sshPen("ssh-ed25519"),
+    cy: passkey("RS256"),
+    dora: sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
+    eve: raw as unknown as Pen,
+  };
+  const key = newKey();
+  const people = Object.fromEntries(Object.entries(pens).map(([name, pen]) => [name, person(pen)]));
+  const token_sha256 = createHash("sha256").update(SECRET).digest("hex");
+  const principals = { ...people, "agent:tuner": { kind: "agent", token_sha256 } };
+  const policy = {
+    required_approvers: { standard: 2 },
+    approvers: ["ana", "bo", "eve"],
+    minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 100, agents: true },
+    break_glass: { approvers: ["cy", "dora"], required: 1, review_hours: 72 },
+  };
+  const api = await service({ intent: { principals, policy }, checkpointSigner: signerOf(key) });
+  const approve = (change_id: string, name: string) =>
+    decide(api, pens[name]!, "approve", { change_id, approver: name, note: `"${name}"\u2028` });
+  const done = await api.propose({ target: "ui.done", proposer: "pat" });
+  await approve(done.change_id, "ana");
+  await approve(done.change_id, "eve");
+  await api.must("apply", done.change_id);
+  await api.must("rollback", done.change_id);
+  const small = { tenant_id: "t1", kind: "config", target: "ui.minor", summary: "Less", value: "1", tier: "minor" };
+  const reach = { affected_users: "1", risk: "low", reversible: "true" };
+  const proposed = await api.post("propose", { ...small, ...reach }, { authorization: `Bearer ${SECRET}` });
+  if (proposed.body.tier !== "minor") throw new Error(proposed.text);
+  const minor = proposed.body;
+  await api.must("apply", minor.change_id);
+  const urgent = { change_id: (await api.propose({ target: "ui.urgent" })).change_id, approver: "dora", note: "down" };
+  const said = await statementOf(api, { decision: "approve_emergency", ...urgent });
+  await api.post("approve", { ...urgent, emergency: true, ...proven(pens["dora"]!, said) });
+  await api.must("apply", urgent.change_id);
+  const gone = await api.propose({ target: "ui.gone" });
+  await decide(api, pens["bo"]!, "deny", { change_id: gone.change_id, approver: "bo" });
+  const erasure = { change_id: gone.change_id, note: "asked for" };
+  const statement = await statementOf(api, { decision: "erase", approver: "ana", ...erasure });
+  await api.post("erase", { actor: "ana", ...erasure, ...proven(pens["ana"]!, statement) });
+  await act(api, pens["cy"]!, "freeze", { actor: "cy", note: "" });
+  await act(api, pens["bo"]!, "unfreeze", { actor: "bo" });
+  const lines = (await api.get("export")).text.trimEnd().split("\n");
+  const carried: Carried[] = [];
+  const own: string[] = [];
+  for (const line of lines)
+    if (line.startsWith('{"origin"')) own.push(line);
+    else carried.push({ after: own.length, line });
+  const contents: FuzzWorld["contents"] = new Map();
+  const manifests = new Map<string, string>();
+  for (const { line } of carried) {
+    const [, id, what, content] = /^\{"change_id":"([^"]+)","(content|erased)":(.*)\}$/.exec(line) ?? [];
+    if (id !== undefined) contents.set(id, { content: content!, erased: what === "erased" });
+    const [, hash, manifest] = /^\{"manifest_hash":"([^"]+)","manifest":(.*)\}$/.exec(line) ?? [];
+    if (hash !== undefined) manifests.set(hash, manifest!);
+  }
+  const entries = parse(own.join("\n"));
+  const witness = keyPair("w.example/one", 4);
+  const { origin } = entries[0]!;
+  const typed = Buffer.concat([Buffer.of(1), key.raw]);
+  const id = createHash("sha256").update(`${origin}\n`).update(typed).digest("hex").slice(0, 8);
+  const trusted = `# trusted\nlog ${origin}+${id}+${typed.toString("base64")}\nwitness w ${witness.vkey}\nquorum w\n`;
+  return { entries, carried, pens, raw, key, witness, contents, manifests, policy: trusted };
+}
+
+/** An export of entries, with what stands behind each of them. */
+export function exportWith(entries: readonly AuditEntry[], carried: readonly Carried[]): string {
+  const lines = entries.map((entry) => write([entry]));
+  return lines
+    .map((line, index) => line + carried.flatMap((one) => (one.after === index + 1 ? [`${one.line}\n`] : [])).join(""))
+    .join("");
+}
+
+/** A certificate of some entries of a log, under a checkpoint that the log's key signs and a witness cosigns. */
+export function certificateWith(
+  world: FuzzWorld,
+  log: readonly AuditEntry[],
+  {
+    name,
+    content,
+    intents,
+    ids,
+  }: { name: string; content: string; intents: readonly string[]; ids: readonly number[] },
+): string {
+  const note = checkpointOf(log, log.length, world.key);
+  const text = note.slice(0, note.indexOf("\n\n") + 1);
+  const cosigned = note + world.witness.cosigned(text, 1_800_000_000);
+  const leaves = log.map(({ current_hash }) => data(current_hash));
+  MTH(leaves);
+  const part = (kind: string, body: string) => `${kind} ${Buffer.byteLength(body)}\n${body}`;
+  const proofs = ids.map((id) => {
+    const extra = Buffer.from(write([log[id - 1]!]).slice(0, -1)).toString("base64");
+    const path = PATH(id - 1, leaves).map((hash) => `${hash.toString("base64")}\n`);
+    return part("proof", `c2sp.org/tlog-proof@v1\nextra ${extra}\nindex ${id - 1}\n${path.join("")}\n${cosigned}`);
+  });
+  const parts = [part(name, `${content}\n`), ...intents.map((intent) => part("intent", `${intent}\n`)), ...proofs];
+  return `countersign-certificate/v1\n${parts.join("")}`;
+}

@@ -1,0 +1,212 @@
+/** Makes the inputs of the fuzz test: files, and what both verifiers are called with. */
+import { createHash } from "node:crypto";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { checkpointOf, rehashed } from "../../tamper/world.ts";
+import { type Carried, certificateWith, exportWith, type FuzzWorld } from "./fuzz_world.ts";
+import { bentBytes, bentDer, bentJson, bentText, type Below, pick } from "./mutations.ts";
+
+/** Files by name, and arguments in which a name of a file stands for its path. */
+export interface Input {
+  files: Record<string, Buffer | string>;
+  args: string[];
+}
+
+type Detail = Record<string, unknown>;
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const read = ({ detail }: AuditEntry): Detail => JSON.parse(detail) as Detail;
+
+/** The fields of a statement of an entry, as a signer would have them. */
+function statementFor(entry: AuditEntry, detail: Detail): string {
+  const before = JSON.parse(String(read(entry)["statement"])) as Detail;
+  const fields = ["note", "manifest_hash", "digest", "verdict", "until", "approver", "actor"];
+  for (const field of fields) if (field in before && detail[field] !== undefined) before[field] = detail[field];
+  return JSON.stringify(before, Object.keys(before).sort());
+}
+
+/** The detail of a signed entry with its statement signed again, by its own pen or another's. */
+function signedAgain(world: FuzzWorld, entry: AuditEntry, detail: Detail, below: Below): Detail {
+  const statement = statementFor(entry, detail);
+  const by = String(detail["approver"] ?? detail["actor"]);
+  const pen = below(8) === 0 ? pick(below, Object.values(world.pens)) : world.pens[by];
+  if (!pen) return detail;
+  if (by === "eve" && below(2) === 0) return { ...detail, statement, proof: oddAssertion(world, statement, below) };
+  return { ...detail, statement, proof: pen.sign(statement) };
+}
+
+/** An assertion that its key did sign, of client data that readers may differ about. */
+function oddAssertion(world: FuzzWorld, statement: string, below: Below): object {
+  const challenge = createHash("sha256").update(statement).digest("base64url");
+  const origin = `https://${world.raw.key.rp_id}`;
+  const said = { type: "webauthn.get", challenge, origin, crossOrigin: false, x: "y" };
+  const client = Buffer.from(below(3) === 0 ? bentJson(said, below) : JSON.stringify(said));
+  const odd = pick(below, [client, bentBytes(client, below), Buffer.concat([Buffer.from("\ufeff"), client])]);
+  return world.raw.signBytes(odd, pick(below, [5, 5, 5, 1, 21, 29]));
+}
+
+/** A proof in another writing. */
+function oddProof(proof: Detail, below: Below): Detail {
+  const { signature } = proof;
+  if (typeof signature !== "string") return proof;
+  if (proof["type"] === "ssh") return { ...proof, signature: bentText(signature, below) };
+  const bytes = Buffer.from(signature, "base64url");
+  const der = bytes[0] === 0x30 ? bentDer(bytes, below) : bentBytes(bytes, below);
+  return { ...proof, signature: der.toString("base64url") };
+}
+
+/** The text of a detail, changed in one of many ways. */
+function bentDetail(world: FuzzWorld, entry: AuditEntry, below: Below): string {
+  const detail = read(entry);
+  const { proof, statement: _, key: _key, ...unsigned } = detail;
+  switch (below(7)) {
+    case 0:
+      return bentJson(unsigned, below);
+    case 1:
+      return bentText(entry.detail, below);
+    case 2:
+      if (proof) return JSON.stringify({ ...detail, proof: oddProof(proof as Detail, below) });
+      return bentJson(detail, below);
+    case 3:
+    case 4: {
+      if (!proof) return bentJson(detail, below);
+      const edited = JSON.parse(below(2) === 0 ? plain(bentJson({ note: detail["note"] }, below)) : "{}") as Detail;
+      return JSON.stringify(signedAgain(world, entry, { ...detail, ...edited }, below));
+    }
+    default:
+      return bentJson(detail, below);
+  }
+}
+
+/** JSON text that can be parsed; of any other an empty object. */
+function plain(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return "{}";
+  }
+}
+
+/** The log with some of its entries changed, and all hashes made right again. */
+function bentLog(
+  world: FuzzWorld,
+  below: Below,
+  wanted?: readonly number[],
+): { entries: AuditEntry[]; carried: Carried[] } {
+  let entries = [...world.entries];
+  let { carried } = world;
+  for (let count = 1 + below(2); count > 0; count--) {
+    const index = wanted ? pick(below, wanted) - 1 : below(entries.length);
+    const entry = entries[index]!;
+    const how = wanted ? 0 : below(10);
+    if (how === 8) {
+      const again = {
+        ...entries[0]!,
+        detail: below(2) === 0 ? bentJson(read(world.entries[0]!), below) : entries[0]!.detail,
+      };
+      entries = entries.toSpliced(index + 1, 0, again);
+      carried = carried.map((one) => (one.after > index + 1 ? { ...one, after: one.after + 1 } : one));
+    } else if (how === 9) {
+      carried = carried.map((one) => (below(3) === 0 ? { ...one, line: bentText(one.line, below) } : one));
+    } else if (how === 7 && entries.length > 2) {
+      entries = entries.toSpliced(index, 1);
+      carried = carried.map((one) => (one.after > index ? { ...one, after: one.after - 1 } : one));
+    } else {
+      try {
+        entries = entries.with(index, { ...entry, detail: bentDetail(world, entry, below) });
+      } catch {
+        // An earlier change left nothing that can be parsed.
+      }
+    }
+  }
+  return { entries: rehashed(entries, 0), carried };
+}
+
+function exportInput(world: FuzzWorld, below: Below): Input {
+  const { entries, carried } = below(4) === 0 ? world : bentLog(world, below);
+  const withContents = below(2) === 0;
+  const text = exportWith(entries, withContents || below(20) === 0 ? carried : []);
+  const files: Input["files"] = { "audit.jsonl": below(4) === 0 ? bentBytes(Buffer.from(text), below) : text };
+  const args = ["audit.jsonl", ...(withContents ? ["--changes"] : [])];
+  const kept = below(4);
+  if (kept < 2) {
+    const note = checkpointOf(entries, 1 + below(entries.length), world.key);
+    const cosigned = note + world.witness.cosigned(note.slice(0, note.indexOf("\n\n") + 1), 1_800_000_000);
+    files["note"] = below(3) === 0 ? bentText(cosigned, below) : cosigned;
+    if (below(8) === 0)
+      files["note"] = `${JSON.stringify({ at: "", checkpoint: cosigned })}\n${bentText(cosigned, below)}`;
+    args.push("--checkpoint", "note");
+    if (below(2) === 0) args.push("--key", below(6) === 0 ? "bent.pem" : "public.pem");
+    if (below(3) === 0)
+      args.push("--witness", below(6) === 0 ? bentText(world.witness.vkey, below) : world.witness.vkey);
+  } else if (kept === 2) {
+    const { id, current_hash } = pick(below, entries);
+    args.push("--expected-length", String(id), "--expected-head", current_hash);
+  }
+  addPeople(world, below, files, args, "--policy");
+  return { files, args: args.map((arg) => (arg.includes("\0") ? "x" : arg)) };
+}
+
+/** A file of people's keys, now and then another than the log has. */
+function addPeople(world: FuzzWorld, below: Below, files: Input["files"], args: string[], option: string): void {
+  const how = below(6);
+  if (how < 2) return;
+  args.push(option, how === 2 ? "people" : "people.json");
+  if (how !== 2) return;
+  const manifest = [...world.manifests.values()][0]!;
+  files["people"] = below(2) === 0 ? bentJson(JSON.parse(manifest), below) : bentText(manifest, below);
+}
+
+function certificateInput(world: FuzzWorld, below: Below): Input {
+  const [change, { content, erased }] = pick(below, [...world.contents]);
+  const ids = world.entries.filter((entry) => entry.change_id === change && isDeciding(entry)).map(({ id }) => id);
+  const manifest = [...world.manifests.values()][0]!;
+  let [log, body, intent, own] = [world.entries, content, manifest, ids];
+  const how = below(8);
+  if (how === 0) own = ids.filter(() => below(3) > 0);
+  if (how === 1) own = ids.toSorted(() => below(3) - 1);
+  if (how > 4) ({ entries: log } = bentLog(world, below, ids));
+  if (how === 2 || how === 5) body = bentJson(JSON.parse(content), below);
+  if (how === 3 || how === 6) intent = bentJson(JSON.parse(manifest), below);
+  if (body !== content || intent !== manifest) log = linked(world, log, { change, body, erased, intent }, below);
+  if (own.length === 0) own = ids;
+  const intents = below(10) === 0 ? [] : [intent];
+  const text = certificateWith(world, log, { name: erased ? "erased" : "content", content: body, intents, ids: own });
+  const files: Input["files"] = { certificate: below(4) === 0 ? bentBytes(Buffer.from(text), below) : text };
+  const args = ["certificate", "certificate"];
+  if (below(5) > 0) args.push("--policy", "tlog");
+  files["tlog"] = below(4) === 0 ? bentText(world.policy, below) : world.policy;
+  if (below(2) === 0) addPeople(world, below, files, args, "--keys");
+  if (below(8) === 0) args.push("--manifest-hash", sha256(intent));
+  return { files, args };
+}
+
+const isDeciding = ({ event_type }: AuditEntry): boolean =>
+  /^(?:change_(?:proposed|applied|rolled_back)|consent_decision|emergency_reviewed|content_erased)$/.test(event_type);
+
+/** The log about another content or under another intent, signed again by those who signed: all of it is as it would be. */
+function linked(
+  world: FuzzWorld,
+  log: readonly AuditEntry[],
+  { change, body, erased, intent }: { change: string; body: string; erased: boolean; intent: string },
+  below: Below,
+): AuditEntry[] {
+  const isResigned = below(4) > 0;
+  const entries = log.map((entry) => {
+    if (entry.change_id !== change) return entry;
+    try {
+      const detail: Detail = { ...read(entry), manifest_hash: sha256(intent) };
+      if (!erased) detail["digest"] = sha256(body);
+      else if (entry.event_type === "content_erased") detail["remaining_digest"] = sha256(body);
+      const isSigned = detail["proof"] !== undefined && isResigned;
+      return { ...entry, detail: JSON.stringify(isSigned ? signedAgain(world, entry, detail, below) : detail) };
+    } catch {
+      return entry;
+    }
+  });
+  return rehashed(entries, 0);
+}
+
+/** One input. */
+export const inputOf = (world: FuzzWorld, below: Below): Input =>
+  below(2) === 0 ? exportInput(world, below) : certificateInput(world, below);
