@@ -10,6 +10,10 @@ export const proposalAnswer = once(() =>
   changeSchema()
     .extend({
       conflicts: z.array(z.string()).describe("Ids of other live changes on the same tenant and target."),
+      target_spelling: z
+        .string()
+        .optional()
+        .describe("Present where the target is recorded in another spelling than requested: the one first applied."),
       audit_entry: entrySchema(),
     })
     .describe("A change that was put on record, with its receipt."),

@@ -8,14 +8,16 @@ import { invalidField } from "../kit/errors.ts";
 import { requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { consulting } from "./evidence.ts";
-import { minorToday } from "./minor_quota.ts";
+import { proposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
-import { digestOf } from "./rules/content.ts";
+import { CONTENT_FIELDS, digestOf } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
-import type { Verdict } from "./rules/change.ts";
+import { changeSchema, type Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
 import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
+
+type ContentMask = Record<(typeof CONTENT_FIELDS)[number], true>;
 
 /** What is answered. */
 export const statementAnswer = once(() =>
@@ -24,6 +26,12 @@ export const statementAnswer = once(() =>
       description: "What is signed, to the byte: RFC 8785 JSON.",
       examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
     }),
+    content: changeSchema()
+      .pick(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, true])) as ContentMask)
+      .optional()
+      .describe(
+        "Of a proposal: the content that it will have and that the digest is of, with its tier and spelling as they will be recorded.",
+      ),
     challenge: z.string().meta({
       description: "SHA-256 of the statement in base64url, for a passkey.",
       examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
@@ -61,16 +69,17 @@ export async function consentStatement(call: Call<GovernanceDeps>, input: Statem
   const head = await readHead(deps.store);
   if (!head) throw new Error("a statement needs an opened product runtime");
   refuseStrayFields(input);
-  const about = isAct(decision) ? undefined : await contentOf(call, { ...input, decision });
+  const decided = isAct(decision) ? undefined : await contentOf(call, { ...input, decision });
   if (decision === "accept_loss" && (length === undefined || end === undefined))
     throw invalidField(length === undefined ? "length" : "head", "is required");
   const erased = decision === "erase" ? await contentToErase(call, input) : {};
   requirePerson(call, "approver", approver);
   const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
-  const statement = about
-    ? statementText({ ...shared, ...about, approver })
+  const statement = decided
+    ? statementText({ ...shared, ...decided.about, approver })
     : statementText({ ...shared, decision: decision as Act, actor: approver, until, length, head: end, ...erased });
-  return answer({ statement, challenge: challengeOf(statement, deps.sha256) });
+  const challenge = challengeOf(statement, deps.sha256);
+  return answer({ statement, challenge, ...(decided?.content && { content: decided.content }) });
 }
 
 const isAct = (decision: Decision | Act): decision is Act => (ACTS as readonly string[]).includes(decision);
@@ -98,23 +107,25 @@ async function contentToErase({ deps: { store } }: Call<GovernanceDeps>, { chang
   return { change_id, digest: (await findChange(store, change_id)).change.digest };
 }
 
-/** Which decision, about which content. */
+/** The decision and what it is about; of a proposal also its content. */
 async function contentOf(call: Call<GovernanceDeps>, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = call.deps;
   const { decision, approver, change_id, verdict } = input;
   if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
-    return { decision, change_id, verdict, digest: (await findChange(store, change_id)).change.digest };
+    const { digest } = (await findChange(store, change_id)).change;
+    return { about: { decision, change_id, verdict, digest } };
   }
   const stated = proposalIn(input);
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
-  const today = new Date(clock.now()).toISOString();
-  const minor_today = await consulting(call.deps, (evidence) => minorToday(evidence, today));
+  const now = new Date(clock.now()).toISOString();
+  const facts = await consulting(call.deps, (evidence) => proposalFacts({ evidence, tx: store }, proposal, now));
   // A signature makes its signer known, which a minor change may need.
   const context = { intent: product!.intent, actor: signerActor(approver) };
-  return { decision, digest: digestOf(proposedContent({ input: proposal, minor_today }, context), sha256) };
+  const content = proposedContent(facts, context);
+  return { about: { decision, digest: digestOf(content, sha256) }, content };
 }
 
 function proposalIn({ proposal, followup }: StatementInput): ProposeInput {

@@ -77,6 +77,27 @@ export function evidenceOf(
       }
     };
   };
+  /** As `newest`, down to a moment: reads the log as far back as that. */
+  const newestSince = (sought: Sought, isAbout: (entry: AuditEntry) => boolean, moment: string): Walk => {
+    // A concurrent reader may read further back: where the walk ended is what counts.
+    const { after } = outline;
+    const next = newest(sought, isAbout);
+    return async () => {
+      const entry = await next();
+      if (entry) return entry.timestamp < moment ? undefined : entry;
+      if (after <= outline.lowest) return undefined;
+      const [lowest] = after < head.length ? await entries([after + 1]) : [];
+      if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, after + 1 - STRETCH));
+      return undefined;
+    };
+  };
+  const isOn = (place: Place) => {
+    const key = targetKey(place);
+    return ({ detail, tenant }: AuditEntry): boolean => {
+      const { target } = detailIn(detail);
+      return target !== undefined && targetKey({ target, tenant_id: tenant }) === key;
+    };
+  };
   const newestOf = (type: EventType): Walk => newest(named(type), ({ event_type }) => event_type === type);
 
   return {
@@ -106,29 +127,12 @@ export function evidenceOf(
       return last;
     },
     /** What entries tell of a target, as far as the log was read and they say it. */
-    onTarget(of: OfTarget, place: Place): Walk {
-      const key = targetKey(place);
-      return newest(onTarget(of, place), ({ detail, tenant }) => {
-        const { target } = detailIn(detail);
-        return target !== undefined && targetKey({ target, tenant_id: tenant }) === key;
-      });
-    },
+    onTarget: (of: OfTarget, place: Place): Walk => newest(onTarget(of, place), isOn(place)),
+    /** The applies and rollbacks of a target since a moment. */
+    heldSince: (place: Place, moment: string): Walk => newestSince(onTarget("held", place), isOn(place), moment),
     /** The minor changes since a moment. */
-    minorSince(moment: string): Walk {
-      // Somebody who reads beside this may read further back: what the walk ends before counts.
-      const { after } = outline;
-      const next = newest(minor, () => true);
-      return async () => {
-        for (let entry; (entry = await next());) {
-          if (entry.timestamp < moment) return undefined;
-          if (entry.event_type === "change_proposed") return entry;
-        }
-        if (after <= outline.lowest) return undefined;
-        const [lowest] = after < head.length ? await entries([after + 1]) : [];
-        if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, after + 1 - STRETCH));
-        return undefined;
-      };
-    },
+    minorSince: (moment: string): Walk =>
+      newestSince(minor, ({ event_type }) => event_type === "change_proposed", moment),
   };
 }
 

@@ -6,15 +6,15 @@ import { countProposal, limitReached } from "./agent_limits.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import { keepDraft, type NotFiled, whyNotFiled } from "./drafts.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { minorToday } from "./minor_quota.ts";
 import { liveOn, readRecord } from "./records.ts";
+import { proposalFacts } from "./proposal_facts.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, serviceItself, signerActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { digestOf } from "./rules/content.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
-import { proposedContent } from "./rules/propose.ts";
+import { type Graded, proposedContent } from "./rules/propose.ts";
 import { whyNotSuperseding } from "./rules/supersede.ts";
 import { isAgent } from "./rules/principals.ts";
 import type { Presented } from "./rules/signing.ts";
@@ -32,8 +32,9 @@ export function submitProposal(
     requirePerson(call, "proposer", stated.proposer);
     const filed = await file(transaction, { ...stated, proposer }, actor, { proof, at });
     if (filed instanceof AppError) return filed;
-    const { change, entry, conflicts, record } = filed;
-    return textAnswer(splice({ conflicts, audit_entry: entry }, change), 201, { etag: etag(record.change.revision) });
+    const { change, entry, record, conflicts, target_spelling } = filed;
+    const told = { conflicts, ...(target_spelling === undefined ? {} : { target_spelling }), audit_entry: entry };
+    return textAnswer(splice(told, change), 201, { etag: etag(record.change.revision) });
   });
 }
 
@@ -57,13 +58,14 @@ export async function submitDraft(
 /** A refusal that is recorded is returned, any other thrown. */
 async function file(
   transaction: Transaction,
-  input: ProposeInput,
+  requested: ProposeInput,
   stated: Actor,
   proven: ProofInput,
   asked?: Asked,
-): Promise<(Enacted & { conflicts: string[] }) | AppError> {
+): Promise<(Enacted & { conflicts: string[]; target_spelling?: string }) | AppError> {
   const { tx, at } = transaction;
-  const minor_today = input.tier === "minor" ? await minorToday(transaction.evidence, at) : 0;
+  const facts = await proposalFacts(transaction, requested, at);
+  const { input } = facts;
   const target_owner = input.tier === "minor" ? await ownerTold(transaction, input) : null;
   const isDecidedBy = transaction.product.intent.policy.on_conflict === "block";
   const conflicts = await (isDecidedBy ? liveTold(transaction, input) : liveOn(tx, input));
@@ -74,14 +76,13 @@ async function file(
   }
   const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
   const limit_reached = agent ? await limitReached(transaction, agent) : undefined;
-  const signature = await presented(transaction, { input, minor_today }, proven);
+  const signature = await presented(transaction, facts, proven);
   const actor = actorBehind(input.proposer ?? "", signature, stated);
   let enacted: Enacted;
   try {
     const command = {
       type: "propose",
-      input,
-      minor_today,
+      ...facts,
       target_owner,
       live: conflicts,
       limit_reached,
@@ -95,12 +96,18 @@ async function file(
     return error;
   }
   if (agent) await countProposal(transaction, agent);
-  return { ...enacted, conflicts };
+  return { ...enacted, conflicts, ...respelled(requested.target, input.target) };
 }
+
+/** Says that the target is recorded as it was first applied, and not as requested. */
+const respelled = (requested: string, recorded: string): { target_spelling?: string } =>
+  requested === recorded
+    ? {}
+    : { target_spelling: `Recorded as ${recorded}, as it was first applied; the request spelled it ${requested}.` };
 
 async function presented(
   transaction: Transaction,
-  command: { input: ProposeInput; minor_today: number },
+  command: Graded,
   proven: ProofInput,
 ): Promise<Presented | undefined> {
   const { proposer } = command.input;

@@ -5,6 +5,7 @@ import { LISTED, liveOn, type Place, readRecord, targetKey } from "./records.ts"
 import type { Status } from "./rules/change.ts";
 import { detailIn } from "./rules/event.ts";
 import { isLive } from "./rules/in_force.ts";
+import { sameTarget } from "./rules/names.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
@@ -26,6 +27,29 @@ export async function ownerTold(telling: Telling, place: Place): Promise<string 
     ended.add(change_id);
   }
   return ownerShown(telling, place, ended);
+}
+
+/** Returns the spelling with which a tenant's target was first applied; the requested one where it never was. */
+export async function targetSpelling(
+  { tx, evidence }: { tx: Pick<Reads, "list">; evidence: Telling["evidence"] },
+  place: Place,
+): Promise<string> {
+  // Each apply and rollback repeats the spelling of the one before it, so the newest tells the first.
+  const newest = (await evidence.onTarget("held", place)()) ?? (await newestOwnerEntry({ tx, evidence }, place));
+  const { target, target_spelling = target } = detailIn(newest?.detail ?? "");
+  return target_spelling !== undefined && sameTarget(target_spelling) === sameTarget(place.target)
+    ? target_spelling
+    : place.target;
+}
+
+/** The apply of the newest applied change of a target, for one that is older than all that was read. */
+async function newestOwnerEntry(
+  { tx, evidence }: { tx: Pick<Reads, "list">; evidence: Telling["evidence"] },
+  place: Place,
+): Promise<AuditEntry | undefined> {
+  const prefix = targetKey(place);
+  const [newest] = await tx.list("owners", { prefix, limit: 1, reverse: true });
+  return newest && evidence.kept(Number(newest.id.slice(prefix.length)));
 }
 
 /** What the log tells of a target at a rollback: whose change it holds then, and whose was under the one that is taken back. */

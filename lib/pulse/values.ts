@@ -22,7 +22,9 @@ export const valueSchema = once(() => {
     tenant_id: z
       .string()
       .describe("The tenant; `*` where the value is meant for every tenant that has none of its own."),
-    target: z.string().describe("What the value is of, as the change spells it; targets compare without case."),
+    target: z
+      .string()
+      .describe("The target in the spelling with which it was first applied; targets compare without case."),
     change_id: z.string().describe("The change that set it."),
     entry: z.number().int().describe("Id of the audit entry of its apply."),
     applied_at: z.iso.datetime().describe("When it was applied."),
@@ -165,7 +167,8 @@ export const NOT_HELD =
 async function valueOf(deps: GovernanceDeps, one: Source, told: AsTold): Promise<Value | typeof MOVED> {
   if ("problem" in told) return withheld(one, told.problem);
   const { change, applied } = told;
-  const { change_id, tenant_id, target, value, kind, digest, status, erased } = change;
+  const { change_id, tenant_id, value, kind, digest, status, erased } = change;
+  const target = applied?.target_spelling ?? change.target;
   const { entry } = one.source;
   if (erased) return withheld(one, "its content was erased");
   if (status !== "applied" || applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place) return MOVED;

@@ -68,7 +68,7 @@ export async function signed(session: Session, matter: Matter, key: string, isSu
 async function statementFor({ client }: Session, matter: Matter, at: string): Promise<string> {
   const { decision, note } = matter;
   const about = "change" in matter ? aboutChange(matter) : await aboutWhatHasNoId(client, matter);
-  const body = { decision, note, at, ...about.asked } as never;
+  const body = { decision, ...(note === "" ? {} : { note }), at, ...about.asked } as never;
   const { statement } = await client.post("/api/product/consent-statement", { body });
   const { manifest_hash } = await client.get("/api/product/intent");
   const own = statementText({ ...about.facts, note, manifest_hash, at });

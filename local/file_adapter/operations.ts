@@ -2,7 +2,7 @@
 import type { HostState, RollbackTold, ToldRollback } from "../../lib/governance/adapters/port.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Change } from "../../lib/governance/rules/change.ts";
-import { sameTarget } from "../../lib/governance/rules/names.ts";
+import { samePlace, sameTarget } from "../../lib/governance/rules/names.ts";
 import { type Config, ConfigBroken, type Entry } from "./config_file.ts";
 import {
   applicationRecords,
@@ -52,7 +52,7 @@ export function refusal({ tenant_id, target, value = null }: Change): string | u
 export function held(config: Config, change: Change): Held {
   const values = tenantValues(config, change.tenant_id) ?? {};
   const key = Object.keys(values).find((name) => sameTarget(name) === sameTarget(change.target));
-  return key === undefined ? nothing(change) : { key, present: true, value: own(values, key) };
+  return key === undefined ? nothing(config, change) : { key, present: true, value: own(values, key) };
 }
 
 /** Shows the change as applied, and sets its target. A change that the file shows as applied keeps its place. */
@@ -72,7 +72,7 @@ export async function apply(config: Config, change: Change, at: string, history:
   }
 
   const before = previousOf(held(config, change));
-  const { key, ...previous }: Held & Previous = setsValue(change) ? held(config, change) : nothing(change);
+  const { key, ...previous }: Held & Previous = setsValue(change) ? held(config, change) : nothing(config, change);
   const owner = await history.owner(config, change);
   if (owner !== undefined) {
     previous.owner = { change_id: owner, n: (await history.application(owner))?.n ?? 1 };
@@ -185,7 +185,11 @@ async function shownEntry(config: Config, change: Change, history: History): Pro
   return left && (await history.owner(config, change)) === undefined ? undefined : entry;
 }
 
-const nothing = (change: Change): Held => ({ key: change.target, present: false });
+/** A target that the file has had before keeps the spelling with which it was first applied. */
+function nothing(config: Config, change: Change): Held {
+  const shown = Object.values(config.changes).find((entry) => samePlace(entry, change));
+  return { key: shown?.target ?? change.target, present: false };
+}
 
 function holdsValue(config: Config, change: Change): boolean {
   if (!setsValue(change)) return true;
@@ -195,7 +199,8 @@ function holdsValue(config: Config, change: Change): boolean {
 
 function show(config: Config, change: Change, now: Pick<Entry, "state" | "at" | "superseded_by">): void {
   const { superseded_by: _, ...entry } = own(config.changes, change.change_id) ?? {};
-  const { kind, target, tenant_id } = change;
+  const { kind, tenant_id } = change;
+  const target = held(config, change).key;
   delete config.changes[change.change_id];
   put(config.changes, change.change_id, { ...entry, kind, target, tenant_id, ...now });
 }

@@ -202,6 +202,8 @@ test("targets compare without case, tenants with it; the file's first spelling s
   expect(await rollback(a)).toBe("superseded");
   await rollback(loud);
   expect((await content()).values).toEqual({ T1: { "ui.banner": "value of chg_t" } });
+  await apply(change("chg_u", { target: "UI.BANNER" }));
+  expect((await content()).values.t1).toEqual({ "ui.banner": "value of chg_u" });
 });
 
 test("an owner whose value, entry or file another hand took is not called applied", async () => {

@@ -933,7 +933,7 @@ export interface paths {
                     /** The tenant; `*` where the value is meant for every tenant that has none of its own. */
                     tenant_id: string;
 
-                    /** What the value is of, as the change spells it; targets compare without case. */
+                    /** The target in the spelling with which it was first applied; targets compare without case. */
                     target: string;
 
                     /** The change that set it. */
@@ -961,7 +961,7 @@ export interface paths {
                     /** The tenant; `*` where the value is meant for every tenant that has none of its own. */
                     tenant_id: string;
 
-                    /** What the value is of, as the change spells it; targets compare without case. */
+                    /** The target in the spelling with which it was first applied; targets compare without case. */
                     target: string;
 
                     /** The change that set it. */
@@ -1459,6 +1459,23 @@ export interface paths {
             "application/json": {
               /** What is signed, to the byte: RFC 8785 JSON. */
               statement: string;
+
+              /** Of a proposal: the content that it will have and that the digest is of, with its tier and spelling as they will be recorded. */
+              content?: {
+                tenant_id: components["schemas"]["ChangeTenantId"];
+                kind: components["schemas"]["ChangeKind"];
+                target: components["schemas"]["ChangeTarget"];
+                value?: components["schemas"]["ChangeValue"];
+                summary: components["schemas"]["ChangeSummary"];
+                rationale: components["schemas"]["ChangeRationale"];
+                expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
+                affected_users: components["schemas"]["ChangeAffectedUsers"];
+                reversible: components["schemas"]["ChangeReversible"];
+                tier: components["schemas"]["ChangeTier"];
+                risk: components["schemas"]["ChangeRisk"];
+                kpi: components["schemas"]["ChangeKpi"];
+                proposer: components["schemas"]["ChangeProposer"];
+              };
 
               /** SHA-256 of the statement in base64url, for a passkey. */
               challenge: string;
@@ -3293,13 +3310,9 @@ export interface components {
       tenant_id: components["schemas"]["ChangeTenantId"];
       kind: components["schemas"]["ChangeKind"];
       target: components["schemas"]["ChangeTarget"];
-
-      /** What the target is set to: any JSON; absent when the change sets nothing. */
-      value?: unknown;
+      value?: components["schemas"]["ChangeValue"];
       summary: components["schemas"]["ChangeSummary"];
-
-      /** Why, for those who decide; may be empty. */
-      rationale: string;
+      rationale: components["schemas"]["ChangeRationale"];
       expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
       reversible: components["schemas"]["ChangeReversible"];
@@ -3828,6 +3841,9 @@ export interface components {
     Proposal: components["schemas"]["Change"] & {
       /** Ids of other live changes on the same tenant and target. */
       conflicts: string[];
+
+      /** Present where the target is recorded in another spelling than requested: the one first applied. */
+      target_spelling?: string;
       audit_entry: components["schemas"]["AuditEntry"];
     };
 
@@ -4610,6 +4626,12 @@ export interface components {
 
     /** When it was taken back; null unless it was. */
     ChangeRolledBackAt: string | null;
+
+    /** What the target is set to: any JSON; absent when the change sets nothing. */
+    ChangeValue: unknown;
+
+    /** Why, for those who decide; may be empty. */
+    ChangeRationale: string;
   };
 }
 

@@ -7,7 +7,7 @@ import { kpisTold } from "../kpis_told.ts";
 import type { Tx } from "../../store/store.ts";
 import { type Asked, targetKey } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { ownerTold, targetWithout } from "../target_told.ts";
+import { ownerTold, targetSpelling, targetWithout } from "../target_told.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
@@ -31,7 +31,9 @@ export async function recordSuccess(
   const { tx } = transaction;
   const { operation } = asked;
   const target_held = operation === "apply" ? await ownerTold(transaction, before.change) : null;
+  const target_spelling = await targetSpelling(transaction, before.change);
   const circumstance = {
+    ...(target_spelling === before.change.target ? {} : { target_spelling }),
     adapter: adapter && shownOf(adapter),
     ...reasonOf(asked),
     ...found,

@@ -31,6 +31,8 @@ export type Command =
       input: ProposeInput;
       /** Minor changes granted on this UTC day. */
       minor_today: number;
+      /** When the target was rolled back in the last 24 hours, if no person has approved a change of it since. */
+      rolled_back?: string | undefined;
       /** The newest applied change of the target, for a change that may be minor. */
       target_owner?: string | null;
       /** Other live changes of the same tenant and target. */

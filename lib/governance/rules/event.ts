@@ -33,6 +33,8 @@ export interface Detail {
   tier?: Tier;
   /** Of a proposal, an apply or a rollback. */
   target?: string;
+  /** Of an apply or a rollback: how the target was spelled when it was first applied, where the change spells it otherwise. */
+  target_spelling?: string;
   /** Whose change the target held before an apply; at a rollback, whose of those is still applied. */
   target_held?: string | null;
   /** Whose change it holds after a rollback. */

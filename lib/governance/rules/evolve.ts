@@ -164,9 +164,10 @@ function operated({ event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {
   return {};
 }
 
-const appliedBy = ({ id, timestamp, detail: { kpis, previous_digest } }: ChangeEvent): Applied => ({
+const appliedBy = ({ id, timestamp, detail: { kpis, target_spelling, previous_digest } }: ChangeEvent): Applied => ({
   entry: id,
   at: timestamp,
   kpis: kpis ?? null,
+  ...(target_spelling === undefined ? {} : { target_spelling }),
   ...(previous_digest === undefined ? {} : { previous_digest }),
 });

@@ -73,12 +73,13 @@ type Proposal = Extract<Command, { type: "propose" }>;
 export const proposedContent = (proposal: Graded, context: Grading): Content =>
   contentOf(proposal.input, grade(proposal, context).tier);
 
-type Graded = Pick<Proposal, "input" | "minor_today">;
+/** A proposal and what the log tells that its tier depends on. */
+export type Graded = Pick<Proposal, "input" | "minor_today" | "rolled_back">;
 type Grading = Pick<Context, "intent" | "actor">;
 
 /** Returns the tier of a proposal and, where minor was asked for and not granted, why. */
 export function grade(
-  { input, minor_today }: Graded,
+  { input, minor_today, rolled_back }: Graded,
   { intent, actor }: Grading,
 ): { tier: Tier; tier_reason?: string } {
   const { policy, principals } = intent;
@@ -94,6 +95,10 @@ export function grade(
   if (proposer_kind === "model") return waits("It is not minor: a model's draft waits for people.");
   if (proposer_kind === "agent" && !policy.minor?.agents)
     return waits("It is not minor: the intent lets no agent's change be minor.");
+  if (rolled_back !== undefined)
+    return waits(
+      `It is not minor: ${input.target} was rolled back at ${rolled_back}, and for 24 hours a person must approve a change of it first.`,
+    );
   return { tier };
 }
 

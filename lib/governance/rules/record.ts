@@ -14,6 +14,8 @@ export interface Applied {
   at: string;
   /** The value of every KPI then; `null` where the log does not say. */
   kpis: Record<string, number> | null;
+  /** How the target was spelled when it was first applied, where the change spells it otherwise. */
+  target_spelling?: string;
   /** hex SHA-256 of the RFC 8785 JSON of what the target held before; `null`: nothing; absent: unproven. */
   previous_digest?: string | null;
 }

@@ -3,7 +3,6 @@ import { canonicalContent, type Content } from "../../../lib/governance/rules/co
 import { UNSTATED } from "../../../lib/governance/rules/change_terms.ts";
 import { contentFacts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
-import { OPERATIONS } from "../../../lib/client/generated/operations.ts";
 import { nameIn, signed, SIGNING } from "../signing.ts";
 import { facts, visible } from "../text.ts";
 import type { Session, Verb } from "../verb.ts";
@@ -35,28 +34,43 @@ export const propose: Verb = {
       body = { ...fields, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
     }
     const change = await session.client.post("/api/product/propose", { body: body as never });
-    const { change_id, status, digest, conflicts, audit_entry } = change;
+    const { change_id, status, digest, conflicts, audit_entry, target_spelling } = change;
     const receipt = `entry ${audit_entry.id}, ${audit_entry.current_hash}`;
-    return { text: `${change_id}  ${status}\n${facts({ digest, conflicts: conflicts.join(", "), receipt })}` };
+    return {
+      text: `${change_id}  ${status}\n${facts({ digest, target_spelling, conflicts: conflicts.join(", "), receipt })}`,
+    };
   },
 };
 
-/** What the API takes for absent. */
+/** The content of what is not stated. */
 // prettier-ignore
 const ABSENT = { rationale: "", expected_delta_k: null, affected_users: null, reversible: true, risk: "medium", kpi: null };
 
-/** The content that a proposal will have. Its tier is the policy's to grant, and so the one whose digest the service states. */
+/**
+ * Returns the content that the service will record. It grants the tier, and writes the target as it was first applied and text
+ * in its normal form; in nothing else may it differ from what was typed. Errors: `NotDone`.
+ */
 async function contentOf(
   { client }: Session,
   proposal: Readonly<Record<string, unknown>>,
   approver: string,
 ): Promise<Content> {
   const body = { decision: "propose", approver, proposal } as never;
-  const { statement } = await client.post("/api/product/consent-statement", { body });
-  const { choices } = OPERATIONS["POST /api/product/propose"].fields.tier;
-  const content = choices
-    .map((tier) => ({ ...ABSENT, ...proposal, tier }) as Content)
-    .find((one) => statement.includes(`"digest":"${sha256(canonicalContent(one))}"`));
-  if (content) return content;
+  const { statement, content } = await client.post("/api/product/consent-statement", { body });
+  const typed = { ...ABSENT, ...proposal, tier: content?.tier } as Content;
+  const isStated = content && statement.includes(`"digest":"${sha256(canonicalContent(content as Content))}"`);
+  if (isStated && comparable(content as Content) === comparable(typed)) return content as Content;
   throw new NotDone("what the service wants signed is not what was proposed; nothing was signed and nothing was sent");
+}
+
+/** A content without what the service writes otherwise: spelling of the target, Unicode form, outer blanks. */
+function comparable(content: Content): string {
+  const { tenant_id, target, summary, proposer } = content;
+  return canonicalContent({
+    ...content,
+    tenant_id: tenant_id.normalize("NFC").trim(),
+    target: target.toLowerCase(),
+    summary: summary.normalize("NFC").trim(),
+    proposer: proposer?.normalize("NFKC").trim() ?? null,
+  });
 }

@@ -50,6 +50,8 @@ interface Moment {
   changes: ReadonlyMap<string, Modelled>;
   /** The applied changes of each target, the newest last. */
   places: Readonly<Record<string, readonly string[]>>;
+  /** When a target was last rolled back, unless a person has approved a change of it since. */
+  rolledBack: Readonly<Record<string, number | undefined>>;
   frozen: boolean;
 }
 
@@ -105,7 +107,7 @@ export async function crowded(seed: number, seen: Seen): Promise<void> {
   const adapter = hasAdapter ? slow(scriptedAdapter()) : undefined;
   const first = await opened({ store: memoryStore(), clock, intent: manifest, adapter, owner: "one" });
   const second = await restarted(first, { intent: manifest, owner: "two" });
-  const moments = [{ changes: new Map(), places: { a: [], b: [] }, frozen: false }];
+  const moments = [{ changes: new Map(), places: { a: [], b: [] }, rolledBack: {}, frozen: false }];
   const crowd: Crowd = {
     random,
     clock,
@@ -176,13 +178,18 @@ async function round(crowd: Crowd, asking: Promise<Asked>[], at: string): Promis
 
 const entryOf = ({ reply }: Asked): AuditEntry => reply.body.audit_entry;
 
-const worldOf = ({ rules, clock, certain, stamp }: Crowd, { frozen, places }: Moment, target: string): World => ({
+const worldOf = (
+  { rules, clock, certain, stamp }: Crowd,
+  { frozen, places, rolledBack }: Moment,
+  target: string,
+): World => ({
   rules,
   now: clock.now(),
   certain,
   stamp,
   frozen,
   holds: places[target]!.at(-1) ?? null,
+  rolledBack: rolledBack[target],
 });
 
 /** One entry: whoever is behind it was told of it, and the model allows what it says. */
@@ -223,7 +230,13 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
       : ask!.what === "rollback"
         ? own.filter((one) => one !== change_id)
         : own;
-  push(crowd, { ...moved, places: { ...moved.places, [change.target]: places } });
+  const isApproved = ask!.what === "approve" && moved.changes.get(change_id)!.status === "approved";
+  const rolledBack = ask!.what === "rollback" ? crowd.stamp : isApproved ? undefined : moved.rolledBack[change.target];
+  push(crowd, {
+    ...moved,
+    places: { ...moved.places, [change.target]: places },
+    rolledBack: { ...moved.rolledBack, [change.target]: rolledBack },
+  });
 }
 
 const push = (crowd: Crowd, moment: Moment): void => void crowd.moments.push(moment);

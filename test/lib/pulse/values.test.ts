@@ -78,8 +78,8 @@ test("null is a value, and targets compare without case", async () => {
   const api = await service();
   await put(api, 1, { target: "UI.Banner" });
   await put(api, null, { target: "ui.banner" });
-  expect(await told(api)).toEqual(["t1 ui.banner=null"]);
-  expect(await told(api, "?tenant_id=t1&target=Ui.baNNer")).toEqual(["t1 ui.banner=null"]);
+  expect(await told(api)).toEqual(["t1 UI.Banner=null"]);
+  expect(await told(api, "?tenant_id=t1&target=Ui.baNNer")).toEqual(["t1 UI.Banner=null"]);
 });
 
 test("by tenant, by target, and in pages; one tenant's values are not another's", async () => {

@@ -5,6 +5,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { app } from "../../../handlers/index.ts";
+import { canonicalContent, type Content } from "../../../lib/governance/rules/content.ts";
+import { sha256 } from "../../../local/node_ports.ts";
 import type { Io } from "../../../local/command_line/run.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
@@ -64,6 +66,27 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     const sent = line.requests.filter(({ url }) => url.endsWith("/approve")).at(-1)!;
     expect(sent.headers.get("if-match")).toBe('"1"');
     expect((await line.call(signing("revoke", id, "--yes"), REAL)).out).toContain("revoked");
+  });
+
+  test("a proposal is signed as it will be recorded: trimmed, in normal form, as first spelled", async () => {
+    const line = await opened();
+    const id = (
+      await line.answer(["propose", "--tenant-id=caf\u00e9", "--kind=config", "--target=UI.Banner", "--summary=x"])
+    ).change_id;
+    await line.answer(signing("approve", id, "--yes"), REAL);
+    await line.answer(["apply", id]);
+    const typed = [
+      "--tenant-id= cafe\u0301",
+      "--kind=config",
+      "--target=ui.banner",
+      "--summary= Show it ",
+      "--value=1",
+    ];
+    const { out, err } = await line.call(["propose", ...typed, "--proposer", ANA, "--key", ana, "--yes"], REAL);
+    expect(err).toContain("UI.Banner");
+    expect(out).toContain("as it was first applied; the request spelled it ui.banner");
+    const { changes } = await line.answer(["list"]);
+    expect(changes[0]).toMatchObject({ tenant_id: "caf\u00e9", target: "UI.Banner", summary: "Show it" });
   });
 
   test("whoever says no has signed and sent nothing, and nobody is no yes", async () => {
@@ -153,6 +176,11 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
         lie(body);
         return Response.json(body);
       };
+    const withOtherContent = (body: Record<string, unknown>): void => {
+      const content = { ...(body["content"] as Content), value: "other" };
+      const said = { ...JSON.parse(body["statement"] as string), digest: sha256(canonicalContent(content)) };
+      Object.assign(body, { content, statement: JSON.stringify(said) });
+    };
     const statement = (over: object) =>
       lying("/consent-statement", (body) => {
         const facts = { ...JSON.parse(body["statement"] as string), ...over };
@@ -187,6 +215,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
 
     test.each([
       ["another proposal", statement({ digest: "a".repeat(64) })],
+      ["other content than typed", lying("/consent-statement", withOtherContent)],
       ["another decision than to propose", statement({ decision: "approve" })],
       ["a change that is there already", statement({ change_id: "chg_other" })],
     ])("%s", async (_, fetch) => {

@@ -2,7 +2,7 @@
 import { serviceItself, signerActor } from "../../../../lib/governance/rules/actor.ts";
 import { expect, test } from "vitest";
 import { AppError } from "../../../../lib/kit/errors.ts";
-import { HOUR_MS } from "../../../../lib/kit/days.ts";
+import { DAY_MS, HOUR_MS } from "../../../../lib/kit/days.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { awaits } from "../../../../lib/governance/rules/awaits.ts";
 import { isEmergency } from "../../../../lib/governance/rules/break_glass.ts";
@@ -70,11 +70,17 @@ function machine() {
     if (what === "apply" || what === "rollback") return { type: "succeed", operation: what, circumstance: {} };
     return { type: what, ...decided };
   };
-  const proposalOf = ({ target, proposer, minor, key }: Idea, target_owner: string | null, intent: Intent): Command => {
+  const proposalOf = (
+    { target, proposer, minor, key }: Idea,
+    { holds: target_owner, now, rolledBack }: World,
+    intent: Intent,
+  ): Command => {
+    const isRecent = rolledBack !== undefined && now - rolledBack <= DAY_MS;
+    const rolled_back = isRecent ? iso(rolledBack) : undefined;
     const reach = minor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
     const input = { tenant_id: "t1", kind: "config", target, summary: "s", proposer, ...reach } as const;
     const signature = signatureOf(proposer, key, intent);
-    return { type: "propose", input, minor_today: 0, target_owner, live: [], signature };
+    return { type: "propose", input, minor_today: 0, target_owner, rolled_back, live: [], signature };
   };
   const admit = (
     change: Change,
@@ -97,6 +103,7 @@ function live(seed: number, seen: Set<string>): void {
   const { records, entries, enact, commandOf, proposalOf, admit } = machine();
   const model = new Map<string, Modelled>();
   const applied = new Map<string, string[]>(TARGETS.map((target) => [target, []]));
+  const rolledBack = new Map<string, number>();
   let now = Date.UTC(2026, 0, 2);
   let certain = now;
   let { rules, loaded } = randomRules(random, now);
@@ -118,8 +125,9 @@ function live(seed: number, seen: Set<string>): void {
       const idea: Idea = { target, proposer, minor: random(3) === 0, key: someKey(proposer, rules, random) };
       const change_id = `chg_${model.size}`;
       const holds = applied.get(target)!.at(-1) ?? null;
-      const expected = proposed(idea, { rules, now, frozen: false, holds });
-      const told = refusalOf(() => enact(change_id, proposalOf(idea, holds, loaded.intent), loaded, now));
+      const world = { rules, now, frozen: false, holds, rolledBack: rolledBack.get(target) };
+      const expected = proposed(idea, world);
+      const told = refusalOf(() => enact(change_id, proposalOf(idea, world, loaded.intent), loaded, now));
       expect(told, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
       if (typeof expected === "string") seen.add(expected);
       else model.set(change_id, expected);
@@ -158,7 +166,11 @@ function live(seed: number, seen: Set<string>): void {
       seen.add(told ?? after.resolution ?? after.status);
       if (overdue) seen.add(before.resolution!);
       if (told === undefined && ask.what === "apply") places.push(change_id);
-      if (told === undefined && ask.what === "rollback") places.splice(places.indexOf(change_id), 1);
+      if (told === undefined && ask.what === "rollback") {
+        places.splice(places.indexOf(change_id), 1);
+        rolledBack.set(target, now);
+      }
+      if (told === undefined && ask.what === "approve" && after.status === "approved") rolledBack.delete(target);
       agree(records.get(change_id)!.change, after, rules, loaded.intent, what);
     }
   }

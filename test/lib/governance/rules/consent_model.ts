@@ -61,7 +61,11 @@ export interface World {
   frozen: boolean;
   /** The newest applied change of the target. */
   holds: string | null;
+  /** When the target was last rolled back, unless a person has approved a change of it since. */
+  rolledBack?: number | undefined;
 }
+
+const DAY = 24 * 60 * 60 * 1000;
 
 const plain = (name: string): string => name.trim().toLowerCase();
 
@@ -161,10 +165,11 @@ export interface Idea {
 /** The code of the refusal, or the new change. */
 export function proposed(
   { target, proposer, minor, key }: Idea,
-  { rules, now, stamp = now, holds }: World,
+  { rules, now, stamp = now, holds, rolledBack = -Infinity }: World,
 ): string | Modelled {
   const isNobody = key === undefined && Object.keys(rules.keys).length > 0;
-  const isMinor = minor && rules.minor && !isNobody && !rules.owners.some((owner) => owner.target === target);
+  const isOwned = rules.owners.some((owner) => owner.target === target);
+  const isMinor = minor && rules.minor && !isNobody && !isOwned && stamp - rolledBack > DAY;
   if (rules.forbidden === target) return "forbidden_target";
   if (key !== undefined && rules.keys[plain(proposer)] !== key) return "proof_invalid";
   const mustBeKnown = plain(proposer) in rules.keys || (rules.signed_only && !rules.self_approval);

@@ -1,0 +1,36 @@
+/** Rollbacks after which a target needs a person before a change of it can be minor again. */
+import { DAY_MS } from "../kit/days.ts";
+import type { Evidence } from "./evidence.ts";
+import type { Place } from "./records.ts";
+import { detailIn } from "./rules/event.ts";
+import { canBeApprover } from "./rules/names.ts";
+
+/** Proposals of a target that are searched for an approval; beyond them the rollback counts. */
+const MAX_PROPOSALS_SEARCHED = 500;
+
+/** Returns when the target was last rolled back, if in the last 24 hours and no person has approved a change of it since. */
+export async function unapprovedRollback(evidence: Evidence, place: Place, at: string): Promise<string | undefined> {
+  const next = evidence.heldSince(place, new Date(Date.parse(at) - DAY_MS).toISOString());
+  for (let entry; (entry = await next());) {
+    if (entry.event_type !== "change_rolled_back") continue;
+    return (await isApprovedSince(evidence, place, entry.id)) ? undefined : entry.timestamp;
+  }
+  return undefined;
+}
+
+async function isApprovedSince(evidence: Evidence, place: Place, entryId: number): Promise<boolean> {
+  const next = evidence.onTarget("proposed", place);
+  for (let searched = 0; searched < MAX_PROPOSALS_SEARCHED; searched++) {
+    const proposal = await next();
+    if (!proposal) return false;
+    const later = await evidence.about(proposal.change_id, entryId + 1);
+    if (later.some(({ event_type, detail }) => event_type === "consent_decision" && isApproval(detail))) return true;
+  }
+  return false;
+}
+
+/** One with which the change is approved: half of a quorum is not enough. */
+function isApproval(text: string): boolean {
+  const { decision, status, approver } = detailIn(text);
+  return decision === "approved" && status === "approved" && canBeApprover(approver ?? "");
+}

@@ -1,0 +1,66 @@
+/** A target keeps the spelling with which it was first applied, whatever later proposals write. */
+import { expect, test } from "vitest";
+import { sshPen } from "../../support/passkeys.ts";
+import { service, type TestService } from "../../support/service.ts";
+import { person, proven } from "../../support/signed.ts";
+
+const VALUE = { value: "1", reversible: true };
+const shown = async (api: TestService) => {
+  const { values } = (await api.get("values?tenant_id=t1")).body;
+  const { body } = await api.json("/ofrep/v1/evaluate/flags", { context: { targetingKey: "t1" } });
+  return [values.map(({ target }: { target: string }) => target), body.flags.map(({ key }: { key: string }) => key)];
+};
+
+test("a proposal gets the spelling first applied, also after a rollback, and its answer says so", async () => {
+  const api = await service();
+  const first = await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
+  const later = await api.propose({ ...VALUE, target: "checkout.fast" });
+  expect(later).toMatchObject({
+    target: "Checkout.Fast",
+    target_spelling: "Recorded as Checkout.Fast, as it was first applied; the request spelled it checkout.fast.",
+  });
+  await api.must("rollback", first);
+  expect((await api.propose({ ...VALUE, target: "CHECKOUT.FAST" })).target).toBe("Checkout.Fast");
+  expect(await api.propose({ ...VALUE, target: "Checkout.Fast" })).not.toHaveProperty("target_spelling");
+  expect(await api.propose({ ...VALUE, tenant_id: "t2", target: "checkout.fast" })).toMatchObject({
+    target: "checkout.fast",
+  });
+});
+
+test("a spelling that was only proposed is not kept", async () => {
+  const api = await service();
+  await api.bring("approved", { ...VALUE, target: "Checkout.Fast" });
+  expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("checkout.fast");
+});
+
+test("values and OFREP show the first spelling of a change that was proposed in another before", async () => {
+  const api = await service();
+  const other = await api.bring("approved", { ...VALUE, target: "checkout.fast" });
+  const first = await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
+  await api.must("apply", other);
+  expect(await shown(api)).toEqual([["Checkout.Fast"], ["Checkout.Fast"]]);
+  await api.must("rollback", first);
+  expect(await shown(api)).toEqual([["Checkout.Fast"], ["Checkout.Fast"]]);
+  await api.must("rollback", other);
+  expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("Checkout.Fast");
+});
+
+test("a statement to sign has the content that will be recorded, and a signature of it is accepted", async () => {
+  const pen = sshPen();
+  const api = await service({ intent: { principals: { bo: person(pen) }, policy: { signed_only: false } } });
+  await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });
+  const typed = {
+    tenant_id: " cafe\u0301 ",
+    kind: "config",
+    target: "ui.banner",
+    summary: "  Show it ",
+    proposer: "bo",
+  };
+  for (const fields of [typed, { ...typed, tenant_id: "t1", target: "checkout.fast" }]) {
+    const asked = { decision: "propose", approver: "bo", proposal: JSON.stringify(fields) };
+    const { statement, content } = (await api.post("consent-statement", asked)).body;
+    const { body } = await api.post("propose", { ...fields, ...proven(pen, statement) });
+    expect(body).toMatchObject({ ...content, proposer: "bo" });
+    expect(body.digest).toBe(JSON.parse(statement).digest);
+  }
+});
