@@ -88,6 +88,7 @@ test("requests are counted by the declared path, whatever a client writes", asyn
   for (const path of [
     `/api/product/changes/${id}`,
     "/api/product/changes/none",
+    "/api/state",
     "/api/state?x=1",
     "/nowhere",
     "/constructor",
@@ -102,12 +103,13 @@ test("requests are counted by the declared path, whatever a client writes", asyn
     'countersign_http_requests_total{method="GET",route="/api/product/changes/:change_id",status="200"} 1',
     'countersign_http_requests_total{method="GET",route="/api/product/changes/:change_id",status="404"} 1',
     'countersign_http_requests_total{method="GET",route="/api/state",status="200"} 1',
+    'countersign_http_requests_total{method="GET",route="/api/state",status="400"} 1',
     'countersign_http_requests_total{method="GET",route="other",status="404"} 2',
     'countersign_http_requests_total{method="POST",route="/api/state",status="405"} 1',
     'countersign_http_requests_total{method="other",route="other",status="404"} 1',
   ]);
   expect(await metrics.text()).toContain(
-    'countersign_http_request_duration_seconds_count{method="GET",route="/api/state"} 1',
+    'countersign_http_request_duration_seconds_count{method="GET",route="/api/state"} 2',
   );
 });
 

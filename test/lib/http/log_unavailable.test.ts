@@ -1,0 +1,27 @@
+/** The log while the store takes no writes. */
+import { expect, test } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { SECOND } from "../../support/clock.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { service } from "../../support/service.ts";
+
+test("refused requests are logged once a second at most, with how many there were since", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const note = (message: string, fields?: object) => void (message === "request refused" && lines.push({ ...fields }));
+  const store = failingStore(memoryStore());
+  const api = await service({ store, log: { info: () => {}, warn: note, error: note } });
+  const refuse = async (times: number) => {
+    for (let count = 0; count < times; count++) expect((await api.post("propose", PROPOSAL)).status).toBe(503);
+  };
+  store.fail();
+  await refuse(50);
+  expect(lines).toMatchObject([{ path: "/api/product/propose", requests: 1 }]);
+  expect(lines[0]!["error"]).toContain("no space left on device");
+  api.deps.clock.advance(SECOND - 1);
+  await refuse(1);
+  expect(lines).toHaveLength(1);
+  api.deps.clock.advance(1);
+  await refuse(3);
+  expect(lines.map(({ requests }) => requests)).toEqual([1, 51]);
+});
