@@ -57,12 +57,25 @@ export interface MaintenanceParts {
 /** A start reads so many segments, of which the catalog file does not tell as they are, in about half a second. */
 const MOST_UNTOLD = 3;
 
+/** The work of one pass: the files that it compacts, and how many the catalog file may lack afterwards. */
+interface Pass {
+  worthwhile(superseded: number, all: number): boolean;
+  mostUntold: number;
+}
+
+const HALF_SUPERSEDED: Pass = {
+  worthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,
+  mostUntold: MOST_UNTOLD,
+};
+/** The catalog file, too, has the ids of what is removed. */
+const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, mostUntold: 0 };
+
 /** Maintenance over the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const { files, paths, log, catalog, sequences, segments, sealed, unread, remains } = parts;
   let untold = parts.covered ? 0 : MOST_UNTOLD + 1;
   let stopping = false;
-  let failure: string | undefined;
+  let failure: { reason: string; pass: Pass } | undefined;
   let isUnsynced = false;
   let work: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => stopping;
@@ -114,7 +127,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
   };
 
-  const pass = async (worthwhile: (superseded: number, all: number) => boolean, mostUntold: number): Promise<void> => {
+  const run = async ({ worthwhile, mostUntold }: Pass): Promise<void> => {
     if (isUnsynced) await syncNames();
     for (const segment of [...unread]) if (!stopping && (await damage.verify(segment))) unread.delete(segment);
     const unclean: Segment[] = [];
@@ -138,23 +151,19 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     if (!stopping && untold > mostUntold) await told();
   };
 
-  /** After a failure only a retry runs. */
-  const enqueue = (
-    worthwhile: (superseded: number, all: number) => boolean,
-    mostUntold: number,
-    isRetry = true,
-  ): Promise<void> => {
+  /** After a failure only `isRetry` runs; and a retry does at least what failed. */
+  const enqueue = (pass: Pass, isRetry = true): Promise<void> => {
     const done = work.then(async () => {
       if (stopping || (failure !== undefined && !isRetry)) return;
       try {
-        await pass(worthwhile, mostUntold);
+        await run(pass);
         if (failure !== undefined) log.info("work on the journal's sealed files succeeds again");
         failure = undefined;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        if (reason !== failure)
+        if (reason !== failure?.reason)
           log.error("work on the journal's sealed files failed; the next cycle tries again", { reason });
-        failure = reason;
+        failure = { reason, pass };
         throw error;
       }
     });
@@ -162,9 +171,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     return done;
   };
 
-  const look = (isRetry: boolean): Promise<void> =>
-    enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD, isRetry).catch(() => undefined);
-  const wake = (): void => void look(false);
+  const wake = (): void => void enqueue(HALF_SUPERSEDED, false).catch(() => undefined);
 
   return {
     wake,
@@ -174,8 +181,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       wake();
     },
     async compact() {
-      // The ids of what is gone stand in the catalog file too.
-      await enqueue((superseded) => superseded > 0, 0);
+      await enqueue(ANY_SUPERSEDED);
       return sealed.filter((segment) => damage.has(segment) && !isClean(segment)).map(({ path }) => path);
     },
     async inspect() {
@@ -184,12 +190,12 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       try {
         await done;
       } finally {
-        if (failure !== undefined) await look(true);
+        if (failure !== undefined) await enqueue(failure.pass).catch(() => undefined);
       }
     },
     damaged: damage.note,
     damage: damage.list,
-    failure: () => failure,
+    failure: () => failure?.reason,
     async stop() {
       stopping = true;
       await work;

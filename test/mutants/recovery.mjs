@@ -175,8 +175,8 @@ export const recovery = [
   {
     ...maintenance,
     name: "the ids of what is gone stay in the catalog file",
-    find: "enqueue((superseded) => superseded > 0, 0)",
-    replace: "enqueue((superseded) => superseded > 0, MOST_UNTOLD)",
+    find: "mostUntold: 0 }",
+    replace: "mostUntold: MOST_UNTOLD }",
   },
   {
     name: "the highest revision of what was deleted and put again at once is known to the journal only",
@@ -236,8 +236,8 @@ export const recovery = [
   {
     ...maintenance,
     name: "superseded records are never taken out by themselves",
-    find: "enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD, isRetry)",
-    replace: "enqueue(() => false, MOST_UNTOLD, isRetry)",
+    find: "worthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,",
+    replace: "worthwhile: () => false,",
   },
   {
     ...replay,

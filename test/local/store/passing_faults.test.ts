@@ -213,7 +213,8 @@ test("200 cycles in which no content can be removed leave no files open; with ro
   const log = readableLog();
   const store = await opened(state, { files, log });
   await store.transact((tx) => tx.put("things", "secret", "to be erased"));
-  await run(store, 1, 20);
+  // Less than half of the file is superseded.
+  for (let made = 0; made < 50; made++) await store.transact((tx) => tx.put("things", `current${made}`, made));
   await store.transact((tx) => tx.delete("things", "secret"));
   const journals = async (): Promise<number> =>
     (await readdir(dirname(state))).filter((name) => name.endsWith(".jsonl")).length;
@@ -222,15 +223,15 @@ test("200 cycles in which no content can be removed leave no files open; with ro
   const before = [await journals(), opens.size];
   for (let cycle = 0; cycle < 200; cycle++) {
     await store.inspect!();
+    expect(store.faults!().compaction).toContain("ENOSPC");
     await expect(store.expunge!()).rejects.toThrow("ENOSPC");
     await store.transact((tx) => tx.put("things", "cycle", cycle));
   }
   expect(store.faults!().compaction).toContain("ENOSPC");
   expect([await journals(), opens.size]).toEqual(before);
-  expect(log.lines.filter(({ level }) => level === "error").length).toBeLessThan(3);
+  expect(log.lines.filter(({ level }) => level === "error").length).toBe(1);
   full = false;
   await store.inspect!();
-  await store.expunge!();
   expect(store.faults!().compaction).toBeNull();
   const text = await Promise.all(
     (await readdir(dirname(state))).map((name) => readFile(join(dirname(state), name), "utf8")),
