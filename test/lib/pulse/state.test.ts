@@ -1,8 +1,39 @@
 import { expect, test } from "vitest";
-import { stateSchema } from "../../../lib/pulse/state.ts";
-import type { Store } from "../../../lib/store/store.ts";
+import { followAll } from "../../../lib/follow/follow.ts";
+import { businessMetrics } from "../../../lib/pulse/business_metrics.ts";
+import type { PulseDeps } from "../../../lib/pulse/deps.ts";
+import { stateSchema, stateView } from "../../../lib/pulse/state.ts";
+import type { Reads, Store } from "../../../lib/store/store.ts";
+import { handMade } from "../follow/hand_made.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { pulse } from "./pulse_service.ts";
+
+/** A store, and the collections of the records that were read of it, within transactions too. */
+function counted(store: Store): { store: Store; looked: string[] } {
+  const looked: string[] = [];
+  const counting = <R extends Reads>(reads: R): R => ({
+    ...reads,
+    get: (collection, id) => {
+      looked.push(collection);
+      return reads.get(collection, id);
+    },
+    getMany: (collection, ids) => {
+      looked.push(...ids.map(() => collection));
+      return reads.getMany(collection, ids);
+    },
+    list: async (collection, options) => {
+      const page = await reads.list(collection, options);
+      looked.push(...page.map(() => collection));
+      return page;
+    },
+    texts: async (collection, which) => {
+      const page = await reads.texts(collection, which);
+      looked.push(...page.map(() => collection));
+      return page;
+    },
+  });
+  return { store: { ...counting(store), transact: (decide) => store.transact((tx) => decide(counting(tx))) }, looked };
+}
 
 test("a new service has no data: null where something would have to be known, 0 where nothing is open", async () => {
   const { get } = await pulse();
@@ -28,29 +59,8 @@ test("the latest reply's provenance is shown as the chat left it", async () => {
 });
 
 test("what a read looks at does not grow with the number of changes", async () => {
-  const looked: string[] = [];
-  const counting = (store: Store): Store => ({
-    ...store,
-    get: (collection, id) => {
-      looked.push(collection);
-      return store.get(collection, id);
-    },
-    getMany: (collection, ids) => {
-      looked.push(...ids.map(() => collection));
-      return store.getMany(collection, ids);
-    },
-    list: async (collection, options) => {
-      const page = await store.list(collection, options);
-      looked.push(...page.map(() => collection));
-      return page;
-    },
-    texts: async (collection, which) => {
-      const page = await store.texts(collection, which);
-      looked.push(...page.map(() => collection));
-      return page;
-    },
-  });
-  const service = await pulse({ store: counting(memoryStore()) });
+  const { store, looked } = counted(memoryStore());
+  const service = await pulse({ store });
   const records = async (path: string): Promise<number> => {
     looked.length = 0;
     await service.get(path);
@@ -67,4 +77,31 @@ test("what a read looks at does not grow with the number of changes", async () =
   service.hours(23);
   await service.cycle();
   for (const [index, path] of paths.entries()) expect(await records(path), path).toBeLessThanOrEqual(few[index]! + 12);
+});
+
+test("what the state and the metrics read does not grow with open outcomes, nor what follows a feed", async () => {
+  const { store, looked } = counted(memoryStore());
+  const log = await handMade(store);
+  const deps = log as unknown as PulseDeps;
+  let made = 0;
+  const readsAt = async (count: number) => {
+    for (; made < count; made++) await log.applied({ target: `ui.t${made}`, kpi: `kpi${made % 3}` });
+    await followAll(log);
+    await log.feed({ kpi0: 4 });
+    const reads: number[] = [];
+    // First with a feed that is not stored yet, then with one that is.
+    const state = () => stateView(deps);
+    const metrics = () => businessMetrics(deps);
+    for (const run of [state, metrics, () => followAll(log), state, metrics]) {
+      looked.length = 0;
+      await run();
+      reads.push(looked.length);
+    }
+    expect((await store.list("outcomes_due", { limit: 10_000, keysOnly: true })).length).toBe(count);
+    return reads;
+  };
+  const few = await readsAt(100);
+  const many = await readsAt(2000);
+  // Rings that are full by then read a few more.
+  for (const [index, count] of many.entries()) expect(count, String(index)).toBeLessThanOrEqual(few[index]! + 5);
 });
