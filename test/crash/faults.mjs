@@ -1,26 +1,20 @@
 /**
- * node test/crash/faults.mjs [--short]: one system call of the running program fails, or kills it (strace), and the disk
- * fills up (tmpfs); then the program is started again and held against every receipt. Exit code 1: a fault of the program.
+ * node test/crash/faults.mjs [--short]: one system call of the running program fails, or kills it (strace), and the faults of
+ * passing_faults.mjs; then the program is started again and compared with every receipt. Exit code 1: a fault of the program.
  * Where strace or mount may not be used, that part is skipped with the reason.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
 import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newLedger } from "./ledger.mjs";
-import { ask, spawnService } from "./service.mjs";
+import { passingFaults } from "./passing_faults.mjs";
+import { spawnService } from "./service.mjs";
+import { compare, CONFIG, FOLDER, intent, JOURNAL, newFolder, program, say, verdict, work } from "./session.mjs";
 
-const root = join(import.meta.dirname, "../..");
-const program = join(root, "dist/local/ui_server.js");
-const intent = join(root, "local/example/product_intent.json");
 const short = process.argv.includes("--short");
-const say = (line) => process.stdout.write(`${line}\n`);
-
-const JOURNAL = "data/state.json.journal.jsonl";
 const SNAPSHOT = "data/state.json";
-const CONFIG = "data/product_config.json";
-const FOLDER = "data";
 
 /** System call, its file (null: any), what is done to it, and at which of its calls. Calls of a folder are those on itself. */
 const FAULTS = [
@@ -32,76 +26,6 @@ const FAULTS = [
   ["fsync", FOLDER, ["EIO", "KILL"], [1, 2, 3, 4, 5]],
   ["openat", CONFIG, ["EIO", "EACCES", "KILL"], [1, 2, 3, 4]],
 ];
-
-/** What a session does to its changes, in order; the number says to which. */
-const STEPS = [
-  "propose 1",
-  "approve 1",
-  "apply 1",
-  "kpi",
-  "propose 2",
-  "approve 2",
-  "apply 2",
-  "rollback 2",
-  "propose 3",
-];
-
-/** Runs the steps until the process is gone, keeping receipts; gives how many writes were refused. */
-async function work(service, ledger, { adapterMayFail }) {
-  const ids = {};
-  const count = { refused: 0, failed: 0, gone: false };
-  for (const [place, step] of STEPS.entries()) {
-    const [name, number] = step.split(" ");
-    if (number && name !== "propose" && ids[number] === undefined) continue;
-    const fields = {
-      propose: { tenant_id: "t1", kind: "workflow", target: `crm.step${number}`, summary: "A step", value: "true" },
-      approve: { change_id: ids[number], approver: "ana" },
-      kpi: { nrr_quarterly: "1.04" },
-    }[name] ?? { change_id: ids[number] };
-    ledger.asked[name] = (ledger.asked[name] ?? 0) + 1;
-    const answer = await ask(service.url, `/api/product/${name}`, { fields, key: `k${place}` }).catch(() => undefined);
-    if (!answer) return { ...count, gone: true };
-    const { status, body } = answer;
-    if (status < 300 && count.refused > 0) ledger.fault("answer", `${step} was acknowledged after a write had failed`);
-    if (status < 300) {
-      ids[number] ??= body.change_id;
-      ledger.receive(body);
-    } else if (body.code === "store_unavailable") {
-      count.refused++;
-      const read = await ask(service.url, "/api/product/audit?limit=1000").catch(() => undefined);
-      if (read?.status !== 200)
-        ledger.fault("answer", `reads are answered ${read?.status} while nothing can be written`);
-    } else if (status === 502 && adapterMayFail) count.failed++;
-    else if (body.code !== "illegal_transition") ledger.fault("answer", `${step} was answered ${status} ${body.error}`);
-  }
-  return count;
-}
-
-/**
- * The program is started again, unhindered, and must be as it was acknowledged, and go on. Until the steps are taken again,
- * the product's file may show what an adapter did that failed.
- */
-async function compare(folder, ledger, { adapterFailed = false } = {}) {
-  const service = spawnService(program, intent, folder);
-  try {
-    await service.listening;
-    const config = join(folder, CONFIG);
-    await ledger.check(service.url, adapterFailed ? null : config, { all: true, chain: true });
-    const { refused, gone } = await work(service, ledger, {});
-    if (refused > 0 || gone) ledger.fault("answer", "after the restart it does not take writes");
-    await ledger.check(service.url, config, { all: true, chain: true });
-  } catch (error) {
-    ledger.fault("start", error.message);
-  } finally {
-    await service.kill();
-  }
-}
-
-async function newFolder(home) {
-  const folder = await mkdtemp(join(home, "life-"));
-  await mkdir(join(folder, FOLDER));
-  return folder;
-}
 
 /** One fault in one life of the program. */
 async function inject(home, [call, file, fault, when]) {
@@ -134,41 +58,26 @@ async function inject(home, [call, file, fault, when]) {
   return { ledger, met: injected ? met || "went on" : "no such call" };
 }
 
-/** The disk is full: what was acknowledged stays, reads go on, and with room the next start takes writes. */
-async function fillDisk(home) {
+/** With `--exit-when-read-only 1` a failed sync ends the program with 1; resolves with the number of faults. */
+async function exitAfterSync(home) {
   const folder = await newFolder(home);
   const ledger = newLedger();
-  const disk = join(folder, FOLDER);
-  const mount = (size, ...options) =>
-    spawnSync("mount", ["-t", "tmpfs", "-o", [`size=${size}`, ...options].join(), "none", disk]);
-  if (mount("192k").status !== 0) return say("a full disk: skipped, this user may not mount a tmpfs");
-  const service = spawnService(program, intent, folder);
-  try {
-    await service.listening;
-    let answer;
-    for (let n = 0; n < 1000 && answer?.status !== 503; n++) {
-      const fields = { tenant_id: "t9", kind: "workflow", target: `crm.fill${n}`, summary: "Fill", value: "true" };
-      ledger.asked.propose = n + 1;
-      answer = await ask(service.url, "/api/product/propose", { fields, key: `fill${n}` });
-      if (answer.status < 300) ledger.receive(answer.body);
-    }
-    if (answer.body.code !== "store_unavailable") ledger.fault("answer", `a full disk was answered ${answer.status}`);
-    const { refused } = await work(service, ledger, { adapterMayFail: true });
-    if (refused === 0) ledger.fault("answer", "writes were taken although the disk is full");
-    await service.kill();
-    mount("64m", "remount");
-    const kept = ledger.acknowledged;
-    await compare(folder, ledger);
-    say(`a full disk: ${kept} acknowledged, then ${refused} writes refused: ${verdict(ledger)}`);
-  } finally {
-    await service.kill();
-    spawnSync("umount", [disk]);
-  }
-  return ledger;
+  const traced = ["-f", "-qq", "-e", "signal=none", "-o", join(folder, "strace.log"), "-P", join(folder, JOURNAL)];
+  const under = ["strace", ...traced, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=5"];
+  const args = ["--exit-when-read-only", "1"];
+  const service = spawnService(program, intent, folder, { under, env: { UV_THREADPOOL_SIZE: "1" }, args });
+  await service.listening;
+  const { gone } = await work(service, ledger, { adapterMayFail: true });
+  const limit = setTimeout(() => void service.kill(), 30_000);
+  const [code] = await service.ended;
+  clearTimeout(limit);
+  if (code !== 1) ledger.fault("answer", `after a failed sync it ended with ${code}`);
+  await compare(folder, ledger);
+  say(
+    `a failed sync under --exit-when-read-only: ${gone ? "ended" : "refused writes"}, exit ${code}: ${verdict(ledger)}`,
+  );
+  return ledger.faults.length > 0 ? 1 : 0;
 }
-
-const verdict = ({ faults }) =>
-  faults.length === 0 ? "all there" : faults.map(({ kind, text }) => `${kind}: ${text}`).join("; ");
 
 function straceMissing() {
   const trace = ["-qq", "-o", "/dev/null", "-e", "inject=fdatasync:error=EIO", "true"];
@@ -198,6 +107,6 @@ else
     say(`${call} of ${file ?? "any file"}, ${what} at call ${when}: ${met}: ${verdict(ledger)}`);
     if (ledger.faults.length > 0) bad++;
   }
-const full = await fillDisk(home);
-if (full?.faults.length > 0) bad++;
+if (!missing) bad += await exitAfterSync(home);
+bad += await passingFaults(home);
 process.exitCode = bad > 0 ? 1 : 0;

@@ -11,12 +11,12 @@ process.on("exit", () => alive.forEach((end) => end()));
 
 /**
  * Spawns the program in a folder; `listening` resolves with its address, or rejects with the end of its log. `under` is a
- * command that runs it, such as a tracer; both are killed together.
+ * command that runs it, such as a tracer; both are killed together. `log`: the last lines of its log.
  */
-export function spawnService(program, intent, cwd, { under = [], env = {} } = {}) {
+export function spawnService(program, intent, cwd, { under = [], env = {}, args = [] } = {}) {
   const files = ["--state", "data/state.json", "--product-config", "data/product_config.json"];
-  const args = [program, "--port", "0", "--product-intent", intent, ...files, "--cycle-interval", "1"];
-  const [command, ...rest] = [...under, process.execPath, ...args];
+  const all = [program, "--port", "0", "--product-intent", intent, ...files, "--cycle-interval", "1", ...args];
+  const [command, ...rest] = [...under, process.execPath, ...all];
   const child = spawn(command, rest, {
     cwd,
     env: { PATH: process.env.PATH, ...env },
@@ -34,11 +34,11 @@ export function spawnService(program, intent, cwd, { under = [], env = {} } = {}
   alive.add(end);
   const ended = once(child, "close").finally(() => alive.delete(end));
   const log = [];
-  const service = { child, ended, url: undefined, took: undefined, killed: false };
+  const service = { child, ended, log, url: undefined, took: undefined, killed: false };
   service.listening = new Promise((resolve, reject) => {
     const limit = setTimeout(end, START_LIMIT_MS);
     createInterface(child.stderr).on("line", (line) => {
-      if (log.push(line) > 20) log.shift();
+      if (log.push(line) > 200) log.shift();
       if (service.url !== undefined || !line.includes('"listening"')) return;
       clearTimeout(limit);
       Object.assign(service, { url: JSON.parse(line).url, took: performance.now() - spawned });

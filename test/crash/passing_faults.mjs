@@ -1,0 +1,253 @@
+/**
+ * Faults that pass, of a real disk and of real limits: the service says within ten seconds that it takes no writes and what to
+ * do, and takes them again by itself once the fault has passed. Each function resolves with its ledger.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { newLedger } from "./ledger.mjs";
+import { ask, spawnService } from "./service.mjs";
+import { compare, FOLDER, intent, JOURNAL, newFolder, program, say, verdict } from "./session.mjs";
+
+/** Probes are true within this time, and two cycles of a second are over. */
+const LIMIT_MS = 10_000;
+const STEP_MS = 100;
+
+/** Repeats a question until it is answered with a value; a fault of the ledger after the time limit. */
+async function until(ledger, what, read) {
+  const began = performance.now();
+  for (;;) {
+    const value = await read().catch(() => undefined);
+    if (value !== undefined && value !== false) return { value, took: Math.round(performance.now() - began) };
+    if (performance.now() - began > LIMIT_MS) {
+      ledger.fault("answer", `within ${LIMIT_MS / 1000} s not: ${what}`);
+      return { value: undefined, took: LIMIT_MS };
+    }
+    await wait(STEP_MS);
+  }
+}
+
+const metric = async (url, name) => {
+  const text = await (await fetch(`${url}/api/metrics`)).text();
+  return Number(new RegExp(`^countersign_${name} (.*)$`, "m").exec(text)?.[1]);
+};
+
+/** A session of proposals, each with a receipt. */
+function newSession(service, ledger) {
+  let count = 0;
+  const post = async (name, fields) => {
+    if (name === "propose") ledger.asked.propose = (ledger.asked.propose ?? 0) + 1;
+    const answer = await ask(service.url, `/api/product/${name}`, { fields, key: `passing${++count}` });
+    if (answer.status < 300 && answer.body.audit_entry) ledger.receive(answer.body);
+    return answer;
+  };
+  const propose = (value = "true") =>
+    post("propose", { tenant_id: "t9", kind: "workflow", target: `crm.fill${count}`, summary: "Fill", value });
+  return {
+    post,
+    propose,
+    isTaken: async () => (await propose()).status < 300,
+    /** Takes a change to where its content may be erased; resolves with the erasure, which makes the next cycle seal a file. */
+    async prepareErasure() {
+      const { change_id } = (await propose()).body;
+      await post("approve", { change_id, approver: "ana" });
+      await post("apply", { change_id });
+      await post("rollback", { change_id });
+      return async () => {
+        const { status, body } = await post("erase", { change_id, actor: "ana", note: "Request 1" });
+        if (status >= 300) ledger.fault("answer", `erase was answered ${status} ${body.error}`);
+      };
+    },
+  };
+}
+
+/** Writes are refused, reads and livez answered, and the probes and the log say why. */
+async function expectRefusal(service, ledger, { words }) {
+  const { url } = service;
+  const ready = await until(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
+  const metrics = await until(
+    ledger,
+    "countersign_writes_taken is 0",
+    async () => (await metric(url, "writes_taken")) === 0,
+  );
+  const livez = await ask(url, "/livez");
+  const audit = await ask(url, "/api/product/audit?limit=10");
+  if (livez.status !== 200 || audit.status !== 200)
+    ledger.fault("answer", `livez ${livez.status} and reads ${audit.status} while nothing can be written`);
+  await until(ledger, `the log says ${words}`, async () => service.log.some((line) => words.test(line)));
+  return `no after ${Math.max(ready.took, metrics.took)} ms`;
+}
+
+/** Writes are taken without a restart, and the probes say so. */
+async function expectWrites(service, ledger, session) {
+  const { url } = service;
+  const taken = await until(ledger, "writes are taken again", session.isTaken);
+  const ready = await until(ledger, "/readyz says yes", async () => (await ask(url, "/readyz")).status === 200);
+  await until(ledger, "countersign_writes_taken is 1", async () => (await metric(url, "writes_taken")) === 1);
+  return `taken again after ${taken.took} ms, ready ${ready.took} ms later`;
+}
+
+/** Runs one experiment on a service of its own, then compares the next start with the receipts. */
+async function experiment(home, name, run, { mount } = {}) {
+  const folder = await newFolder(home);
+  const ledger = newLedger();
+  const disk = join(folder, FOLDER);
+  const resize = (size, ...options) =>
+    spawnSync("mount", ["-t", "tmpfs", "-o", [`size=${size}`, ...options].join(), "none", disk]).status === 0;
+  if (mount && !resize(mount)) return void say(`${name}: skipped, this user may not mount a tmpfs`);
+  const service = spawnService(program, intent, folder);
+  try {
+    await service.listening;
+    const session = newSession(service, ledger);
+    const told = await run({ folder, service, ledger, session, resize: (size) => resize(size, "remount") });
+    await service.kill();
+    if (mount) resize("64m", "remount");
+    const { acknowledged } = ledger;
+    await compare(folder, ledger);
+    say(`${name}: ${acknowledged} acknowledged, ${told}: ${verdict(ledger)}`);
+  } catch (error) {
+    ledger.fault("answer", String(error));
+    say(`${name}: ${verdict(ledger)}`);
+  } finally {
+    await service.kill();
+    if (mount) spawnSync("umount", [disk]);
+  }
+  return ledger;
+}
+
+async function proposeUntilRefused(session, ledger, most = 3000) {
+  for (let count = 0; count < most; count++) if ((await session.propose()).status === 503) return;
+  ledger.fault("answer", `${most} writes were taken in spite of the fault`);
+}
+
+const fullDisk = (home) =>
+  experiment(
+    home,
+    "a full disk",
+    async ({ service, ledger, session, resize }) => {
+      await proposeUntilRefused(session, ledger);
+      const refused = await expectRefusal(service, ledger, { words: /ENOSPC.*Free space on the disk/ });
+      resize("64m");
+      return `${refused}, ${await expectWrites(service, ledger, session)}`;
+    },
+    { mount: "192k" },
+  );
+
+/** `prlimit` of a running process. */
+const limit = ({ child: { pid } }, what) => execFileSync("prlimit", ["--pid", String(pid), what]);
+
+const fileSize = (home) =>
+  experiment(home, "a limit of file sizes", async ({ service, ledger, session }) => {
+    await session.propose();
+    limit(service, "--fsize=4096:");
+    await proposeUntilRefused(session, ledger);
+    const refused = await expectRefusal(service, ledger, { words: /EFBIG.*Raise the limit of file sizes/ });
+    limit(service, "--fsize=unlimited:");
+    return `${refused}, ${await expectWrites(service, ledger, session)}`;
+  });
+
+/** The lowest number that a file would have which the process opens; the lowest of some samples, for it opens files now and then. */
+async function lowestFree(pid) {
+  let lowest = Infinity;
+  for (let count = 0; count < 10; count++) {
+    const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+    for (let number = 0; number < lowest; number++) if (!open.has(number)) lowest = number;
+    await wait(20);
+  }
+  return lowest;
+}
+
+/** No file can be opened while an erasure is due: writes go on, and the erasure ends once files can be opened. */
+const openFiles = (home) =>
+  experiment(home, "a limit of open files", async ({ service, ledger, session, folder }) => {
+    const erase = await session.prepareErasure();
+    const { pid } = service.child;
+    const before = execFileSync("prlimit", ["--pid", String(pid), "--nofile", "-o", "SOFT", "--noheadings"]);
+    limit(service, `--nofile=${await lowestFree(pid)}:`);
+    await erase();
+    await until(ledger, "the log says EMFILE", async () => service.log.some((line) => line.includes("EMFILE")));
+    if (!(await session.isTaken())) ledger.fault("answer", "writes are refused although the journal is open");
+    limit(service, `--nofile=${String(before).trim()}:`);
+    const written = await expectWrites(service, ledger, session);
+    const sealed = join(folder, FOLDER, "state.json.journal.000001.jsonl");
+    await until(ledger, "the journal is sealed", async () => statSync(sealed).size > 0);
+    return written;
+  });
+
+/** Runs the command that a message names. */
+function rescue(folder, service, file, ledger) {
+  const line = service.log.find((one) => one.includes(`fd/`) && one.includes(file));
+  const command = /cp \/proc\/\d+\/fd\/\d+ '[^']*'/.exec(line ?? "")?.[0];
+  if (!command) return ledger.fault("answer", `no message says how to rescue ${file}`);
+  execFileSync("sh", ["-c", command], { cwd: folder });
+}
+
+const journalRemoved = (home) =>
+  experiment(home, "the journal removed and copied back", async ({ service, ledger, session, folder }) => {
+    for (let count = 0; count < 10; count++) await session.propose();
+    rmSync(join(folder, JOURNAL));
+    await proposeUntilRefused(session, ledger);
+    const refused = await expectRefusal(service, ledger, { words: /is gone.*Before you stop anything, copy it back/ });
+    rescue(folder, service, JOURNAL, ledger);
+    return refused;
+  });
+
+const sealedRemoved = (home) =>
+  experiment(home, "a sealed file removed and copied back", async ({ service, ledger, session, folder }) => {
+    await (
+      await session.prepareErasure()
+    )();
+    const sealed = join(folder, FOLDER, "state.json.journal.000001.jsonl");
+    await until(ledger, "the journal is sealed", async () => statSync(sealed).size > 0);
+    renameSync(sealed, `${sealed}.away`);
+    const { url } = service;
+    const seen = await until(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
+    await until(ledger, "countersign_sealed_damage is 1", async () => (await metric(url, "sealed_damage")) === 1);
+    rescue(folder, service, "state.json.journal.000001.jsonl", ledger);
+    rmSync(`${sealed}.away`);
+    return `noticed after ${seen.took} ms, ${await expectWrites(service, ledger, session)}`;
+  });
+
+const BIG = JSON.stringify("x".repeat(20_000));
+
+const compactionWithoutRoom = (home) =>
+  experiment(
+    home,
+    "an erasure with too little room to compact",
+    async ({ service, ledger, session, folder }) => {
+      for (let count = 0; count < 60; count++) await session.propose(BIG);
+      const erase = await session.prepareErasure();
+      const { bavail, bsize } = statfsSync(join(folder, FOLDER));
+      const filler = join(folder, FOLDER, "filler");
+      writeFileSync(filler, Buffer.alloc(bavail * bsize - 700_000));
+      await erase();
+      const { url } = service;
+      const seen = await until(
+        ledger,
+        "countersign_compaction_failed is 1",
+        async () => (await metric(url, "compaction_failed")) === 1,
+      );
+      rmSync(filler);
+      const done = await until(
+        ledger,
+        "countersign_compaction_failed is 0",
+        async () => (await metric(url, "compaction_failed")) === 0,
+      );
+      const parts = readdirSync(join(folder, FOLDER)).filter((one) => /journal\.\d+\.jsonl$/.test(one));
+      if (parts.length > 2) ledger.fault("answer", `${parts.length} files were sealed for one erasure`);
+      return `failed after ${seen.took} ms, done ${done.took} ms after there was room, ${await expectWrites(service, ledger, session)}`;
+    },
+    { mount: "16m" },
+  );
+
+/** Runs all; resolves with how many showed a fault of the program. */
+export async function passingFaults(home) {
+  let bad = 0;
+  const count = (ledger) => void (ledger?.faults.length > 0 && bad++);
+  count(await fullDisk(home));
+  if (process.platform !== "linux") say("limits and removed files: skipped, they need Linux");
+  else for (const run of [fileSize, openFiles, journalRemoved, sealedRemoved]) count(await run(home));
+  count(await compactionWithoutRoom(home));
+  return bad;
+}

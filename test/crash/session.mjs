@@ -1,0 +1,95 @@
+/** A session with the program: steps that are taken and acknowledged, and the comparison with its next start. */
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { ask, spawnService } from "./service.mjs";
+
+const root = join(import.meta.dirname, "../..");
+export const program = join(root, "dist/local/ui_server.js");
+export const intent = join(root, "local/example/product_intent.json");
+export const say = (line) => process.stdout.write(`${line}\n`);
+
+export const FOLDER = "data";
+export const JOURNAL = "data/state.json.journal.jsonl";
+export const CONFIG = "data/product_config.json";
+
+/** What a session does to its changes, in order; the number says to which. */
+const STEPS = [
+  "propose 1",
+  "approve 1",
+  "apply 1",
+  "kpi",
+  "propose 2",
+  "approve 2",
+  "apply 2",
+  "rollback 2",
+  "propose 3",
+];
+
+/** Part of the answer to a write after a failed sync: from then on none may be taken. */
+const RESTART = "the service must be restarted";
+
+/**
+ * Runs the steps until the process is gone, and stores receipts; resolves with how many writes were refused, and whether the
+ * service said that only a restart helps.
+ */
+export async function work(service, ledger, { adapterMayFail }) {
+  const ids = {};
+  const count = { refused: 0, failed: 0, gone: false, lasting: false };
+  for (const [place, step] of STEPS.entries()) {
+    const [name, number] = step.split(" ");
+    if (number && name !== "propose" && ids[number] === undefined) continue;
+    const fields = {
+      propose: { tenant_id: "t1", kind: "workflow", target: `crm.step${number}`, summary: "A step", value: "true" },
+      approve: { change_id: ids[number], approver: "ana" },
+      kpi: { nrr_quarterly: "1.04" },
+    }[name] ?? { change_id: ids[number] };
+    ledger.asked[name] = (ledger.asked[name] ?? 0) + 1;
+    const answer = await ask(service.url, `/api/product/${name}`, { fields, key: `k${place}` }).catch(() => undefined);
+    if (!answer) return { ...count, gone: true };
+    const { status, body } = answer;
+    if (status < 300 && count.lasting)
+      ledger.fault("answer", `${step} was acknowledged after the service had asked for a restart`);
+    if (status < 300) {
+      ids[number] ??= body.change_id;
+      ledger.receive(body);
+    } else if (body.code === "store_unavailable") {
+      count.refused++;
+      count.lasting ||= body.error.includes(RESTART);
+      const read = await ask(service.url, "/api/product/audit?limit=1000").catch(() => undefined);
+      if (read?.status !== 200)
+        ledger.fault("answer", `reads are answered ${read?.status} while nothing can be written`);
+    } else if (status === 502 && adapterMayFail) count.failed++;
+    else if (body.code !== "illegal_transition") ledger.fault("answer", `${step} was answered ${status} ${body.error}`);
+  }
+  return count;
+}
+
+/**
+ * The program is started again, unhindered, and must be as it was acknowledged, and go on. Until the steps are taken again,
+ * the product's file may show what a failed adapter did.
+ */
+export async function compare(folder, ledger, { adapterFailed = false } = {}) {
+  const service = spawnService(program, intent, folder);
+  try {
+    await service.listening;
+    const config = join(folder, CONFIG);
+    await ledger.check(service.url, adapterFailed ? null : config, { all: true, chain: true });
+    const { refused, gone } = await work(service, ledger, {});
+    if (refused > 0 || gone) ledger.fault("answer", "after the restart it does not take writes");
+    await ledger.check(service.url, config, { all: true, chain: true });
+  } catch (error) {
+    ledger.fault("start", error.message);
+  } finally {
+    await service.kill();
+  }
+}
+
+export async function newFolder(home) {
+  const folder = await mkdtemp(join(home, "life-"));
+  await mkdir(join(folder, FOLDER));
+  return folder;
+}
+
+/** The faults of a ledger in words. */
+export const verdict = ({ faults }) =>
+  faults.length === 0 ? "all there" : faults.map(({ kind, text }) => `${kind}: ${text}`).join("; ");
