@@ -99,7 +99,7 @@ export function toolbox(context: ToolContext): Toolbox {
   return {
     specs: [...tools].map(([name, { description, input }]) => {
       const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
-      return { name, description, parameters };
+      return { name, description, parameters: plainSchema(parameters) as Record<string, unknown> };
     }),
     async use({ name, input }) {
       const found = tools.get(name);
@@ -114,3 +114,13 @@ export function toolbox(context: ToolContext): Toolbox {
     },
   };
 }
+
+/** A schema without `pattern` and `format`, which some servers cannot read; the tool checks its input itself. */
+function plainSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(plainSchema);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([name, value]) => !(isUnread(name) && typeof value === "string"));
+  return Object.fromEntries(kept.map(([name, value]) => [name, plainSchema(value)]));
+}
+
+const isUnread = (name: string): boolean => name === "pattern" || name === "format";

@@ -10,6 +10,7 @@ const toolBlock = z.object({ type: z.literal("tool_use"), id: z.string(), name: 
 /** Further kinds of blocks come with models and are passed over. */
 const answerSchema = z.object({
   content: z.array(z.union([textBlock, toolBlock, z.object({ type: z.string() })])),
+  stop_reason: z.string().nullish(),
 });
 
 /** A model of Anthropic's. */
@@ -30,8 +31,9 @@ export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic
       };
       const parsed = answerSchema.safeParse(await postJson(url, headers, body, signal));
       if (!parsed.success) throw new LlmFailed("its answer is not a message");
-      const { content } = parsed.data;
+      const { content, stop_reason } = parsed.data;
       return {
+        ...(stop_reason === "max_tokens" && { isCut: true }),
         text: content.map((block) => ("text" in block ? block.text : "")).join(""),
         toolCalls: content.flatMap((block) =>
           "name" in block ? [{ id: block.id, name: block.name, input: block.input }] : [],

@@ -29,7 +29,7 @@ export function converse(
   const talk = async (signal: AbortSignal): Promise<string> => {
     for (let round = 0; round < ROUNDS; round++) {
       const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
-      if (answer.toolCalls.length === 0) return textOf(answer.text);
+      if (answer.toolCalls.length === 0) return textOf(answer.text, answer.isCut);
       const toolCalls = answer.toolCalls.slice(0, CALLS_A_ROUND);
       const results: { id: string; text: string }[] = [];
       for (const call of toolCalls) {
@@ -53,9 +53,16 @@ function eitherOf(time: AbortSignal, gone: AbortSignal | undefined): AbortSignal
   return either.signal;
 }
 
-/** What a model said, cut where it is too long to be kept. Errors: `LlmFailed` when it said nothing. */
-export function textOf(text: string): string {
-  const said = text.trim().toWellFormed();
+/**
+ * Returns the text of an answer: without the thoughts of the model, shortened where it is too long to be stored, and with a note
+ * where it was cut. Errors: `LlmFailed` when it said nothing.
+ */
+export function textOf(text: string, isCut = false): string {
+  const said = text
+    .replaceAll(/<think>[\s\S]*?(?:<\/think>|$)/gi, "")
+    .trim()
+    .toWellFormed();
   if (said === "") throw new LlmFailed("it said nothing");
-  return said.length > LONGEST_REPLY ? `${said.slice(0, LONGEST_REPLY).toWellFormed()}…` : said;
+  const shown = said.length > LONGEST_REPLY ? `${said.slice(0, LONGEST_REPLY).toWellFormed()}…` : said;
+  return isCut ? `${shown}\n(The answer was cut at the length limit of the model.)` : shown;
 }

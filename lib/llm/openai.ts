@@ -3,9 +3,17 @@ import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
 import { baseOf, postJson } from "./http.ts";
 
-const toolCall = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
-const message = z.object({ content: z.string().nullish(), tool_calls: z.array(toolCall).nullish() });
-const completion = z.object({ choices: z.array(z.object({ message })).min(1) });
+/** Servers differ in small things: arguments as an object, calls without an id, content in parts. */
+const toolCall = z.object({
+  id: z.string().nullish(),
+  function: z.object({ name: z.string(), arguments: z.unknown() }),
+});
+const part = z.object({ type: z.string().optional(), text: z.string().optional() });
+const message = z.object({
+  content: z.union([z.string(), z.array(part)]).nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+});
+const completion = z.object({ choices: z.array(z.object({ message, finish_reason: z.string().nullish() })).min(1) });
 
 /** The model behind an OpenAI-compatible server. */
 export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }: LlmAccess): Llm {
@@ -21,11 +29,13 @@ export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }:
       };
       const parsed = completion.safeParse(await postJson(url, headers, body, signal));
       if (!parsed.success) throw new LlmFailed("its answer is not a chat completion");
-      const { content, tool_calls } = parsed.data.choices[0]!.message;
+      const { message: said, finish_reason } = parsed.data.choices[0]!;
+      const { content, tool_calls } = said;
       return {
-        text: content ?? "",
-        toolCalls: (tool_calls ?? []).map(({ id, function: { name, arguments: input } }) => ({
-          id,
+        text: typeof content === "string" ? content : (content ?? []).map(({ text = "" }) => text).join(""),
+        ...(finish_reason === "length" && { isCut: true }),
+        toolCalls: (tool_calls ?? []).map(({ id, function: { name, arguments: input } }, index) => ({
+          id: id || `call_${index}`,
           name,
           input: parseArguments(input),
         })),
@@ -52,7 +62,9 @@ function wireMessages(message: LlmMessage): unknown[] {
 }
 
 /** Arguments that are not JSON reach the tool as the text they are, and it refuses them. */
-function parseArguments(text: string): unknown {
+function parseArguments(given: unknown): unknown {
+  if (typeof given !== "string") return given ?? {};
+  const text = given;
   try {
     return JSON.parse(text === "" ? "{}" : text) as unknown;
   } catch {

@@ -34,7 +34,8 @@ export interface LlmRequest {
  */
 export interface Llm {
   readonly model: string;
-  complete(request: LlmRequest): Promise<{ text: string; toolCalls: ToolCall[] }>;
+  /** `isCut`: the text ended at the length limit of the model. */
+  complete(request: LlmRequest): Promise<{ text: string; toolCalls: ToolCall[]; isCut?: boolean }>;
   /** Why there was no usable answer last time; `null` when there was one, or none was asked for yet. */
   problem?(): string | null;
   /** How much it has been asked, where that is bounded. */

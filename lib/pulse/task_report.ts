@@ -55,7 +55,8 @@ async function worded(
   const request = clipped({ request: { title, description }, report: facts }, TOLD_LIMIT);
   try {
     const messages = [{ role: "user", text: request }] as const;
-    return { text: textOf((await llm.complete({ system: SYSTEM, messages, tools: [], signal })).text) };
+    const { text, isCut } = await llm.complete({ system: SYSTEM, messages, tools: [], signal });
+    return { text: textOf(text, isCut) };
   } catch (error) {
     const { task_id } = task;
     log.warn("a task's report stays unworded: the model failed", { task_id, error: (error as Error).name });

@@ -1,0 +1,45 @@
+/** Answers of servers that speak the protocol in their own way. */
+import { expect, test } from "vitest";
+import { textOf } from "../../../lib/llm/converse.ts";
+import { openAiLlm } from "../../../lib/llm/openai.ts";
+import { toolbox } from "../../../lib/chat/tools.ts";
+import { opened } from "../../support/deps.ts";
+import { provider } from "../chat/provider.ts";
+
+async function answered(choice: object) {
+  const { url } = await provider(() => (response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ choices: [choice] }));
+  });
+  const { signal } = new AbortController();
+  return openAiLlm({ model: "m1", baseUrl: url }).complete({ system: "", messages: [], tools: [], signal });
+}
+
+test("content in parts, arguments as an object and a call without an id are taken", async () => {
+  const content = [
+    { type: "text", text: "Two " },
+    { type: "text", text: "parts" },
+  ];
+  const tool_calls = [{ function: { name: "find", arguments: { query: "is:pending" } } }];
+  expect(await answered({ message: { content, tool_calls } })).toEqual({
+    text: "Two parts",
+    toolCalls: [{ id: "call_0", name: "find", input: { query: "is:pending" } }],
+  });
+});
+
+test("an answer that was cut by its length is marked as cut", async () => {
+  const { text, isCut } = await answered({ message: { content: "Half a" }, finish_reason: "length" });
+  expect(textOf(text, isCut)).toBe("Half a\n(The answer was cut at the length limit of the model.)");
+});
+
+test("thoughts of a model are left out of its answer", () => {
+  expect(textOf("<think>secret plan</think>\nFine.")).toBe("Fine.");
+  expect(() => textOf("<think>never closed")).toThrow("it said nothing");
+});
+
+test("schemas of tools hold neither pattern nor format", async () => {
+  const deps = await opened();
+  const asked = { model: "m1", by: null, known: false, message_id: "msg_1" };
+  const { specs } = toolbox({ deps, asked, mayWrite: false, memory: true, drafted: [], recalled: [] });
+  expect(JSON.stringify(specs)).not.toMatch(/"(?:pattern|format)":"/);
+});
