@@ -37,7 +37,7 @@ export const query = [
   {
     file: "lib/chat/responder.ts",
     name: "chat answers an order with a list and not with the page of the change",
-    find: "if (act) return sayWhereToAct(deps, act, asker);",
+    find: "if (act) return sayWhereToAct(deps, act, caller);",
     replace: "",
     tests: ["test/lib/chat/responder.test.ts"],
   },
