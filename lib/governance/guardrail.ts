@@ -1,10 +1,12 @@
-/** Guardrails: when a feed shows a KPI worse than at the newest apply that names it. */
+/** Guardrails: react when a feed shows a KPI worse than at the newest apply that they watch. */
 import { type GuardrailEvidence, evidenceOf } from "./rules/guardrail.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import type { Transaction } from "./transaction.ts";
 import { entryKey } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import { detailIn } from "./rules/event.ts";
+import type { Guardrail } from "./rules/intent.ts";
+import { matchesAny } from "./rules/names.ts";
 import { unlessMismatched } from "./mismatch.ts";
 
 declare module "../store/store.ts" {
@@ -15,12 +17,15 @@ declare module "../store/store.ts" {
   }
 }
 
-const WATCH_MS = 24 * 3600 * 1000;
+const HOUR_MS = 3600 * 1000;
 const PAGE = 20;
+/** Stands for every KPI in a key, since a guardrail by target watches changes whatever KPI they name. */
+const EVERY_KPI = "*";
 
-/** `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change that names a KPI; milliseconds since the epoch. */
+/** `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change, under its KPI and under `*`; milliseconds since the epoch. */
 interface Watched {
   change_id: string;
+  target: string;
   at: number;
 }
 
@@ -30,11 +35,12 @@ export type Due = GuardrailEvidence & { tries?: number };
 /** What a feed tripped, as its entry tells it. */
 export type Tripped = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string };
 
-/** Keeps an applied change under watch, for 24 hours. */
+/** Lists an applied change for the guardrails that may watch it. */
 export function watch({ tx, now }: Transaction, { change, applied }: ChangeRecord): void {
-  const { kpi, reversible, change_id } = change;
-  if (kpi === null || !reversible) return;
-  tx.put("kpi_applied", `${kpi}\n${entryKey(applied!.entry)}`, { change_id, at: now });
+  const { kpi, reversible, change_id, target } = change;
+  if (!reversible) return;
+  for (const key of kpi === null ? [EVERY_KPI] : [kpi, EVERY_KPI])
+    tx.put("kpi_applied", `${key}\n${entryKey(applied!.entry)}`, { change_id, target, at: now });
 }
 
 /** Marks what a feed trips, queues the rollbacks that the intent orders, and returns what was not marked before. */
@@ -43,7 +49,7 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
   const tripped: Tripped[] = [];
   for (const guardrail of intent.policy.guardrails) {
     const value = fed[guardrail.kpi];
-    const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail.kpi);
+    const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail);
     const baseline = watched?.applied?.kpis?.[guardrail.kpi];
     if (!watched || value === undefined || baseline === undefined) continue;
     const seen = evidenceOf(guardrail, baseline, value, intent, transaction.at);
@@ -55,13 +61,17 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
   return tripped;
 }
 
-/** The newest change under watch for a KPI that is still applied. */
-async function newestWatched({ tx, now, change }: Transaction, kpi: string): Promise<ChangeRecord | undefined> {
-  const prefix = `${kpi}\n`;
+/** Finds the newest change that a guardrail watches and that is still applied. */
+async function newestWatched(
+  { tx, now, change }: Transaction,
+  { kpi, targets, hours }: Guardrail,
+): Promise<ChangeRecord | undefined> {
+  const prefix = `${targets ? EVERY_KPI : kpi}\n`;
   for (let after: string | undefined; ;) {
     const page = await tx.list("kpi_applied", { prefix, limit: PAGE, reverse: true, ...(after && { after }) });
     for (const { value } of page) {
-      if (now - value.at > WATCH_MS) return undefined;
+      if (now - value.at > hours * HOUR_MS) return undefined;
+      if (targets && !matchesAny(value.target, targets)) continue;
       const record = await unlessMismatched(change(value.change_id));
       if (record?.change.status === "applied") return record;
     }

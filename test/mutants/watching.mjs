@@ -58,8 +58,20 @@ export const watching = [
   {
     ...guardrail,
     name: "a guardrail blames an apply of long ago",
-    find: "if (now - value.at > WATCH_MS) return undefined;",
-    replace: "void [now, WATCH_MS];",
+    find: "if (now - value.at > hours * HOUR_MS) return undefined;",
+    replace: "void [now, hours, HOUR_MS];",
+  },
+  {
+    ...guardrail,
+    name: "a guardrail by target blames a change of another target",
+    find: "if (targets && !matchesAny(value.target, targets)) continue;",
+    replace: "void matchesAny;",
+  },
+  {
+    ...guardrail,
+    name: "a guardrail by target overlooks changes that name no KPI",
+    find: "kpi === null ? [EVERY_KPI] : [kpi, EVERY_KPI]",
+    replace: "kpi === null ? [] : [kpi, EVERY_KPI]",
   },
   {
     ...guardrail,
@@ -70,8 +82,8 @@ export const watching = [
   {
     ...guardrail,
     name: "a guardrail rolls back what cannot be undone",
-    find: "if (kpi === null || !reversible) return;",
-    replace: "if (kpi === null) return;",
+    find: "if (!reversible) return;",
+    replace: "void reversible;",
   },
   {
     ...guardrail,

@@ -94,12 +94,18 @@ export const policySchema = once(() =>
         action: z
           .enum(["alert", "rollback"], "must be alert or rollback")
           .describe("alert marks the change, rollback takes it back."),
+        targets: list(pattern())
+          .min(1, "must name a target, or be left out")
+          .optional()
+          .describe("Watches every applied change of these targets; absent: those that name the KPI."),
+        hours: finite()
+          .positive("must be above 0")
+          .default(24)
+          .describe("For how many hours after its apply a change is watched."),
       }),
     )
       .default([])
-      .describe(
-        "What happens when a KPI worsens within 24 hours after the apply of the newest reversible change that names it.",
-      ),
+      .describe("What happens when a KPI worsens after the newest reversible apply that is watched."),
   }),
 );
 

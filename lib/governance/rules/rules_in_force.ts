@@ -1,5 +1,5 @@
 /** The intent's rules in words, one sentence each, so that its authors can see what the service enforces. */
-import type { Intent } from "./intent.ts";
+import type { Guardrail, Intent } from "./intent.ts";
 import { permittedNames } from "./permissions.ts";
 import { electorsOf } from "./policy.ts";
 import { agentLimits } from "./principals.ts";
@@ -90,8 +90,9 @@ function emergency({ break_glass }: Intent["policy"]): string[] {
   ];
 }
 
-function guardrail({ kpi, max_regression, action }: Intent["policy"]["guardrails"][number]): string {
-  const watched = `the newest applied change that names ${kpi} is watched for 24 hours if it is reversible`;
+function guardrail({ kpi, max_regression, action, targets, hours }: Guardrail): string {
+  const which = targets ? `of ${targets.join(", ")}, whatever KPI it names,` : `that names ${kpi}`;
+  const watched = `the newest applied change ${which} is watched for ${hours} ${hours === 1 ? "hour" : "hours"} if it is reversible`;
   const then = action === "rollback" ? "it is rolled back" : "it is flagged";
   return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${then}`;
 }

@@ -73,15 +73,15 @@ test("an apply: the lease; then entry, change, head, and owner in the place of l
   const change_id = await api.bring("approved");
   expect(await written(() => api.must("apply", change_id))).toEqual([
     ["leases"],
-    ["-leases", ...ENTRY, "-live_by_target", "owners", "meta"],
+    ["-leases", ...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
   ]);
 });
 
-test("an apply of a change that names a KPI: and the row by which guardrails find it", async () => {
+test("an apply of a change that names a KPI: one more row by which guardrails find it", async () => {
   const change_id = await api.bring("approved", { kpi: "csat" });
   expect(await written(() => api.must("apply", change_id))).toEqual([
     ["leases"],
-    ["-leases", ...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
+    ["-leases", ...ENTRY, "-live_by_target", "owners", "kpi_applied", "kpi_applied", "meta"],
   ]);
 });
 
@@ -102,7 +102,9 @@ test("an operation that fails: the lease; then entry, change, head", async () =>
 test("without an adapter there is no lease", async () => {
   await open(false);
   const change_id = await api.bring("approved");
-  expect(await written(() => api.must("apply", change_id))).toEqual([[...ENTRY, "-live_by_target", "owners", "meta"]]);
+  expect(await written(() => api.must("apply", change_id))).toEqual([
+    [...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
+  ]);
   expect(await written(() => api.must("rollback", change_id))).toEqual([[...ENTRY, "-owners", "meta"]]);
 });
 

@@ -27,6 +27,8 @@ const load = (text: string) => loadIntent(text, portableSha256);
 const loading = (over: Manifest) => () => load(JSON.stringify(manifest(over)));
 const without = (field: string): Manifest => ({ [field]: undefined });
 const policy = (rules: unknown): Manifest => ({ policy: rules });
+const guardrail = (over: object): Manifest =>
+  policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "alert", ...over }] });
 
 test("the four required fields are enough, and everything else has its default", () => {
   const { intent } = load(JSON.stringify(manifest()));
@@ -100,6 +102,10 @@ const REFUSED: [field: string, over: Manifest][] = [
     policy({ guardrails: [{ kpi: "csat", max_regression: -1, action: "alert" }] }),
   ],
   ["policy.guardrails.0.action", policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "stop" }] })],
+  ["policy.guardrails.0.hours", guardrail({ hours: 0 })],
+  ["policy.guardrails.0.hours", guardrail({ hours: "24" })],
+  ["policy.guardrails.0.targets", guardrail({ targets: [] })],
+  ["policy.guardrails.0.targets.0", guardrail({ targets: ["/billing/*"] })],
 ];
 
 test.each(REFUSED)("%s is refused and named: %o", (field, over) => {
@@ -193,7 +199,7 @@ const EVERYTHING = manifest({
     },
     on_conflict: "block",
     forbidden_targets: ["billing.*"],
-    guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
+    guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback", targets: ["ui.*"], hours: 48 }],
   },
 });
 
@@ -441,7 +447,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is rejected",
     "nobody may change billing.*",
-    "the newest applied change that names csat is watched for 24 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
+    "the newest applied change of ui.*, whatever KPI it names, is watched for 48 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
     "goals are set for csat",
     'a freeze is lifted, a content erased and a clock accepted by "ana", "bo"',
     'known as people are "ana", "bo"',
