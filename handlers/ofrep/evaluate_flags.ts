@@ -24,6 +24,8 @@ export const evaluateFlags = endpoint(
     product: true,
     reads: true,
     json: true,
+    // Providers that refetch after an event name the configuration that they want; the answer is always the newest.
+    ignoredQuery: ["flagConfigEtag", "flagConfigLastModified"],
     input: z.looseObject({ context: contextSchema.optional() }),
     output: z.object({
       flags: z

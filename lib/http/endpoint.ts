@@ -46,6 +46,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   textType?: string;
   /** A POST whose fields may stand in the address; its handler reads them there. */
   inAddress?: true;
+  /** Query parameters of a POST that the protocol of others names and that change no answer; any other is 400. */
+  ignoredQuery?: readonly string[];
   /** Form fields whose text is itself JSON. */
   jsonFields?: readonly string[];
   /** The success body; a function where only who describes the API, or tests it, shall make it. */
@@ -105,7 +107,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
       const asker = await admit(request, deps, declaration);
       const write = isWrite(declaration);
       const isPost = declaration.method === "POST";
-      if (isPost && !declaration.inAddress) refuseQuery(request);
+      if (isPost && !declaration.inAddress) refuseQuery(request, declaration.ignoredQuery);
       const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: query(request) };
       const inPath = parameters(request);
       for (const name of Object.keys(inPath)) if (name in fields) throw invalidField(name, "belongs in the path alone");
@@ -214,8 +216,9 @@ function decodeSegment(segment: string): string {
 }
 
 /** `?dry_run=1` beside an empty body must not apply. */
-function refuseQuery(request: Request): void {
-  for (const key of Object.keys(query(request))) throw invalidField(key, "belongs in the body, not in the address");
+function refuseQuery(request: Request, ignored: readonly string[] = []): void {
+  for (const key of Object.keys(query(request)).filter((name) => !ignored.includes(name)))
+    throw invalidField(key, "belongs in the body, not in the address");
 }
 
 function query(request: Request): Record<string, string> {

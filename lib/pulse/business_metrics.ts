@@ -70,7 +70,8 @@ type Value = number | null | undefined;
 type Samples = readonly { value: number; labels: Readonly<Record<string, string>> }[];
 
 /** No sample where there is no data: a scrape must not read an invented 0. */
-const known = (value: Value, labels = {}): Samples => (value == null ? [] : [{ value, labels }]);
+const known = (value: Value, labels = {}): Samples =>
+  value == null || !Number.isFinite(value) ? [] : [{ value, labels }];
 /** One sample a member, labelled by its name. */
 const by = (label: string, values: Readonly<Record<string, Value>>): Samples =>
   Object.entries(values).flatMap(([word, value]) => known(value, { [label]: word }));

@@ -3,7 +3,7 @@ import type { ChangeDetail, Schema } from "../../lib/client/client.ts";
 import type { Content } from "../../lib/governance/rules/content.ts";
 import { facts, table, visible } from "./text.ts";
 
-/** One row a change. */
+/** One row a change; "-" is what nobody stated. */
 export const changesTable = (changes: readonly Schema<"Change">[], columns?: number): string =>
   table(
     ["change", "status", "tier", "risk", "reach", "tenant", "target", "summary"],
@@ -11,15 +11,18 @@ export const changesTable = (changes: readonly Schema<"Change">[], columns?: num
       each.change_id,
       each.resolution ?? each.status,
       each.tier,
-      each.risk,
+      each.unstated?.includes("risk") ? "-" : each.risk,
       each.affected_users === null ? "-" : String(each.affected_users),
       each.tenant_id,
-      each.target,
+      each.sets_nothing && LIVE.includes(each.status) ? `${each.target} (sets nothing)` : each.target,
       each.summary,
     ]),
     columns,
     ["reach", "risk", "tier", "tenant"],
   );
+
+/** The statuses in which a decision is still open. */
+const LIVE: readonly string[] = ["pending_consent", "approved"];
 
 /** What would be different, and why. */
 export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetail["unstated"]> = []) => ({

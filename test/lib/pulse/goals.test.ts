@@ -1,6 +1,7 @@
 /** Goals: where a KPI stands, as far as anybody knows. */
 import { expect, test } from "vitest";
 import { goalsOf } from "../../../lib/pulse/goals.ts";
+import { businessMetrics } from "../../../lib/pulse/business_metrics.ts";
 import { NO_KPIS, type KpiState } from "../../../lib/governance/rules/kpi.ts";
 import { DAY } from "../../support/clock.ts";
 import { pulse } from "./pulse_service.ts";
@@ -39,6 +40,15 @@ test.each<[number, "met" | "behind", 0 | 1]>([
   const kpis: KpiState = { values: { csat: { value, at: fed_at, entry: 2, first: 4 } }, last_at: fed_at };
   const [goal] = goalsOf(kpis, kpis, { kpis: { csat: { baseline: 4, target: 4, weight: 1 } } }, BEGUN + 10 * DAY);
   expect(goal).toMatchObject({ status, progress });
+});
+
+test("a progress beyond the range of numbers is left out of the metrics", async () => {
+  const svc = await pulse({ intent: { kpis: { csat: { baseline: 4, target: 4.000001 } } } });
+  await svc.post("kpi", { csat: -1e308 });
+  const text = await businessMetrics(svc.deps);
+  expect(text).toContain("countersign_kpi_value");
+  expect(text).not.toContain("countersign_kpi_goal_progress_ratio{");
+  expect(text).not.toMatch(/Inf$/m);
 });
 
 test("a goal whose KPI was last fed 13 days ago is on no track, whatever it was", async () => {

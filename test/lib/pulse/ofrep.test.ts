@@ -63,7 +63,7 @@ test.each(["a/b", "a%2Fb", "a/b/c", "a%2fb/c", "a:b/c-d_e.f", "a//b"])("a key su
   });
 });
 
-test.each(["a b", "%20", "a%0Ab", "-", "x".repeat(300), "a?b=c", "%E2%82%AC"])(
+test.each(["a b", "%20", "a%0Ab", "-", "x".repeat(300), "a%3Fb=c", "%E2%82%AC"])(
   "a key such as %s, which no target has, is not found",
   async (key) => {
     const api = await service();
@@ -170,12 +170,28 @@ test("a value that is null is no flag, and hides the one for every tenant", asyn
   expect((await askAll(api, "t1")).body.flags).toEqual([]);
 });
 
-test("whatever else a context, a body or an address holds is passed over, and so is the body's type", async () => {
+test("an address holds the parameters of the protocol alone; others are 400 in its own shape", async () => {
+  const api = await service();
+  await put(api, "t1", "a", 1);
+  const context = { context: { targetingKey: "t1" } };
+  const named = `${FLAGS}?flagConfigEtag=x&flagConfigLastModified=1771622898`;
+  expect((await api.json(named, context)).body.flags).toMatchObject([{ key: "a", value: 1 }]);
+  for (const [path, key] of [
+    [`${FLAGS}?tenant_id=t1`, {}],
+    [`${FLAGS}/a?b=c`, { key: "a" }],
+  ] as const)
+    expect(await api.json(path, context)).toMatchObject({
+      status: 400,
+      body: { ...key, errorCode: "PARSE_ERROR", errorDetails: expect.stringContaining("not in the address") },
+    });
+});
+
+test("other members of a context or a body are ignored, and so is the body's type", async () => {
   const api = await service();
   await put(api, "t1", "a", 1);
   const body = JSON.stringify({ context: { targetingKey: "t1", email: "x@y", nested: { a: [1] } }, later: true });
   for (const type of ["application/json", "text/plain", "application/x-www-form-urlencoded"])
-    expect((await api.raw(`${FLAGS}/a?flagConfigEtag=x`, body, { "content-type": type })).body).toMatchObject({
+    expect((await api.raw(`${FLAGS}/a`, body, { "content-type": type })).body).toMatchObject({
       value: 1,
     });
 });

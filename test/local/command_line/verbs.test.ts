@@ -37,6 +37,11 @@ test("a change goes from proposal to rollback", async () => {
   for (const part of [`${id}  applied`, "Show it", '{"on":true}', "ana, claimed", "change_applied"])
     expect(shown).toContain(part);
   expect((await call(["rollback", id])).out).toContain("rolled_back");
+  const { change_id: open } = await answer(PROPOSE);
+  const waiting = (await call(["list", "--status", "pending_consent"])).out.trim().split("\n");
+  expect(waiting[1]).toMatch(
+    new RegExp(`^${open}  pending_consent  standard  -  +-  +t1  +ui\\.banner \\(sets nothing\\)  Show it$`),
+  );
   const listed = (await call(["list", "--status", "rolled_back"])).out.trim().split("\n");
   expect(listed).toHaveLength(2);
   expect(listed[1]).toMatch(new RegExp(`^${id}  rolled_back  major  .* t1 +ui\\.banner  Show it$`));
@@ -68,6 +73,7 @@ test("before consent a dry run tells what the target holds; a change tells what 
   );
   expect(await rehearse(null)).toContain("The target holds nothing\n");
   await call(["approve", old, "--approver", "ana"]);
+  adapter.held = async () => ({ value: 1 });
   await call(["apply", old]);
   adapter.host.set(old, "absent");
   await checkDrift(deps);
