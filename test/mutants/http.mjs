@@ -291,7 +291,7 @@ export const http = [
   {
     ...endpoint,
     name: "a query beside an empty body is passed over",
-    find: "if (isPost && !declaration.inAddress) refuseQuery(request);",
+    find: "if (isPost && !declaration.inAddress) refuseQuery(request, declaration.ignoredQuery);",
     replace: "",
     only: "bare handlers (fields|bodies|errors)",
   },
