@@ -1049,21 +1049,35 @@ def loss_in(entry):
         "at": entry["timestamp"],
         "actor": text(detail.get("actor")),
         "note": text(detail.get("note")),
-        "known": count(known.get("length") if isinstance(known, dict) else None),
+        "known": known_length(known, count),
         "continues": count(detail.get("length")),
     }
 
 
+def known_length(known, count):
+    """How many entries the log had before; None where nobody knows."""
+    if not isinstance(known, dict):
+        return 0
+    return None if "head" in known and known["head"] is None else count(known.get("length"))
+
+
 def loss_text(loss):
     """One loss in a sentence."""
-    lost = f"after {loss['continues']} up to" if loss["continues"] < loss["known"] else "up to"
+    continues, known = loss["continues"], loss["known"]
+    if known is None:
+        lost = f"after {continues}, of which nobody knows how many there were,"
+    else:
+        lost = f"after {continues} up to {known}" if continues < known else f"up to {known}"
     by = f"entry {loss['entry']}, {loss['at']}: {loss['actor']}"
-    return f"{by} accepted that entries {lost} {loss['known']} are lost; they may have been acknowledged"
+    return f"{by} accepted that entries {lost} are lost; they may have been acknowledged"
 
 
 def why_lost(losses, length):
     """What the log states of an end that it lacks; empty where no loss covers it."""
-    loss = next((loss for loss in losses if loss["known"] >= length), None)
+    def covers(loss):
+        return loss["continues"] < length if loss["known"] is None else loss["known"] >= length
+
+    loss = next(filter(covers, losses), None)
     return f"; {loss_text(loss)}" if loss else ""
 
 

@@ -20,7 +20,11 @@ const lossSchema = () =>
     at: z.string().meta({ description: "When it was accepted.", examples: ["2026-11-20T09:30:00.000Z"] }),
     actor: z.string().meta({ description: "Who accepted it.", examples: ["ops@acme.example"] }),
     note: z.string().meta({ description: "Why.", examples: ["The failover of 09:12."] }),
-    known: endSchema().describe("The end of the log that was known before."),
+    known: endSchema()
+      .extend({ head: endSchema().shape.head.nullable() })
+      .describe(
+        "The end of the log that was known before; head is null where it is not known how many entries followed.",
+      ),
     continues: endSchema().describe("The end that the log went on from."),
     message: z.string().meta({
       description: "What may be lost.",

@@ -14,6 +14,13 @@ export interface Link {
   at: string;
 }
 
+/** The end of the log before it was lost. */
+export interface LostEnd {
+  length: number;
+  /** `null` where entries after `length` may be lost and the number of them is not known. */
+  head: string | null;
+}
+
 /** An accepted loss, as its entry states it. */
 export interface Loss {
   /** Id of the entry. */
@@ -22,7 +29,7 @@ export interface Loss {
   actor: string;
   note: string;
   /** The end that was known before, and the one that the log went on from. */
-  known: End;
+  known: LostEnd;
   continues: End;
   /** The entries that may be lost, in a sentence. */
   message: string;

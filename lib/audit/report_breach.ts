@@ -1,7 +1,7 @@
 /** A log that does not hold: told to every process on its store, until a restart finds it mended. */
 import type { Reads } from "../store/store.ts";
 import type { AuditDeps } from "./deps.ts";
-import type { Breach, Integrity } from "./integrity.ts";
+import type { Breach, Integrity, LostEnd } from "./integrity.ts";
 import { knownEnd } from "./known_end.ts";
 import type { End } from "./outline.ts";
 
@@ -13,7 +13,7 @@ declare module "../store/store.ts" {
 
 /** `meta/breach`; `known`: how far whoever found it had read the log; `noticed`: people were told of it. */
 export interface StoredBreach extends Breach {
-  known: End | null;
+  known: LostEnd | null;
   noticed?: true;
 }
 
@@ -23,7 +23,7 @@ type Telling = Pick<AuditDeps, "store" | "integrity" | "log">;
 export async function reportBreach(
   { store, integrity, log }: Telling,
   breach: Breach,
-  known = knownIn(integrity),
+  known: LostEnd | null = knownIn(integrity),
 ): Promise<void> {
   if (integrity.breach) return;
   log.error("audit chain broken", { ...breach });

@@ -1,11 +1,9 @@
 /** A log that lacks entries which a backup of it, or its store's files, show that it had. */
 import type { End } from "./outline.ts";
-import { entryKey, readHead } from "./chain.ts";
+import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
 import { reportBreach } from "./report_breach.ts";
 
-/** The hash of a last entry that nobody knows. */
-const UNKNOWN_HEAD = "0".repeat(64);
 const WAY_OUT =
   "restore what is missing, or record its loss with POST /api/product/audit/accept-loss; until then nothing is changed";
 
@@ -18,20 +16,36 @@ export async function reportLoss(
   backup: End | undefined,
 ): Promise<void> {
   const { store, integrity } = deps;
-  const head = await readHead(store);
-  if (integrity.breach || !head) return;
   const lost = store.faults?.().lost;
+  const head = (await readHead(store)) ?? (lost ? await rebuildHead(store) : undefined);
+  if (integrity.breach || !head) return;
   const first_invalid = head.length + 1;
   if (backup && !(await continues(deps, backup))) {
     const reason = `the log ends with entry ${head.length}, and backup.json states that entry ${backup.length} has the hash ${backup.head}: ${WAY_OUT}`;
     return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, backup);
   }
-  if (lost)
+  // The files go on showing a loss that was accepted.
+  if (lost && (head.loss?.length ?? 0) <= (lost.left["audit"] ?? 0))
     return reportBreach(
       deps,
-      { first_invalid, reason: `${lost}: ${WAY_OUT}` },
-      { length: first_invalid, head: UNKNOWN_HEAD },
+      { first_invalid, reason: `${lost.reason}: ${WAY_OUT}` },
+      { length: head.length, head: null },
     );
+}
+
+/**
+ * Makes the head from the last entry that is left: the newest record of it was in the lost file, and a compaction may have
+ * removed the earlier ones. Undefined where no entry is left.
+ */
+async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undefined> {
+  let [last] = await store.list("audit", { limit: 1, reverse: true });
+  if (!last) return undefined;
+  const { origin, id: length, current_hash, timestamp: at } = last.value;
+  const head: ChainHead = { origin, length, head: current_hash, at };
+  for (; last && !head.loss; [last] = await store.list("audit", { limit: 1, reverse: true, after: last.id }))
+    if (last.value.event_type === "loss_accepted") head.loss = { length: last.value.id, head: last.value.current_hash };
+  await store.transact((tx) => tx.put("meta", "chain", head, 0));
+  return head;
 }
 
 /** Whether the log has an entry as a backup states, or lost it by an accepted loss. */

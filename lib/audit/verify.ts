@@ -163,7 +163,7 @@ function lossIn({ id, timestamp, detail }: AuditEntry): Loss {
     at: timestamp,
     actor: by,
     note: why,
-    known: end(known),
+    known: { ...end(known), ...(known?.head === null && { head: null }) },
     continues: end({ length, head }),
     message: lost,
   };

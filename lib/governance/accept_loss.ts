@@ -2,8 +2,7 @@
  * Going on where the end of the log is lost and will not come back: a failover that lost commits, a rewind, an older backup.
  * A person states the log as it is now, and the log states what is lost.
  */
-import type { Integrity } from "../audit/integrity.ts";
-import type { End } from "../audit/outline.ts";
+import type { Integrity, LostEnd } from "../audit/integrity.ts";
 import { knownEnd } from "../audit/known_end.ts";
 import type { StoredBreach } from "../audit/report_breach.ts";
 import { verifyAsItIs } from "../audit/verify.ts";
@@ -50,14 +49,19 @@ async function record(transaction: Transaction, call: Call<GovernanceDeps>, inpu
   if (input.length !== length) throw invalidField("length", `must be the length of the log now, ${length}`);
   if (input.head !== head) throw invalidField("head", `must be current_hash of the last entry now, ${head}`);
   const known = longestKnown(stored, integrity);
-  const lost = length < known.length ? `after ${length} up to ${known.length}` : `up to ${known.length}`;
-  const message = `entries ${lost} may have been acknowledged and are lost`;
+  const message = `entries ${lostEntries(known, length)} may have been acknowledged and are lost`;
   const entry = append({ event_type: "loss_accepted", detail: { ...facts, length, head, known, message } });
   freeze(transaction, `The log lost its end (entry ${entry.value.id}): check what was lost, then unfreeze.`);
   tx.delete("meta", "breach");
   // The next round of drift begins with the first target: an apply or a rollback may be among what was lost.
   tx.delete("meta", "drift");
   return answer({ known, length, head, frozen: true, audit_entry: entry });
+}
+
+/** The entries that are lost, in words. */
+function lostEntries(known: LostEnd, length: number): string {
+  if (known.head === null) return `after ${length}, of which nobody knows how many there were,`;
+  return length < known.length ? `after ${length} up to ${known.length}` : `up to ${known.length}`;
 }
 
 /** A freeze may be among what was lost: nothing is applied until a person says so. */
@@ -69,8 +73,8 @@ function freeze({ tx, at, append }: Transaction, note: string): void {
 }
 
 /** The longest end that a process knew before: what another one stored, or this one knows. */
-function longestKnown(stored: StoredBreach | undefined, integrity: Integrity): End {
-  const ends = [stored?.known, knownEnd(integrity)].flatMap((end) =>
+function longestKnown(stored: StoredBreach | undefined, integrity: Integrity): LostEnd {
+  const ends: LostEnd[] = [stored?.known, knownEnd(integrity)].flatMap((end) =>
     end ? [{ length: end.length, head: end.head }] : [],
   );
   return ends.reduce((longest, end) => (end.length > longest.length ? end : longest));

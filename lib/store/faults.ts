@@ -3,12 +3,19 @@ export interface StoreFaults {
   /** Why no write is taken at present; null while writes are taken. */
   writes: string | null;
   damaged: readonly DamagedFile[];
-  /** Why the newest records may be missing, as the files of this start show; null where they do not. */
-  lost: string | null;
+  /** The newest records that may be missing, as the files show; null where they show none. */
+  lost: LostRecords | null;
   /** Why superseded records could not be removed when that was tried last; null when they were. */
   compaction: string | null;
   /** Bytes that can still be written where the store lies; null where that is not known. */
   free_bytes: number | null;
+}
+
+/** Records that a missing file may have held. */
+export interface LostRecords {
+  reason: string;
+  /** How many records of each append-only collection were left when the file was missed. */
+  left: Readonly<Record<string, number>>;
 }
 
 /** A file of the store that is missing, replaced or not as it was written. */

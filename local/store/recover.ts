@@ -1,6 +1,7 @@
 /** Brings a store back from its files: reads them, checks them against each other, cuts a torn end, or begins anew. */
 import { basename } from "node:path";
 import type { Log } from "../../lib/kit/platform.ts";
+import type { LostRecords } from "../../lib/store/faults.ts";
 import { type Catalog, newCatalog, readCatalog } from "./catalog.ts";
 import {
   asideOf,
@@ -42,8 +43,8 @@ export interface Found {
   sealed: Segment[];
   /** Sealed segments that were not read, since the catalog file told of them. */
   unread: Set<Segment>;
-  /** Why the newest records may be missing. */
-  lost: string | null;
+  /** The newest records that may be missing. */
+  lost: LostRecords | null;
   /** Whether the catalog file tells of all the sealed segments as they are. */
   covered: boolean;
   /** What is superseded in files that are begun from here on. */
@@ -92,10 +93,15 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1) : undefined;
     const { store, sequence, unread, covered } = replay;
     const isMissing = !last && sealed.length > 0 && !(await isSealing(files, paths, sealed.at(-1)!));
-    if (state) checkState(state, { store, sequence, last }, paths, isMissing);
-    const lost = isMissing
-      ? `${basename(paths.journal)}, the file with the newest records after commit ${sequence}, is missing`
-      : null;
+    // A crash may have come before the state file was written again.
+    const isFirstStart =
+      isMissing || (last?.segment.header.lost !== undefined && sequence === last.segment.header.after);
+    if (state) checkState(state, { store, sequence, last }, paths, isFirstStart);
+    const missing = (): LostRecords => ({
+      reason: `${basename(paths.journal)}, the file with the newest records after commit ${sequence}, is missing`,
+      left: Object.fromEntries(sequences.map((name) => [name, catalog.size(name)])),
+    });
+    const lost = isMissing ? missing() : (last?.segment.header.lost ?? null);
     return { lost, catalog, listing, segments, nextFile, sealed, unread, covered, remains, last, store, sequence };
   } catch (error) {
     await closeAll(files, segments);
@@ -214,15 +220,22 @@ function checkState(
       path,
       0,
       `it shows commit ${state.sequence}, but ${journal} ends with ${sequence}, at byte ${last?.end ?? 0}`,
-      "The journal is older than it, was cut, or is damaged there: restore the journal.",
+      "The journal is older than it, was cut, or is damaged there: copy the folder, then restore the journal or a backup.",
     );
 }
 
 /** Makes the journal's next file: the first of all, or the one that a crash kept from following a sealed segment. */
 async function begin({ files, paths, now }: RecoverParts, found: Found, store: string): Promise<Segment> {
-  const { segments, sealed, remains, nextFile, sequence } = found;
-  const writtenAt = new Date(now()).toISOString();
-  const header = { format: JOURNAL_FORMAT, store, segment: sealed.length + 1, after: sequence, written_at: writtenAt };
+  const { segments, sealed, remains, nextFile, sequence, lost } = found;
+  const header = {
+    format: JOURNAL_FORMAT,
+    store,
+    segment: sealed.length + 1,
+    after: sequence,
+    written_at: new Date(now()).toISOString(),
+    // A crash before anything else is written must not hide it.
+    ...(lost && { lost }),
+  };
   const segment = await createSegment(files, paths.journal, nextFile(), header as Segment["header"]);
   segments.set(segment.file, segment);
   remains.begin(segment.file);

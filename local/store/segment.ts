@@ -1,5 +1,6 @@
 /** One file of the journal: its header, what is known of it, and the reading of its lines. */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { LostRecords } from "../../lib/store/faults.ts";
 import { asideOf, type Files, writeAll } from "./files.ts";
 import { isIntact, type Line, lineOf, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
 
@@ -20,6 +21,8 @@ export interface Header {
   written_at: string;
   /** Present when superseded operations were taken out. */
   compacted?: true;
+  /** Present in a file that was made where the file with the newest records was missing. */
+  lost?: LostRecords;
 }
 
 /** An open file of the journal. */

@@ -8,8 +8,8 @@ export interface Loss {
   at: string;
   actor: string;
   note: string;
-  /** How many entries the log had before, and how many it went on from. */
-  known: number;
+  /** How many entries the log had before (`null`: not known), and how many it went on from. */
+  known: number | null;
   continues: number;
 }
 
@@ -17,13 +17,13 @@ export interface Loss {
 export function lossIn(entry: Entry): Loss | undefined {
   if (entry.eventType !== "loss_accepted") return undefined;
   const { actor, note, known, length } = detailOf(entry);
-  const before = Object(known) as { length?: unknown };
+  const before = Object(known) as { length?: unknown; head?: unknown };
   return {
     entry: entry.id,
     at: decoded(entry.timestamp),
     actor: text(actor),
     note: text(note),
-    known: count(before.length),
+    known: before.head === null ? null : count(before.length),
     continues: count(length),
   };
 }
@@ -33,12 +33,17 @@ const count = (value: unknown): number => (typeof value === "number" && Number.i
 
 /** One loss in a sentence. */
 export function lossText({ entry, at, actor, known, continues }: Loss): string {
-  const lost = continues < known ? `after ${continues} up to ${known}` : `up to ${known}`;
+  const lost =
+    known === null
+      ? `after ${continues}, of which nobody knows how many there were,`
+      : continues < known
+        ? `after ${continues} up to ${known}`
+        : `up to ${known}`;
   return `entry ${entry}, ${at}: ${actor} accepted that entries ${lost} are lost; they may have been acknowledged`;
 }
 
 /** What the log states of an end that it lacks; empty where no loss covers it. */
 export function whyLost(losses: readonly Loss[], length: number): string {
-  const loss = losses.find(({ known }) => known >= length);
+  const loss = losses.find(({ known, continues }) => (known === null ? continues < length : known >= length));
   return loss ? `; ${lossText(loss)}` : "";
 }

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { readHead } from "../../lib/audit/chain.ts";
+import { reportLoss } from "../../lib/audit/report_loss.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
 import { reportText } from "../../local/verify/report.ts";
 import { service } from "../support/service.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
@@ -50,4 +52,23 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
   const expected = ["--expected-length", String(lost.id), "--expected-head", lost.current_hash];
   const { stdout } = runPython([path, ...expected]);
   expect(stdout).toContain(report.findings[0]!.message);
+});
+
+test("a loss of entries that nobody counted explains a receipt of any later entry, in both verifiers", async () => {
+  const lost = { reason: "state.json.journal.jsonl is missing", left: { audit: 1000 } };
+  const faults = () => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
+  const api = await service({ store: { ...memoryStore(), faults } });
+  await api.propose();
+  await reportLoss(api.deps, undefined);
+  const { length, head } = (await readHead(api.deps.store))!;
+  const accepted = await api.post("audit/accept-loss", { actor: "ops", note: "x", length: String(length), head });
+  expect(accepted.status).toBe(200);
+  const log = Buffer.from((await api.get("audit?format=jsonl")).text);
+  const kept = [{ length: length + 500, head: "a".repeat(64), what: "the receipt of a lost entry" }];
+  const report = await verify(log, kept);
+  expect(report.losses).toMatchObject([{ known: null, continues: length }]);
+  const message = `ops accepted that entries after ${length}, of which nobody knows how many there were, are lost`;
+  expect(report.findings.map((finding) => finding.message).join()).toContain(message);
+  if (pythonMissing !== null) return;
+  expect(verifyInPython([{ what: "loss", log, kept }])[0]).toEqual(gistOf(report));
 });

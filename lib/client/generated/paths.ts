@@ -276,13 +276,11 @@ export interface paths {
                 /** Why. */
                 note: string;
 
-                /** The end of the log that was known before. */
+                /** The end of the log that was known before; head is null where it is not known how many entries followed. */
                 known: {
                   /** How many entries the log had. */
                   length: number;
-
-                  /** current_hash of its last entry then. */
-                  head: string;
+                  head: string | null;
                 };
 
                 /** The end that the log went on from. */
@@ -541,8 +539,8 @@ export interface paths {
                 /** How many entries the log had. */
                 length: number;
 
-                /** current_hash of its last entry then; empty where an anchor alone knew of it. */
-                head: string;
+                /** current_hash of its last entry then; empty where an anchor alone knew of it, null where it is not known how many entries followed. */
+                head: string | null;
               };
 
               /** How many entries the log has now, as audit/verify says. */

@@ -46,13 +46,35 @@ test("a log that has what its backup states takes changes", async () => {
 });
 
 test("a store without its newest file takes no changes until the loss is accepted", async () => {
-  const lost = "state.json.journal.jsonl, the file with the newest records after commit 40, is missing";
+  const reason = "state.json.journal.jsonl, the file with the newest records after commit 40, is missing";
+  const lost = { reason, left: { audit: 0 } };
   const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
   const api = await core({ store: { ...memoryStore(), faults } });
   await reportLoss(api.deps, undefined);
   const refused = await propose(api);
   expect(refused).toMatchObject(BROKEN);
-  expect(refused.body.reason).toContain(`${lost}: restore what is missing, or record its loss`);
-  expect((await acceptLoss(api)).status).toBe(200);
+  expect(refused.body.reason).toContain(`${reason}: restore what is missing, or record its loss`);
+  const accepted = await acceptLoss(api);
+  expect(accepted).toMatchObject({ status: 200, body: { known: { length: 0, head: null } } });
+  const { body } = await api.get("audit/verify");
+  const message = "entries after 0, of which nobody knows how many there were, may have been acknowledged and are lost";
+  expect(body).toMatchObject({ valid: true, losses: [{ known: { length: 0, head: null }, message }] });
   expect((await propose(api)).status).toBe(201);
+  // The files show it at the next start too.
+  await reportLoss(api.deps, undefined);
+  expect((await propose(api)).status).toBe(201);
+});
+
+test("a log that lost the record of its end goes on from its last entry once the loss is accepted", async () => {
+  const lost = { reason: "state.json.journal.jsonl is missing", left: { audit: 2 } };
+  const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
+  const api = await core({ store: { ...memoryStore(), faults } });
+  for (let count = 0; count < 2; count++) await propose(api);
+  const end = await readHead(api.deps.store);
+  await api.deps.store.transact((tx) => tx.delete("meta", "chain"));
+  const again = coreOf(await restarted(api.deps));
+  expect(await readHead(again.deps.store)).toEqual(end);
+  expect(await propose(again)).toMatchObject(BROKEN);
+  expect(await acceptLoss(again)).toMatchObject({ status: 200, body: { known: { length: end!.length, head: null } } });
+  expect((await propose(again)).status).toBe(201);
 });

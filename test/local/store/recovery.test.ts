@@ -422,7 +422,16 @@ describe("files that are not its own", () => {
 test("a start without the file that holds the newest records names it, and reads the rest", async () => {
   await written(60, { segmentBytes: 4000 });
   await rm(journal);
+  const before = await readFile(state);
   const store = await opened(state);
-  expect(store.faults!().lost).toMatch(/^state\.json\.journal\.jsonl, .* after commit \d+, is missing$/);
-  expect((await store.list("audit", { limit: 99 })).length).toBeGreaterThan(20);
+  const { reason, left } = store.faults!().lost!;
+  expect(reason).toMatch(/^state\.json\.journal\.jsonl, .* after commit \d+, is missing$/);
+  const audit = await store.list("audit", { limit: 99 });
+  expect(audit.length).toBeGreaterThan(20);
+  expect(left).toMatchObject({ audit: audit.length });
+  // A process that is killed before it writes anything does not hide it.
+  await store.close();
+  await writeFile(state, before);
+  const again = await opened(state);
+  expect(again.faults!().lost).toEqual({ reason, left });
 });
