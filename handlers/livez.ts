@@ -12,6 +12,7 @@ export const livez = endpoint(
     description: "Answers as long as the process runs; for a supervisor that restarts it otherwise.",
     example: {},
     open: true,
+    nameless: true,
     input: z.looseObject({}),
     output: z.object({ status: z.literal("ok").describe("It answers.") }),
   },

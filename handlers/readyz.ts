@@ -15,6 +15,7 @@ export const readyz = endpoint(
     description: "Whether writes would be taken: store, audit chain, intent and clock. For a load balancer.",
     example: {},
     open: true,
+    nameless: true,
     also: [503],
     input: z.looseObject({}),
     output: readinessSchema,

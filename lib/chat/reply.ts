@@ -69,7 +69,7 @@ export async function converseWith(
   const memory = input.memory !== "off";
   const { message: text, conversation_id = conversationOf(author, deps) } = input;
   const recalled = memory ? await think(deps, text, conversation_id) : [];
-  const known = call.person?.trim() ? ({ known: true } as const) : {};
+  const known = call.person ? ({ known: true } as const) : {};
   const asked = await keepMessage(deps, { author, ...known, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
   const reply = await replyTo(deps, {
@@ -120,7 +120,7 @@ async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
 
 /** What a product write would ask of this request: the token, and behind a proxy a person. */
 function mayWrite({ request, deps, person }: Call<PulseDeps>): boolean {
-  if (person !== undefined && person.trim() === "") return false;
+  if (person === "") return false;
   try {
     refuseAnonymousWrites(deps);
     requireToken(request, deps);

@@ -15,8 +15,7 @@ export type Caller = Pick<Call<GovernanceDeps>, "deps"> &
 export function actorOf({ deps, request, person, agent }: Caller, stated?: string): Actor {
   if (!request) return serviceItself(stated);
   if (agent !== undefined) return { actor: agent, authenticated: "agent" };
-  const named = person?.normalize("NFKC").trim();
-  if (named) return { actor: named, authenticated: "proxy" };
+  if (person) return { actor: person, authenticated: "proxy" };
   const actor = stated ?? null;
   if (deps.adminToken && carriesToken(request, deps)) return { actor, authenticated: "token" };
   return { actor, authenticated: actor === null ? null : "claimed" };
@@ -43,5 +42,5 @@ export function requirePerson({ person, agent, deps }: Caller, field: string, na
 /** The name of the caller: an agent's, the proxy's, or the one that the request states; null without any. 403 `identity_mismatch`. */
 export function callerNamed(call: Caller, stated: string | undefined): string | null {
   requirePerson(call, "person", stated);
-  return stated ?? ((call.agent ?? call.person)?.normalize("NFKC").trim() || null);
+  return stated ?? ((call.agent ?? call.person) || null);
 }

@@ -19,7 +19,7 @@ export interface KpiFeed {
 export async function feedKpis(call: Call<GovernanceDeps>, { values: fed, actor, note }: KpiFeed): Promise<Answer> {
   const fedAnswer = await governed(call, async (transaction) => {
     // A program that no proxy names may still say what it is called.
-    requirePerson({ ...call, person: call.person?.trim() || undefined }, "actor", actor);
+    requirePerson({ ...call, person: call.person || undefined }, "actor", actor);
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
     const after = feed(before, fed, at, transaction.nextEntryId());

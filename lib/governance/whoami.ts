@@ -3,6 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Call } from "../http/endpoint.ts";
 import { carriesToken } from "../http/guards.ts";
+import { personOf } from "../http/identity.ts";
 import { agentOf, requireReader } from "../http/principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
@@ -42,19 +43,21 @@ export const whoamiSchema = once(() =>
 export type Whoami = z.infer<ReturnType<typeof whoamiSchema>>;
 
 /** Says who asks; never refuses. */
-export function whoami({ deps, request, person }: Call<GovernanceDeps>): Whoami {
+export function whoami({ deps, request }: Pick<Call<GovernanceDeps>, "deps" | "request">): Whoami {
   const { product } = deps;
   const nobody: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
   let agent: string | undefined;
+  let person: string | undefined;
   try {
     agent = agentOf(request, deps);
+    person = personOf(deps, request);
   } catch (error) {
     if (error instanceof AppError) return nobody;
     throw error;
   }
   if (agent !== undefined)
     return { ...nobody, name: agent, kind: "agent", authenticated: "agent", may: ["read", "propose", "withdraw"] };
-  const name = person?.normalize("NFKC").trim() || null;
+  const name = person || null;
   const token = carriesToken(request, deps);
   const may = [...(mayRead(request, deps) ? ["read" as const] : []), ...writes({ deps, name, token, person })];
   // Only its own secret makes somebody an agent.

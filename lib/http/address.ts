@@ -5,4 +5,4 @@ export const addressOf = (request: Request): string | undefined => (request as R
 
 /** Whose places a request takes: the agent's, the named person's, else its address'. */
 export const placeHolderOf = ({ agent, person, request }: Asker & { request: Request }): string | undefined =>
-  agent ?? (person?.trim() || addressOf(request));
+  agent ?? (person || addressOf(request));

@@ -1,7 +1,8 @@
 /** Who asks, and whether they may: what stands before a request's body is read. */
 import { AppError } from "../kit/errors.ts";
-import { type HttpDeps, personOf } from "./deps.ts";
+import type { HttpDeps } from "./deps.ts";
 import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
+import { personOf } from "./identity.ts";
 import { agentMayNot, agentOf, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
 import { holdBack } from "./wrong_tokens.ts";
 
@@ -16,6 +17,8 @@ export interface Terms {
   token?: true | "protect_all";
   /** Answers everybody, also where reads are protected, and looks at no credential. */
   open?: true;
+  /** Answers also where the proxy's header holds no valid name, and names no person to its handler. */
+  nameless?: true;
   /** A write that an agent may ask for, with its own secret in place of the admin token. */
   agents?: true;
   /** A product write that programs make: behind a trusted proxy it needs no person. */
@@ -27,7 +30,7 @@ export const isWrite = ({ method, reads }: Pick<Terms, "method" | "reads">): boo
 
 /** Whoever asks, as far as that is known. */
 export interface Asker {
-  /** The person a trusted proxy names. */
+  /** The person whom a trusted proxy names, NFKC and trimmed; `""` where it names none. */
   person: string | undefined;
   /** The agent whose secret the request carries; then nobody else asks. */
   agent?: string | undefined;
@@ -35,7 +38,7 @@ export interface Asker {
 
 /**
  * Resolves with who asks; one with a wrong token hears of it late. Errors: 403 `cross_site`, 401 `unauthorized`, 403
- * `agent_may_not` and `person_required`.
+ * `agent_may_not`, 400 `invalid_identity`, 403 `person_required`.
  */
 export async function admit(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
   try {
@@ -59,6 +62,7 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<As
   const agent = terms.open ? undefined : agentOf(request, deps);
   if (agent !== undefined) {
     if (write && !terms.agents) throw agentMayNot(agent);
+    personOf(deps, request);
     return { agent, person: undefined };
   }
   if (write && !terms.open) refuseAnonymousWrites(deps);
@@ -67,7 +71,7 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<As
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
   // What the answer lets see of it must not be a quicker way to guess.
   else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
-  const person = personOf(deps, request);
+  const person = terms.nameless ? undefined : personOf(deps, request);
   if (write && terms.product && !terms.unnamed) requireNamed(person, deps);
   return { agent, person };
 }

@@ -40,9 +40,3 @@ export interface HttpDeps {
   /** A faster `Response` where the host has one. */
   Response?: typeof Response | undefined;
 }
-
-/** The person that the host or its proxy names: `""` where it names nobody, `undefined` where nobody is named at all. */
-export function personOf({ person, identityHeader }: HttpDeps, request: Request): string | undefined {
-  if (person) return person(request) ?? "";
-  return identityHeader ? (request.headers.get(identityHeader) ?? "") : undefined;
-}

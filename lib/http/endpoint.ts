@@ -111,7 +111,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
       const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: query(request) };
       const inPath = parameters(request);
       for (const name of Object.keys(inPath)) if (name in fields) throw invalidField(name, "belongs in the path alone");
-      const known = asker.agent ?? asker.person?.trim();
+      const known = asker.agent ?? asker.person;
       if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
       const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
       const call = { deps, request, ...asker, idempotency };

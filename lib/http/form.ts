@@ -7,7 +7,7 @@ import { type FieldError, invalidField, invalidFields } from "../kit/errors.ts";
 import { INVISIBLE } from "../kit/invisible.ts";
 import { nearest } from "../kit/nearest.ts";
 import { findInexactNumber } from "../kit/exact_numbers.ts";
-import { isReservedName } from "../kit/person_name.ts";
+import { isReservedName, MAX_NAME_LENGTH } from "../kit/person_name.ts";
 import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -39,7 +39,7 @@ const normalLine = (max: number, form: "NFC" | "NFKC") =>
 
 /** A person's or agent's name: one visible line, NFKC, at most 200 characters; the service's own prefixes are refused. */
 export const personName = () =>
-  normalLine(200, "NFKC").refine(
+  normalLine(MAX_NAME_LENGTH, "NFKC").refine(
     (name) => !isReservedName(name),
     "must not begin with llm:, policy:, mandate:, idp: or group:; those names are no person's",
   );

@@ -1,7 +1,8 @@
 /** Whose request it is: an agent's by its secret, a person's by the trusted proxy's word, or that of whoever holds a token. */
 import { AppError } from "../kit/errors.ts";
-import { type HttpDeps, personOf } from "./deps.ts";
+import type { HttpDeps } from "./deps.ts";
 import { carriesToken, CHALLENGE, sameText } from "./guards.ts";
+import { statesPerson } from "./identity.ts";
 
 /** The scheme wherever a header, or several that were joined, may have it, and not as a part of another word. */
 const ODD_BEARER = /(?:^|,)\s*bearer(?![\w!#$%&'*+.^`|~-])/i;
@@ -55,7 +56,7 @@ const unknownCaller = (): AppError =>
   );
 
 const isReader = (request: Request, deps: HttpDeps): boolean =>
-  carriesToken(request, deps) || carriesReadToken(request, deps) || Boolean(personOf(deps, request)?.trim());
+  carriesToken(request, deps) || carriesReadToken(request, deps) || statesPerson(deps, request);
 
 /** Whether the request carries the read token, in either place. */
 export function carriesReadToken(request: Request, { readToken, sha256 }: HttpDeps): boolean {
@@ -96,7 +97,7 @@ export function refuseAdminToken(request: Request, { adminToken, sha256 }: HttpD
 
 /** 403 `person_required` where a proxy names people, and this request has nobody's name. */
 export function requireNamed(person: string | undefined, { identityHeader }: HttpDeps): void {
-  if (person === undefined || person.trim() !== "") return;
+  if (person !== "") return;
   const how = identityHeader ? `the trusted proxy must name one in ${identityHeader}` : "log in first";
   throw new AppError("person_required", `this is for a person to do, and nobody is named; ${how}`);
 }

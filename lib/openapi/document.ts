@@ -55,12 +55,14 @@ export function documentOf<T>(
   endpoints: () => readonly Documented[],
   make: (document: OpenApi) => T,
 ): (deps: GovernanceDeps) => T {
-  const made = new WeakMap<GovernanceDeps, { document: T }>();
+  /** By what the document depends on: another intent names other KPIs. */
+  const made = new WeakMap<object, { document: T }>();
   return (deps) => {
     // Everybody may read the document, so where reads are protected it names no KPI of the intent.
     const circumstances = deps.protectReads ? { ...deps, product: undefined } : deps;
-    const known = made.get(deps) ?? { document: make(openApiOf(endpoints(), version, circumstances)) };
-    made.set(deps, known);
+    const intent = circumstances.product ?? deps;
+    const known = made.get(intent) ?? { document: make(openApiOf(endpoints(), version, circumstances)) };
+    made.set(intent, known);
     return known.document;
   };
 }

@@ -50,10 +50,11 @@ const refused = ({ bodies }: Refusals): Record<string, ApiResponse> =>
 
 /** The codes of an endpoint: its own, and those of its kind. */
 export function errorCodesOf(endpoint: Documented): ErrorCode[] {
-  const { method, path, product, open, agents, reads, unnamed, text, textType, errors = [] } = endpoint;
+  const { method, path, product, open, agents, reads, unnamed, nameless, text, textType, errors = [] } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Of the serverless hosts alone, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
+  if (!nameless) codes.push("invalid_identity");
   if (method === "POST") codes.push("cross_site", "payload_too_large");
   if (method === "POST" && (text === undefined || textType)) codes.push("unsupported_media_type");
   if (path.includes("/:")) codes.push("not_found");

@@ -1,7 +1,7 @@
 import net from "node:net";
 
 /** Sends bytes as they are and resolves with all that came back until the server closed the connection. */
-export function sendRaw(url: string, data: string): Promise<string> {
+export function sendRaw(url: string, data: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const received: Buffer[] = [];

@@ -13,6 +13,7 @@ const COMMON: ErrorCode[] = [
   "cross_site",
   "unauthorized",
   "agent_may_not",
+  "invalid_identity",
   "person_required",
   "not_found",
   "method_not_allowed",

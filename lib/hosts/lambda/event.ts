@@ -141,13 +141,17 @@ function headersOf({ headers: single, multiValueHeaders, cookies }: Event): Head
   const headers = new Headers();
   try {
     for (const [name, list] of Object.entries(merged(single, multiValueHeaders)))
-      for (const value of list) headers.append(name, value);
+      for (const value of list) headers.append(name, bytesAsText(value));
   } catch {
     throw invalidField("headers", "hold a name or value that is not allowed");
   }
   if (cookies && cookies.length > 0) headers.set("cookie", cookies.join("; "));
   return headers;
 }
+
+/** Each byte of the UTF-8 text as one character, which is what a header's value is made of. */
+const bytesAsText = (text: string): string =>
+  /^[\0-\x7f]*$/.test(text) ? text : String.fromCharCode(...new TextEncoder().encode(text));
 
 const without = (prefix: string, path: string): string =>
   prefix !== "" && (path === prefix || path.startsWith(`${prefix}/`)) ? path.slice(prefix.length) || "/" : path;

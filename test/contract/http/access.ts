@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
 
+/** The UTF-8 bytes of a text as a header carries them, one character each. */
+const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
+
 const TOKEN = "correct horse battery staple";
 export function accessRules(open: Open): void {
   test("a missing token and a wrong one get the same answer", async () => {
@@ -125,6 +128,40 @@ export function accessRules(open: Open): void {
     for (const action of ["deny", "withdraw"] as const)
       expect((await api.act(action, change_id, { [PERSON]: "eve" })).body.code).toBe("identity_mismatch");
     expect((await api.act("withdraw", change_id, { [PERSON]: "pat" })).status).toBe(200);
+  });
+
+  test("the identity header's bytes are UTF-8 on every host", async () => {
+    const api = await open({ identityHeader: PERSON, intent: { policy: { approvers: ["josé", "日本"] } } });
+    const { change_id, proposer } = (await api.post("propose", PROPOSAL, { [PERSON]: utf8("Zoë 💡") })).body;
+    expect(proposer).toBe("Zoë 💡");
+    const approved = await api.post("approve", { change_id }, { [PERSON]: utf8("josé") });
+    expect(approved.body.approvals).toMatchObject([{ approver: "josé" }]);
+    const second = (await api.post("propose", PROPOSAL, { [PERSON]: utf8("日本") })).body;
+    expect(second.proposer).toBe("日本");
+  });
+
+  test.each([
+    ["that is not UTF-8", "jos\xe9"],
+    ["with an overlong form", "jos\xc1\xa9"],
+    ["with U+FFFD", utf8("jos\ufffd")],
+    ["with a comma", "ana, bo"],
+    ["with a comma in full width", utf8("ana，bo")],
+    ["with a soft hyphen", utf8("a\u00adna")],
+    ["with a zero-width space at its end", utf8("ana\u200b")],
+    ["of 201 characters", "a".repeat(201)],
+    ...["llm:", "Policy:", "mandate:", "idp:", "group:", "agent:", "peer:", "agent："].map(
+      (prefix): [string, string] => [`that begins with ${prefix}`, utf8(`${prefix}x`)],
+    ),
+  ])("an identity header %s is 400 invalid_identity", async (_, value) => {
+    const api = await open({ identityHeader: PERSON });
+    const headers = { [PERSON]: value };
+    const rejected = { status: 400, body: { code: "invalid_identity" } };
+    expect(await api.post("propose", PROPOSAL, headers)).toMatchObject(rejected);
+    expect(await api.get("audit", headers)).toMatchObject(rejected);
+    expect((await api.get("/livez", headers)).status).toBe(200);
+    expect((await api.get("/readyz", headers)).status).toBe(200);
+    expect((await api.get("/api/whoami", headers)).body).toMatchObject({ name: null, kind: "unknown", may: [] });
+    expect(await api.steps()).toEqual([]);
   });
 
   test("without an identity header configured, the header means nothing", async () => {

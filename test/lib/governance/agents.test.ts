@@ -123,7 +123,7 @@ describe("its name", () => {
     expect(withdrawn).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
     expect((await api.change(change_id)).status).toBe("pending_consent");
     const behindProxy = await opened({ identityHeader: "x-person" });
-    expect(await behindProxy.post("propose", PROPOSAL, { "x-person": "agent:pricing" })).toMatchObject({
+    expect(await behindProxy.post("propose", PROPOSAL, { "x-person": "robo" })).toMatchObject({
       status: 403,
       body: { code: "identity_mismatch" },
     });
@@ -295,7 +295,7 @@ test("the hash of an empty secret is no agent's", async () => {
 
 test("whom the proxy calls by an agent's name is no agent, and may read at most", async () => {
   const api = await opened({ identityHeader: "x-person" });
-  const me = (await api.get("/api/whoami", { "x-person": "agent:pricing" })).body;
+  const me = (await api.get("/api/whoami", { "x-person": "robo" })).body;
   expect(me).toMatchObject({ name: null, kind: "unknown", may: ["read"] });
 });
 

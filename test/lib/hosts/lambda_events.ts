@@ -17,7 +17,10 @@ export async function eventOf(request: Request, source: Source = "http_api", bas
   const encoded = base64 || !bytes.equals(Buffer.from(bytes.toString("utf8")));
   const body = bytes.length > 0 ? { body: bytes.toString(encoded ? "base64" : "utf8") } : {};
   const url = new URL(request.url);
-  const headers = Object.fromEntries(request.headers);
+  // A request has the bytes of its headers, an event their text.
+  const headers = Object.fromEntries(
+    [...request.headers].map(([name, value]) => [name, Buffer.from(value, "latin1").toString("utf8")]),
+  );
   headers["host"] ??= url.host;
   if (bytes.length > 0) headers["content-length"] = String(bytes.length);
   const common = { ...body, isBase64Encoded: encoded };

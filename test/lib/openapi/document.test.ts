@@ -168,7 +168,8 @@ test("the KPIs of the intent are the fields of its feed", () => {
 
 test("each answer lists the codes it may have: those of all, those of its kind, and its own", () => {
   const open = operationOf({});
-  expect(codesOf(open, 400)).toEqual(["invalid_field"]);
+  expect(codesOf(open, 400)).toEqual(["invalid_field", "invalid_identity"]);
+  expect(codesOf(operationOf({ nameless: true }), 400)).toEqual(["invalid_field"]);
   expect(codesOf(open, 403)).toEqual(["host_not_allowed"]);
   expect(codesOf(open, 503)).toEqual(["store_unavailable", "store_busy", "cannot_start", "interrupted"]);
   expect(Object.keys(open.responses)).toEqual(["200", "400", "401", "403", "500", "503"]);
@@ -195,7 +196,7 @@ test("each answer lists the codes it may have: those of all, those of its kind, 
     "502",
     "503",
   ]);
-  expect(codesOf(governed, 400)).toEqual(["invalid_field", "illegal_transition"]);
+  expect(codesOf(governed, 400)).toEqual(["invalid_field", "invalid_identity", "illegal_transition"]);
   expect(codesOf(governed, 403)).toEqual(["host_not_allowed", "cross_site", "agent_may_not", "person_required"]);
   expect(codesOf(governed, 503)).toEqual([
     "store_unavailable",
