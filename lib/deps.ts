@@ -1,6 +1,7 @@
 /** What the rooms declare that they need, joined, with the best default that each platform has. */
 import type { ProductAdapter } from "./governance/adapters/port.ts";
-import { identityOf } from "./governance/open.ts";
+import { IdentityMismatch, identityOf } from "./governance/open.ts";
+import { recordIntent } from "./governance/record_intent.ts";
 import { IntentInvalid, loadIntent } from "./governance/rules/intent.ts";
 import { agentsOf } from "./governance/rules/principals.ts";
 import type { Identity } from "./governance/runtime.ts";
@@ -39,17 +40,47 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   };
   deps.llm &&= boundedLlm(deps.llm, { clock: deps.clock, callsPerHour: deps.llmCallsPerHour });
   if (intent === undefined) return deps;
-  const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
+  const { manifest, agents } = manifestOf(intent, deps);
   const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
   const carrier = typeof adapter === "function" ? adapter(identity) : adapter;
-  deps.agents = agentsOf(manifest.intent);
-  refuseSharedSecret(deps);
+  deps.agents = agents;
   deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
   return deps;
 }
 
-/** Whoever came with a secret that stands for two could be either. */
-function refuseSharedSecret({ agents = [], adminToken, readToken, sha256 }: Deps): void {
+/**
+ * Brings another intent into force: it is in the log before any request is judged by it. Returns false where the intent has
+ * not changed. Errors, which leave the current one in force: `IntentInvalid`, `IdentityMismatch`, and those of a write.
+ */
+export async function replaceIntent(deps: Deps, intent: string | object): Promise<boolean> {
+  const { product } = deps;
+  if (!product) throw new Error("the product runtime is off: start the service with an intent");
+  const { manifest, agents } = manifestOf(intent, deps);
+  if (manifest.manifest_hash === product.manifest_hash) return false;
+  const { product_id, update_epoch } = manifest.intent;
+  if (product_id !== product.identity.product_id)
+    throw new IdentityMismatch(`product_id is ${product_id}, and this service governs ${product.identity.product_id}`);
+  if (update_epoch <= product.intent.update_epoch)
+    throw new IntentInvalid(
+      `update_epoch is ${update_epoch}, and the intent in force has ${product.intent.update_epoch}; raise update_epoch in the changed intent`,
+    );
+  const next = { ...product, ...manifest };
+  await recordIntent(Object.create(deps, { product: { value: next } }) as Deps);
+  deps.agents = agents;
+  deps.product = next;
+  return true;
+}
+
+/** Reads an intent, and the agents that it names. Errors: `IntentInvalid`. */
+function manifestOf(intent: string | object, deps: Deps) {
+  const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
+  const agents = agentsOf(manifest.intent);
+  refuseSharedSecret(deps, agents);
+  return { manifest, agents };
+}
+
+/** Rejects a secret that stands for two: a caller who has it could be either. */
+function refuseSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: ReturnType<typeof agentsOf>): void {
   for (const [token, what] of [
     [adminToken, "admin"],
     [readToken, "read"],

@@ -1,7 +1,7 @@
 /** The roof: a whole service over a store, for an application that hosts it. */
 import { maintainCheckpoint } from "./audit/anchor.ts";
 import { currentCheckpoint } from "./audit/checkpoint.ts";
-import { createDeps, type Deps, type ProductOptions } from "./deps.ts";
+import { createDeps, type Deps, type ProductOptions, replaceIntent } from "./deps.ts";
 import { keepFollowing } from "./follow/follow.ts";
 import { openProduct, type OpenOptions } from "./governance/open.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
@@ -17,7 +17,10 @@ import type { Store } from "./store/store.ts";
 export interface ServiceOptions
   extends Partial<Omit<Deps, "product" | "integrity" | "mutex">>, ProductOptions, OpenOptions, RouteOptions {
   store: Store;
-  /** Follows the log as this process commits, not in cycles only: for a process that lives long. */
+  /**
+   * Follows the log as this process commits, not in cycles only, and records at the start that the intent is in force: for a
+   * process that lives long.
+   */
   follow?: boolean | undefined;
   /** Each cycle looks at everything, also where nobody has written and nothing is due: for a store that costs nothing to ask. */
   wholeCycles?: boolean | undefined;
@@ -34,6 +37,12 @@ export interface Service {
    * nobody has written, that is one request to a shared store, and none to another.
    */
   cycle(): Promise<CycleReport>;
+  /**
+   * Replaces the intent, from then on for every request: resolves with true once `intent_in_force` is in the log, with false
+   * for the intent that is in force already. Errors leave the current one in force: `IntentInvalid`, `IdentityMismatch`, and
+   * those of a governed write.
+   */
+  useIntent(intent: string | object): Promise<boolean>;
   /** Lets readers go, waits ten seconds at most for what is under way, and closes the store. */
   close(): Promise<void>;
   /** What a single endpoint is given: `approve(service.deps)` is its fetch. */
@@ -43,13 +52,24 @@ export interface Service {
 /**
  * Opens a service over these endpoints: the intent is validated, the store held against it and against the anchor, the
  * newest entries checked and what a crash interrupted settled before the promise resolves. A store that could not be opened
- * on stays open. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store.
+ * on stays open. Errors: `IntentInvalid`, `IdentityMismatch`, `IntentOutdated`, and those of the store.
  */
 export async function openService(endpoints: readonly Endpoint<Deps>[], options: ServiceOptions): Promise<Service> {
-  const { exclusive, tail, backup, follow, wholeCycles, base, commits = createCommitSignal(), ...given } = options;
+  const {
+    exclusive,
+    tail,
+    backup,
+    follow,
+    recordIntent = follow,
+    refuseOutdated,
+    wholeCycles,
+    base,
+    ...rest
+  } = options;
+  const { commits = createCommitSignal(), ...given } = rest;
   const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
-  await openProduct(deps, { exclusive, tail, backup });
+  await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
   const following = follow ? keepFollowing(deps) : undefined;
   const handler = routed(endpoints, deps, { base });
   let underWay = 0;
@@ -77,6 +97,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   return {
     fetch: (request) => counted(handler(request)),
     cycle: () => counted(cycle()),
+    useIntent: (intent) => counted(replaceIntent(deps, intent)),
     async close() {
       commits.close();
       // What takes longer than a stop may is cut off: a store that is closed refuses it.

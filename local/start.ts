@@ -4,12 +4,14 @@ import { FastResponse } from "srvx/node";
 import { app, countersign } from "../handlers/index.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
-import { IdentityMismatch } from "../lib/governance/open.ts";
+import { IdentityMismatch, IntentOutdated } from "../lib/governance/open.ts";
+import { contradictionsIn } from "../lib/governance/rules/contradictions.ts";
 import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import type { Log } from "../lib/kit/platform.ts";
 import { version } from "../lib/kit/version.ts";
+import type { Service } from "../lib/service.ts";
 import { about } from "./about.ts";
 import { readBackupEnd } from "./backup_end.ts";
 import { capabilitiesOf } from "./capabilities.ts";
@@ -28,6 +30,8 @@ import { watching } from "./watch.ts";
 /** A started program. */
 export interface Running {
   url: string;
+  /** Reads the intent file again; an error is logged, and leaves the current intent in force. */
+  reload(): Promise<void>;
   /** Stops accepting, finishes what is in flight (10 s at most), makes everything durable, lets go of the store. */
   stop(): Promise<void>;
 }
@@ -45,14 +49,19 @@ export async function start(options: Options, log: Log, onReadOnly?: () => void)
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    return { url: await open(options, log, undo, onReadOnly), stop };
+    return { ...(await open(options, log, undo, onReadOnly)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function open(options: Options, log: Log, undo: Undo, onReadOnly?: () => void): Promise<string> {
+async function open(
+  options: Options,
+  log: Log,
+  undo: Undo,
+  onReadOnly?: () => void,
+): Promise<Pick<Running, "url" | "reload">> {
   for (const warning of options.warnings) log.warn(warning);
   const { productIntent, state, nodeId: node_id, instanceId: instance_id, host, port } = options;
   const intent = productIntent === undefined ? undefined : await readIntent(productIntent);
@@ -73,6 +82,7 @@ async function open(options: Options, log: Log, undo: Undo, onReadOnly?: () => v
     exclusive: !isDatabase(state),
     backup: isDatabase(state) ? undefined : await readBackupEnd(state),
     follow: true,
+    refuseOutdated: true,
     wholeCycles: !isDatabase(state),
     log,
     sha256,
@@ -91,17 +101,14 @@ async function open(options: Options, log: Log, undo: Undo, onReadOnly?: () => v
   const service = await about(
     `--state ${stateName(state)}`,
     opening.catch((error: unknown) => {
+      if (error instanceof IntentOutdated) throw new Error(`--product-intent ${productIntent}: ${error.message}`);
       throw isDatabase(state) && error instanceof IdentityMismatch ? inAnotherStore(error, options) : error;
     }),
   );
   close = service.close;
   const { deps } = service;
-  if (deps.agents?.length && !options.adminToken && !options.identityHeader)
-    log.warn(
-      "the intent names agents, and whoever leaves their secret out may do what they may not: set SVC_ADMIN_TOKEN",
-    );
   if (deps.watch) log.info("watching", watching(deps.watch));
-  if (deps.product) log.info("rules in force", { rules: rulesInForce(deps.product.intent) });
+  reportRules(deps, options);
   undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
   const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));
   const server = await serveHttp(fetch, { host, port, deps }).catch((error) => {
@@ -114,7 +121,41 @@ async function open(options: Options, log: Log, undo: Undo, onReadOnly?: () => v
   await announce(server.url, options, deps);
   // The newest entries were checked before anything was served; the rest follows while it is.
   if (deps.product) verifyChain(deps).catch((error: unknown) => log.warn("the chain was not checked", { error }));
-  return server.url;
+  return { url: server.url, reload: () => reload(service, options, cycles.wake) };
+}
+
+/** Logs which rules are in force, and what is wrong with them. */
+function reportRules({ product, agents, log }: Deps, { adminToken, identityHeader }: Options): void {
+  if (agents?.length && !adminToken && !identityHeader)
+    log.warn(
+      "the intent names agents, and a caller who leaves their secret out may do what they may not: set SVC_ADMIN_TOKEN",
+    );
+  if (!product) return;
+  log.info("rules in force", { rules: rulesInForce(product.intent) });
+  for (const contradiction of contradictionsIn(product.intent))
+    log.warn(`a rule contradicts another: ${contradiction}`);
+}
+
+/** Brings the intent file, as it is now, into force. */
+async function reload(
+  { useIntent, deps }: Pick<Service, "useIntent" | "deps">,
+  options: Options,
+  wake: () => void,
+): Promise<void> {
+  const { log } = deps;
+  const { productIntent } = options;
+  if (productIntent === undefined) return log.warn("there is no intent to read again: --product-intent is not set");
+  try {
+    const text = await readIntent(productIntent);
+    const isNew = await about(`--product-intent ${productIntent}`, useIntent(text));
+    const { version, update_epoch } = deps.product!.intent;
+    log.info(isNew ? "intent in force" : "the intent has not changed", { version, update_epoch });
+    if (!isNew) return;
+    reportRules(deps, options);
+    wake();
+  } catch (error) {
+    log.error("the intent was not replaced, and the current one stays in force", { error: (error as Error).message });
+  }
 }
 
 /** Peers come with the link's own HMAC: what they ask through it needs no token beside. */

@@ -23,6 +23,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
     const started = start(parsed.options, log, () => end("the store takes no writes until a restart", 1));
     end = endingOf(started, log);
     stopOnSignal(end);
+    reloadOnSignal(started);
     await started;
   } catch (error) {
     const sentence = error instanceof Error ? error.message : String(error);
@@ -73,6 +74,18 @@ function stopOnSignal(end: Ending): void {
     end(signal, 0);
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+}
+
+/**
+ * SIGHUP reads the intent file again, one signal after another, a start under way first. SIGUSR2 does nothing, and nor does
+ * SIGUSR1, for which Node would open its inspector.
+ */
+function reloadOnSignal(started: Promise<Running>): void {
+  let last: Promise<unknown> = Promise.resolve();
+  const reload = async (): Promise<void> => (await started).reload();
+  // A start that fails says so itself.
+  process.on("SIGHUP", () => void (last = last.then(reload).catch(() => undefined)));
+  process.on("SIGUSR1", () => {}).on("SIGUSR2", () => {});
 }
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))

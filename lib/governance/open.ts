@@ -10,8 +10,10 @@ import { verifyTail } from "../audit/verify.ts";
 import type { Reads } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { takeUpClaims } from "./earlier.ts";
+import { whyOutdated } from "./intent_in_force.ts";
 import { recoverAbandoned } from "./operation/recover.ts";
 import type { Identity } from "./runtime.ts";
+import { tryRecordIntent } from "./record_intent.ts";
 import { subjectsOf } from "./subjects.ts";
 
 /** The store holds another product's state. */
@@ -27,6 +29,15 @@ export interface OpenOptions {
   tail?: number | undefined;
   /** The end of the log that the backup states from which the store was restored. */
   backup?: End | undefined;
+  /** Records immediately that the intent is in force, not with the first write under it: for a process that lives long. */
+  recordIntent?: boolean | undefined;
+  /** Rejects an intent that is older than the log's, under which no write would be accepted. */
+  refuseOutdated?: boolean | undefined;
+}
+
+/** The log is under an intent that is not older than this instance's. */
+export class IntentOutdated extends Error {
+  override readonly name = "IntentOutdated";
 }
 
 /** The identity of an instance of a product, with its defaults. */
@@ -45,12 +56,12 @@ const isBegun = async (reads: Reads): Promise<boolean> =>
 
 /**
  * Checks the identity, makes the chain once, holds it against its anchor, checks its tail, and settles what a crash
- * interrupted: nothing goes on from a log that was set back. Errors: `IdentityMismatch`, and `LogMissing` for an empty store
- * whose anchor keeps a log.
+ * interrupted: nothing goes on from a log that was set back. Errors: `IdentityMismatch`, `IntentOutdated`, and `LogMissing`
+ * for an empty store whose anchor keeps a log.
  */
 export async function openProduct(
   deps: GovernanceDeps & CheckpointDeps,
-  { exclusive = false, tail = 10_000, backup }: OpenOptions = {},
+  { exclusive = false, tail = 10_000, backup, recordIntent = false, refuseOutdated = false }: OpenOptions = {},
 ): Promise<void> {
   const { product } = deps;
   if (!product) return;
@@ -67,11 +78,14 @@ export async function openProduct(
     return begun;
   });
   if (isKnown) await reportLoss(deps, backup);
+  const outdated = await whyOutdated(deps.store, product);
+  if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
   if (isKnown) await holdAgainstAnchor(deps);
   if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });
   noteEnd(deps.integrity, (await readHead(deps.store))!);
   await reviewBreach(deps);
   if (deps.integrity.breach) return;
   await takeUpClaims(deps.store);
+  if (recordIntent) await tryRecordIntent(deps);
   await recoverAbandoned(deps, exclusive);
 }

@@ -3,7 +3,6 @@
  * from the same place, and the checks run in one order: method, runtime, same site, token, body, then the handler.
  */
 import type * as z from "zod";
-import { once } from "../kit/once.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
@@ -97,9 +96,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
   const methods = methodsOf(declaration);
 
   const mount = (deps: D): Handler => {
-    const schema = declaration.input;
-    // Made at the first request: many a process is started for one, and answers nothing else.
-    const input = once(() => (typeof schema === "function" ? schema(deps) : schema));
+    const input = inputOf(declaration.input, deps);
     const together = deps.nextTurn && declaration.shared && sharedReads<Answer | Response>(deps.nextTurn);
     const respond = async (request: Request): Promise<Answer | Response> => {
       if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
@@ -126,6 +123,16 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
     return (request) => answering(deps, request, () => respond(request), declaration.refusals?.of);
   };
   return Object.assign(mount, declaration) as Endpoint<D>;
+}
+
+/** Returns an endpoint's input schema, made at the first request and again where another intent has come into force. */
+function inputOf<I extends z.ZodType, D extends HttpDeps>(input: I | ((deps: D) => I), deps: D): () => I {
+  if (typeof input !== "function") return () => input;
+  let made: { product: object | undefined; schema: I } | undefined;
+  return () => {
+    if (made?.product !== deps.product || !made) made = { product: deps.product, schema: input(deps) };
+    return made.schema;
+  };
 }
 
 /** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */

@@ -1,0 +1,112 @@
+/** Signals that do not end the program: one reads the intent again, the others do nothing. */
+import { connect } from "node:net";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
+import { launch, type Process, serve, type Server } from "./server.ts";
+
+const entries = async ({ url }: Server): Promise<string[]> => {
+  const { entries } = (await (await fetch(`${url}/api/product/audit`)).json()) as { entries: { event_type: string }[] };
+  return entries.map(({ event_type }) => event_type);
+};
+const epochOf = async ({ url }: Server): Promise<number> =>
+  ((await (await fetch(`${url}/api/product/intent`)).json()) as { update_epoch: number }).update_epoch;
+const feed = async ({ url }: Server, kpi: string): Promise<number> =>
+  (await fetch(`${url}/api/product/kpi`, { method: "POST", body: new URLSearchParams({ [kpi]: "0.2" }) })).status;
+
+/** Resolves with the line that is logged next about the intent. */
+function nextOf(server: Process, message: string): Promise<string> {
+  const from = server.stderr.length;
+  return expect
+    .poll(() => server.stderr.slice(from).find((line) => line.includes(`"message":"${message}"`)), { timeout: 15_000 })
+    .toBeDefined()
+    .then(() => server.stderr.slice(from).find((line) => line.includes(`"message":"${message}"`))!);
+}
+
+const KEPT = "the intent was not replaced, and the current one stays in force";
+
+test("SIGHUP brings a changed intent with a higher epoch into force, and keeps the current one otherwise", async ({
+  cwd,
+}) => {
+  const server = await serve(cwd, WITH_INTENT);
+  expect(await entries(server)).toEqual(["intent_in_force"]);
+  expect(await feed(server, "churn")).toBe(400);
+  const hup = (message: string) => {
+    const line = nextOf(server, message);
+    server.child.kill("SIGHUP");
+    return line;
+  };
+
+  const kpis = { churn: { baseline: 0.2, target: 0.1 } };
+  const policy = { minor: { kinds: ["config"], targets: ["ui.x"] }, forbidden_targets: ["ui.*"] };
+  await writeIntent(cwd, "intent.json", { update_epoch: 2, kpis, policy });
+  expect(await hup("intent in force")).toContain('"update_epoch":2');
+  expect(server.stderr.join("\n")).toContain("a rule contradicts another: policy.minor.targets.0 ui.x has no effect");
+  expect(await epochOf(server)).toBe(2);
+  expect(await feed(server, "churn")).toBe(200);
+
+  await hup("the intent has not changed");
+  const wrong: [string, () => Promise<void>][] = [
+    ["raise update_epoch", () => writeIntent(cwd, "intent.json", { update_epoch: 2, version: "other" })],
+    ["raise update_epoch", () => writeIntent(cwd, "intent.json", { update_epoch: 1 })],
+    ["forbidden_targets", () => writeIntent(cwd, "intent.json", { update_epoch: 3, policy: { forbiden_targets: [] } })],
+    ["product_id", () => writeIntent(cwd, "intent.json", { update_epoch: 3, product_id: "other" })],
+    ["JSON", () => writeFile(join(cwd, "intent.json"), "{")],
+    ["ENOENT", () => rm(join(cwd, "intent.json"))],
+  ];
+  for (const [reason, change] of wrong) {
+    await change();
+    const line = await hup(KEPT);
+    expect(line).toContain('"level":"ERROR"');
+    expect(line).toContain(reason);
+  }
+  expect(await epochOf(server)).toBe(2);
+  expect((await entries(server)).filter((type) => type === "intent_in_force")).toHaveLength(2);
+});
+
+test("SIGUSR1 opens no inspector, and SIGUSR2 does nothing", async ({ cwd }) => {
+  const server = await serve(cwd);
+  server.child.kill("SIGUSR1");
+  server.child.kill("SIGUSR2");
+  const line = nextOf(server, "there is no intent to read again: --product-intent is not set");
+  server.child.kill("SIGHUP");
+  await line;
+  expect(server.stderr.join("\n")).not.toContain("Debugger listening");
+  const connected = await new Promise<boolean>((resolve) => {
+    const socket = connect(9229, "127.0.0.1", () => (socket.destroy(), resolve(true)));
+    socket.once("error", () => resolve(false));
+  });
+  expect(connected).toBe(false);
+  expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+});
+
+test("the program does not start under an older intent, though nothing was written under the newer one", async ({
+  cwd,
+}) => {
+  await writeIntent(cwd, "newer.json", { update_epoch: 4 });
+  const first = await serve(cwd, ["--product-intent", "newer.json"]);
+  first.child.kill("SIGTERM");
+  expect(await first.ended).toMatchObject({ code: 0 });
+  await writeIntent(cwd, "same.json", { update_epoch: 4, version: "other" });
+  for (const name of ["intent.json", "same.json"]) {
+    const refused = await launch(cwd, ["--port=0", "--product-intent", name]);
+    expect(await refused.ended).toMatchObject({ code: 1 });
+    const lines = refused.stderr.filter((line) => !line.startsWith("{"));
+    expect(lines).toEqual([expect.stringMatching(`^ui_server: .*--product-intent ${name}: .*raise update_epoch`)]);
+  }
+});
+
+test("contradictory rules are warnings at the start, as --check-intent prints them", async ({ cwd }) => {
+  const policy = { owners: [{ targets: ["billing.x"], approvers: ["bo"] }], forbidden_targets: ["billing.*"] };
+  await writeIntent(cwd, "intent.json", { policy });
+  const checked = await launch(cwd, ["--check-intent", "intent.json"]);
+  await checked.ended;
+  const contradictions = checked.stdout.flatMap((line) => (line.startsWith("! ") ? [line.slice(2)] : []));
+  expect(contradictions).toEqual([expect.stringMatching(/^policy\.owners\.0\.targets\.0 billing\.x has no effect/)]);
+  const { stderr } = await serve(cwd, WITH_INTENT);
+  const warnings = stderr.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  expect(warnings).toContainEqual(
+    expect.objectContaining({ level: "WARN", message: `a rule contradicts another: ${contradictions[0]}` }),
+  );
+});
