@@ -43,6 +43,20 @@ const BROKEN: Record<string, MakeAdapter> = {
   "applies when it should validate": broken(({ apply }) => ({
     validate: async (change, signal) => apply(change, signal).then(() => ({ ok: true })),
   })),
+  "always says that a target holds nothing": broken(() => ({ held: async () => null })),
+  "always says that a target held nothing before": broken(({ apply }) => ({
+    apply: async (change, signal) => ({ ...(await apply(change, signal)), previous: null }),
+  })),
+  "is not repeatable": broken(({ apply }) => {
+    const applied = new Set<string>();
+    return {
+      apply: async (change, signal) => {
+        if (applied.has(change.change_id)) throw new Error("it is applied already");
+        applied.add(change.change_id);
+        return apply(change, signal);
+      },
+    };
+  }),
   "forgets tenants": broken(({ apply, verify, rollback }) => {
     const one = <C extends { tenant_id: string }>(change: C): C => ({ ...change, tenant_id: "t1" });
     let last = "";

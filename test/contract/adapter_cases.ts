@@ -16,6 +16,8 @@ type Verb = "apply" | "rollback" | "validate";
 type Work = (host: {
   is(verb: Verb, change: Change): Promise<void>;
   shows(change: Change, ...states: string[]): Promise<void>;
+  adapter: ProductAdapter;
+  signal: AbortSignal;
 }) => Promise<void>;
 
 const GONE = ["rolled_back", "absent"];
@@ -58,6 +60,8 @@ const named = (name: string, work: Work): AdapterCase => ({
     const { signal } = new AbortController();
     try {
       await work({
+        adapter,
+        signal,
         async is(verb, asked) {
           await adapter[verb](asked, signal);
         },
@@ -71,6 +75,13 @@ const named = (name: string, work: Work): AdapterCase => ({
     }
   },
 });
+
+/** Checks a value that an adapter may leave unstated with `undefined`. */
+function agreeValue(stated: { value: unknown } | null | undefined, expected: unknown, what: string): void {
+  if (stated === undefined) return;
+  const value = stated === null ? null : stated.value;
+  agree(JSON.stringify(value) === JSON.stringify(expected), `${what} is ${JSON.stringify(value)}`);
+}
 
 /** All cases. */
 export const adapterCases: readonly AdapterCase[] = [
@@ -128,5 +139,17 @@ export const adapterCases: readonly AdapterCase[] = [
     await is("rollback", later);
     await shows(later, ...GONE);
     await shows(change(1), ...GONE);
+  }),
+  named("what a target held before and holds now is stated as it is", async ({ is, adapter, signal }) => {
+    const [earlier, later] = [change(1), change(2, { target: change(1).target })];
+    const holds = async (value: unknown) => agreeValue(await adapter.held?.(earlier, signal), value, "held");
+    agreeValue((await adapter.apply(earlier, signal)).previous, null, "previous of the first change");
+    await holds(earlier.value);
+    agreeValue((await adapter.apply(later, signal)).previous, earlier.value, "previous of the second change");
+    await holds(later.value);
+    await is("rollback", later);
+    await holds(earlier.value);
+    await is("rollback", earlier);
+    await holds(null);
   }),
 ];
