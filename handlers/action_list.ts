@@ -3,7 +3,7 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { actionHistory, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/action_log.ts";
+import { actionHistory, actionName, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/action_log.ts";
 
 /** GET /api/action/list: the actions that were run, newest first, and the names of those there are. */
 export const actionList = endpoint(
@@ -17,7 +17,7 @@ export const actionList = endpoint(
     input: z.object({ limit: wholeNumber(1, ACTIONS_KEPT).default(100).describe("How many runs at most.") }),
     output: z.object({
       actions: z.array(actionSchema).describe("Runs, newest first."),
-      available: z.array(z.enum(ACTIONS)).describe("Every action there is."),
+      available: z.array(actionName).describe("Every action there is."),
     }),
   },
   async ({ limit }, { deps }: Call<GovernanceDeps>) =>

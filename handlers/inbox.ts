@@ -15,7 +15,7 @@ export const inbox = endpoint(
     summary: "What waits for somebody",
     operation: "getInbox",
     description:
-      "Changes that wait for consent, for their apply or for review, and applied ones that the host shows no more: how many in all, and the first of each, what presses most at the top.",
+      "Changes that wait for consent, apply or review, and drifted ones: how many there are, and the first of each list, most urgent first.",
     example: { limit: 20 },
     product: true,
     input: z.object({

@@ -63,7 +63,7 @@ export const audit = endpoint(
         z.string().meta({
           contentMediaType: "application/x-ndjson",
           description:
-            "With format=jsonl: one entry a line, the whole chain in order. With contents too, behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
+            "With format=jsonl: one entry a line, in chain order; with contents, also lines {change_id, content} and {manifest_hash, manifest}.",
         }),
         z.string().meta({
           contentMediaType: "text/csv",

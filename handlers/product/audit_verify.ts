@@ -40,7 +40,7 @@ export const auditVerify = endpoint(
     summary: "Verify the audit chain",
     operation: "verifyAuditLog",
     description:
-      "Recomputes the whole chain and compares stored changes with it. With a length and head that you kept it also shows that nothing was cut off or rewritten.",
+      "Recomputes the chain and compares stored changes with it. With a length and head from earlier it also detects truncation and rewriting.",
     example: { expected_length: 12 },
     product: true,
     input: () =>

@@ -22,7 +22,7 @@ export const exported = endpoint(
         contentMediaType: "application/x-ndjson",
         examples: ['{"origin":"acme-crm/audit/0f3a","id":1,…}\n'],
         description:
-          "The whole chain in order, one entry a line; behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
+          "One entry a line, in chain order, with lines {change_id, content} after a proposal and {manifest_hash, manifest} after an intent.",
       }),
     errors: ["reads_busy"],
   },

@@ -15,7 +15,7 @@ export const outcomes = endpoint(
     summary: "Expected against realised KPI movement",
     operation: "listOutcomes",
     description:
-      "For each applied change, newest first, the KPI movement that was expected beside the one that came. A correlation, not a cause; shared movements do not add up.",
+      "For each applied change, newest first, the expected and the measured KPI movement. A correlation, not a cause; shared movements do not add up.",
     example: { limit: 20 },
     product: true,
     input: () =>

@@ -14,7 +14,7 @@ export const values = endpoint(
     summary: "What each target should be",
     operation: "listValues",
     description:
-      "What applied changes say each target should be, by tenant and target, each with the change it is of and held against the audit log. A rollback brings back what was there before.",
+      "The value that applied changes give each target, by tenant and target, with the change that set it, verified against the audit log.",
     example: { tenant_id: "t-100" },
     product: true,
     input: () =>

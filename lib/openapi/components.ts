@@ -19,7 +19,7 @@ import { signerSchema } from "../governance/rules/signers.ts";
 import { evidenceSchema } from "../link/evidence.ts";
 import { insightSchema, sharedInsightSchema } from "../link/insight.ts";
 import { peerRowSchema } from "../link/port.ts";
-import { actionSchema } from "../pulse/action_log.ts";
+import { actionName, actionSchema } from "../pulse/action_log.ts";
 import { phaseSchema } from "../pulse/phases.ts";
 import { outcomeSchema } from "../governance/rules/outcome.ts";
 import { identitySchema } from "../governance/runtime.ts";
@@ -67,6 +67,7 @@ export const NAMED: Named = new Map<unknown, string>([
   [feedbackSchema, "Feedback"],
   [taskStatsSchema, "TaskStats"],
   [actionSchema, "ActionRun"],
+  [actionName, "ActionName"],
   [insightSchema(), "Insight"],
   [sharedInsightSchema(), "SharedInsight"],
   [peerRowSchema(), "Peer"],
@@ -124,7 +125,6 @@ export function componentsFor(paths: object) {
   return {
     schemas,
     headers: {
-      "X-Request-Id": { description: "Names this request in the service's log.", required: true, schema: text },
       ETag: {
         description: "Names what was answered; of a change it is the revision, for If-Match.",
         required: true,

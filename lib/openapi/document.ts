@@ -6,6 +6,12 @@ import type { JsonSchema } from "./json_schema.ts";
 import { sampleOf } from "./sample.ts";
 import type { Documented } from "./responses.ts";
 
+/** What the service is, and the header that every request may send and every response has. */
+const DESCRIPTION =
+  "Governed product changes: propose, consent, apply, verify, roll back, on a hash-chained audit log. " +
+  "Every response names its request in the header X-Request-Id, as the service's log does; " +
+  "a request may send that header with a name of its own (1 to 100 of A-Z, a-z, 0-9 and ._-).";
+
 /** A whole document. */
 export type OpenApi = ReturnType<typeof openApiOf>;
 
@@ -23,11 +29,11 @@ export function openApiOf(endpoints: readonly Documented[], apiVersion: string, 
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods)))
     if (asksNothing(operation)) showAnswer(operation, components.schemas);
   return {
-    openapi: "3.1.1",
+    openapi: "3.1.0",
     info: {
       title: "Countersign",
       version: apiVersion,
-      description: "Governed product changes: propose, consent, apply, verify, roll back, on a hash-chained audit log.",
+      description: DESCRIPTION,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],

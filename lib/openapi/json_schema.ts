@@ -84,7 +84,17 @@ function tidy(schema: JsonSchema, io: "input" | "output"): JsonSchema {
       tidied[keyword] = tidy(value as JsonSchema, io);
     else if (!isNoise(keyword, value, schema, io)) tidied[keyword] = value;
   }
-  return io === "input" ? withoutFormText(tidied) : tidied;
+  return withNullAsType(io === "input" ? withoutFormText(tidied) : tidied);
+}
+
+/** A plain value that may be null as one type of two, which is shorter than two options. */
+function withNullAsType({ anyOf, ...rest }: JsonSchema): JsonSchema {
+  if (!anyOf) return rest;
+  const [value, none, ...more] = anyOf;
+  const isPlain = ["string", "number", "integer", "boolean"].includes(String(value?.type));
+  if (more.length > 0 || none?.type !== "null" || !isPlain || "enum" in value! || "const" in value!)
+    return { ...rest, anyOf };
+  return { ...value, ...rest, type: [value!.type as string, "null"] };
 }
 
 /** A record whose names are known is an object with these fields. */

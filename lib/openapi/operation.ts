@@ -91,14 +91,7 @@ function entryOf({ example }: Documented, name: string): [name: string, value: u
 
 /** The headers that an endpoint understands, told by the errors that they can bring about. */
 function headersOf({ errors = [], notModified }: Documented): Parameter[] {
-  const headers: Parameter[] = [
-    {
-      name: "X-Request-Id",
-      in: "header",
-      description: "Taken over as the request's name where it is plain.",
-      schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,100}$" },
-    },
-  ];
+  const headers: Parameter[] = [];
   if (errors.includes("version_mismatch"))
     headers.push({
       name: "If-Match",

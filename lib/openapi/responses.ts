@@ -8,11 +8,18 @@ import { type Content, type JsonSchema, jsonSchemaOf } from "./json_schema.ts";
 /** An endpoint, and the further statuses under which it answers its success body. */
 export type Documented = Declaration;
 
-const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
+/** The headers of a response beyond `X-Request-Id`, which the document's own description names for all of them. */
+const headersOf = (...names: (string | false | undefined)[]): Pick<ApiResponse, "headers"> => {
+  const own = names.filter((name) => typeof name === "string");
+  return own.length === 0 ? {} : { headers: Object.fromEntries(own.map((name) => [name, reference(name)])) };
+};
+
+const reference = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
 export interface ApiResponse {
   description: string;
-  headers: Record<string, { $ref: string }>;
+  /** Absent where there are none but `X-Request-Id`. */
+  headers?: Record<string, { $ref: string }>;
   /** Absent where there is no body. */
   content?: Content;
 }
@@ -25,12 +32,11 @@ export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
   else for (const [status, codes] of byStatus(errorCodesOf(endpoint))) responses[status] = errorOf(codes);
   for (const status of endpoint.also ?? [])
     responses[status] = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
-  for (const status of endpoint.empty ?? [])
-    responses[status] = { description: "Taken; there is nothing to answer", headers: header("X-Request-Id") };
+  for (const status of endpoint.empty ?? []) responses[status] = { description: "Taken; there is nothing to answer" };
   if (endpoint.notModified)
     responses["304"] = {
       description: "What If-None-Match names still holds",
-      headers: { ...header("X-Request-Id"), ...header("ETag") },
+      ...headersOf("ETag"),
     };
   return responses;
 }
@@ -41,8 +47,8 @@ const refused = ({ bodies }: Refusals): Record<string, ApiResponse> =>
     Object.entries(bodies).map(([status, body]): [string, ApiResponse] => [
       status,
       {
-        description: body === null ? "Refused, without a body" : "Refused",
-        headers: { ...header("X-Request-Id"), ...(status === "401" ? header("WWW-Authenticate") : {}) },
+        description: body === null ? "Error, without a body" : "Error",
+        ...headersOf(status === "401" && "WWW-Authenticate"),
         ...(body && { content: contentOf(body) }),
       },
     ]),
@@ -73,12 +79,11 @@ function successOf({ success = 200, errors = [], notModified, ...declared }: Doc
   const body = content["application/json"]?.schema;
   const versioned = body !== undefined && (mentions(output, "revision") || mentions(output, "change"));
   return {
-    description: success === 201 ? "Created" : "Success",
-    headers: {
-      ...header("X-Request-Id"),
-      ...(versioned || notModified ? header("ETag") : {}),
-      ...(errors.includes("idempotency_key_reused") ? header("Idempotency-Replayed") : {}),
-    },
+    description: success === 201 ? "Created" : "OK",
+    ...headersOf(
+      (versioned || notModified) && "ETag",
+      errors.includes("idempotency_key_reused") && "Idempotency-Replayed",
+    ),
     content,
   };
 }
@@ -116,11 +121,7 @@ function errorOf(codes: readonly ErrorCode[]): ApiResponse {
   };
   return {
     description: codes.join(", "),
-    headers: {
-      ...header("X-Request-Id"),
-      ...(codes.includes("store_busy") ? header("Retry-After") : {}),
-      ...(codes.includes("unauthorized") ? header("WWW-Authenticate") : {}),
-    },
+    ...headersOf(codes.includes("store_busy") && "Retry-After", codes.includes("unauthorized") && "WWW-Authenticate"),
     content: { "application/json": { schema } },
   };
 }

@@ -9,21 +9,8 @@ interface Reference {
   $ref: string;
 }
 
-/** How refusals of a status are called. */
-const REFUSALS: Readonly<Record<string, string>> = {
-  400: "BadRequest",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "NotFound",
-  409: "Conflict",
-  412: "PreconditionFailed",
-  413: "ContentTooLarge",
-  415: "UnsupportedMediaType",
-  422: "UnprocessableContent",
-  500: "InternalError",
-  502: "BadGateway",
-  503: "Unavailable",
-};
+/** The name of a shared response: short, since most of the document's references are to one. */
+const responseName = (status: string): string => `${status >= "400" ? "E" : "R"}${status}`;
 
 /** The same document, and shorter by its references. */
 export function withSharedParts(document: OpenApi) {
@@ -33,7 +20,7 @@ export function withSharedParts(document: OpenApi) {
   const [responses, parameters] = [sharedAs("responses"), sharedAs("parameters")];
 
   const bodies = new Map<string, Reference>();
-  const bodyOf = ({ operationId, requestBody }: Operation) => {
+  const bodyOf = ({ operationId, requestBody }: Pick<Operation, "operationId" | "requestBody">) => {
     if (!requestBody) return {};
     const json = requestBody.content["application/json"];
     if (!json) return { requestBody };
@@ -48,8 +35,10 @@ export function withSharedParts(document: OpenApi) {
   };
   const extended = (content: NonNullable<ApiResponse["content"]>) =>
     mapped(content, (media) => ({ ...media, schema: extending(media.schema, named) }));
-  const shortened = (operation: Operation) => ({
+  const shortened = ({ security, ...operation }: Operation) => ({
     ...operation,
+    // The document's own security is none.
+    ...(security.length > 0 && { security }),
     ...(operation.parameters && {
       parameters: operation.parameters.map((one) =>
         one.in === "header" ? parameters.refer(one.name.replaceAll("-", ""), one) : asTerse(one),
@@ -58,7 +47,7 @@ export function withSharedParts(document: OpenApi) {
     ...bodyOf(operation),
     responses: mapped(operation.responses, (response, status) =>
       often.has(JSON.stringify(response))
-        ? responses.refer(REFUSALS[status] ?? "Success", told(response))
+        ? responses.refer(responseName(status), told(response))
         : { ...told(response), ...(response.content && { content: extended(response.content) }) },
     ),
   });
@@ -73,20 +62,20 @@ export function withSharedParts(document: OpenApi) {
     responses: shared.responses,
     parameters: parameters.parts,
   };
-  return { ...document, paths: shared.paths, components };
+  return { ...document, security: [], paths: shared.paths, components };
 }
 
 /** Optional is what a parameter is unless it says otherwise. */
 const asTerse = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
 
-/** How a refusal is described whose codes its body lists. */
-const REFUSED = "Refused";
+/** The description of an error whose codes its body lists. */
+const ERROR = "Error";
 
 /** A response whose description says no more than the codes that its body lists, without saying them twice. */
 function told(response: ApiResponse): ApiResponse {
   const { code } = response.content?.["application/json"]?.schema.properties ?? {};
   const isSaid = response.description === code?.enum?.join(", ");
-  return isSaid ? { ...response, description: REFUSED } : response;
+  return isSaid ? { ...response, description: ERROR } : response;
 }
 
 /** The responses, as text, that more than one operation has. */
@@ -120,13 +109,13 @@ function extending(schema: JsonSchema, named: Readonly<Record<string, JsonSchema
   };
 }
 
-/** Parts of a kind by their names: those that are alike have one, and a further one of a name a number behind it. */
+/** Parts of a kind by their names: those that are alike have one, and a further one of a name a number after it, as `E403_2`. */
 function sharedAs(kind: string) {
   const parts: Record<string, unknown> = {};
   const names = new Map<string, string>();
   const named = (wanted: string, part: unknown): string => {
-    const known = Object.keys(parts).filter((name) => name.replace(/\d+$/, "") === wanted).length;
-    const name = known === 0 ? wanted : `${wanted}${known + 1}`;
+    const known = Object.keys(parts).filter((name) => name.replace(/_\d+$/, "") === wanted).length;
+    const name = known === 0 ? wanted : `${wanted}_${known + 1}`;
     parts[name] = part;
     return name;
   };

@@ -34,12 +34,15 @@ const RESULT_KEPT = 16_384;
 /** An action that runs longer may be started again: its process may have died. */
 const CLAIM_MS = 60_000;
 
+/** The name of an action. */
+export const actionName = z.enum(ACTIONS).describe("An action of the service.");
+
 export const actionSchema = z
   .object({
     action_id: z
       .string()
       .meta({ description: "Id of the run.", examples: ["act_019a8f3e-9a00-7b10-8c3d-2e4f6a8b0c1d"] }),
-    action: z.enum(ACTIONS).describe("What was run."),
+    action: actionName.describe("What was run."),
     status: z
       .enum(["running", "completed", "failed", "disabled", "interrupted"])
       .describe("How it ended; disabled: this host has no such part; interrupted: its process ended first."),

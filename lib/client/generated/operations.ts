@@ -121,7 +121,7 @@ export const OPERATIONS = {
   "GET /api/product/audit/verify": {
     summary: "Verify the audit chain",
     description:
-      "Recomputes the whole chain and compares stored changes with it. With a length and head that you kept it also shows that nothing was cut off or rewritten.",
+      "Recomputes the chain and compares stored changes with it. With a length and head from earlier it also detects truncation and rewriting.",
     fields: {
       expected_length: { type: "integer", description: "How many entries the log had when you looked last." },
       expected_head: { type: "string", description: "current_hash of its last entry then, hex." },

@@ -81,10 +81,7 @@ export interface paths {
           /** Only changes to which it happened before. */
           to?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -188,10 +185,7 @@ export interface paths {
           /** With format=jsonl: behind each proposal its content, behind each intent its manifest. */
           contents?: boolean | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -225,7 +219,7 @@ export interface paths {
   "/api/product/audit/verify": {
     /** Verify the audit chain
      *
-     * Recomputes the whole chain and compares stored changes with it. With a length and head that you kept it also shows that nothing was cut off or rewritten. */
+     * Recomputes the chain and compares stored changes with it. With a length and head from earlier it also detects truncation and rewriting. */
     get: {
       parameters: {
         query?: {
@@ -235,10 +229,7 @@ export interface paths {
           /** current_hash of its last entry then, hex. */
           expected_head?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -335,10 +326,7 @@ export interface paths {
           /** The newest checkpoint that a witness has cosigned, in place of the one of now. */
           cosigned?: boolean | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -402,10 +390,7 @@ export interface paths {
           /** Length of the log that the proof is for; absent: now. */
           length?: number | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -454,9 +439,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The same key with the same body has the same answer for 24 hours. */
           "Idempotency-Key"?: string | undefined;
         };
@@ -501,9 +483,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The same key with the same body has the same answer for 24 hours. */
           "Idempotency-Key"?: string | undefined;
         };
@@ -563,15 +542,7 @@ export interface paths {
      *
      * The product intent that governs this instance: its rules, who signs with which keys, and how adapter and KPI feed stand. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "application/json": components["schemas"]["ProductIntent"] } } };
     };
@@ -589,10 +560,7 @@ export interface paths {
           /** Only changes younger than this id: next of the page before. */
           after?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -630,15 +598,7 @@ export interface paths {
      *
      * Which product this instance governs, and which instance it is. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "application/json": components["schemas"]["ProductInstanceIdentity"] } } };
     };
@@ -653,10 +613,7 @@ export interface paths {
           /** How many insights at most. */
           limit?: number | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -702,9 +659,6 @@ export interface paths {
           wait?: number | undefined;
         };
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag of what the caller has: answered with 304 while that holds. */
           "If-None-Match"?: string | undefined;
         };
@@ -767,10 +721,7 @@ export interface paths {
     get: {
       parameters: {
         query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path: {
           /** Id of the change. */
           change_id: string;
@@ -784,7 +735,7 @@ export interface paths {
   "/api/product/outcomes": {
     /** Expected against realised KPI movement
      *
-     * For each applied change, newest first, the KPI movement that was expected beside the one that came. A correlation, not a cause; shared movements do not add up. */
+     * For each applied change, newest first, the expected and the measured KPI movement. A correlation, not a cause; shared movements do not add up. */
     get: {
       parameters: {
         query?: {
@@ -794,10 +745,7 @@ export interface paths {
           /** Only changes older than this id: next of the page before. */
           before?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -857,15 +805,7 @@ export interface paths {
      *
      * Whether the host product still shows what was applied, as of the last check; a cycle checks a hundred targets. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: {
         200: {
@@ -894,7 +834,7 @@ export interface paths {
   "/api/product/values": {
     /** What each target should be
      *
-     * What applied changes say each target should be, by tenant and target, each with the change it is of and held against the audit log. A rollback brings back what was there before. */
+     * The value that applied changes give each target, by tenant and target, with the change that set it, verified against the audit log. */
     get: {
       parameters: {
         query?: {
@@ -911,9 +851,6 @@ export interface paths {
           after?: string | undefined;
         };
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag of what the caller has: answered with 304 while that holds. */
           "If-None-Match"?: string | undefined;
         };
@@ -998,15 +935,7 @@ export interface paths {
      *
      * The whole audit log as JSON lines, with the content of changes and the intents, so that their digests can be recomputed. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "application/x-ndjson": string } } };
     };
@@ -1030,10 +959,7 @@ export interface paths {
           /** tar: files; html: a page that prints well. */
           format?: "tar" | "html" | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -1049,9 +975,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The same key with the same body has the same answer for 24 hours. */
           "Idempotency-Key"?: string | undefined;
         };
@@ -1089,9 +1012,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The same key with the same body has the same answer for 24 hours. */
           "Idempotency-Key"?: string | undefined;
         };
@@ -1166,9 +1086,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1209,9 +1126,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1249,9 +1163,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1289,9 +1200,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1326,15 +1234,7 @@ export interface paths {
      *
      * Gives the exact text that a passkey or SSH key signs for a decision, under the rules of now. Nothing is written. */
     post: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
           "application/x-www-form-urlencoded" | "application/json",
@@ -1491,9 +1391,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1532,9 +1429,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1573,9 +1467,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1633,9 +1524,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The same key with the same body has the same answer for 24 hours. */
           "Idempotency-Key"?: string | undefined;
         };
@@ -1670,9 +1558,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The same key with the same body has the same answer for 24 hours. */
           "Idempotency-Key"?: string | undefined;
         };
@@ -1704,9 +1589,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1761,9 +1643,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag that the change must still have. */
           "If-Match"?: string | undefined;
 
@@ -1813,9 +1692,6 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The same key with the same body has the same answer for 24 hours. */
           "Idempotency-Key"?: string | undefined;
         };
@@ -1877,7 +1753,7 @@ export interface paths {
   "/api/inbox": {
     /** What waits for somebody
      *
-     * Changes that wait for consent, for their apply or for review, and applied ones that the host shows no more: how many in all, and the first of each, what presses most at the top. */
+     * Changes that wait for consent, apply or review, and drifted ones: how many there are, and the first of each list, most urgent first. */
     get: {
       parameters: {
         query?: {
@@ -1887,10 +1763,7 @@ export interface paths {
           /** How many items a list at most. */
           limit?: number | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -1958,10 +1831,7 @@ export interface paths {
           /** Who asks; absent: whom the proxy names, or an agent's secret. */
           person?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2007,15 +1877,7 @@ export interface paths {
      *
      * Lists queries with names, and the fields of the query language with values to complete them with. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: {
         200: {
@@ -2061,15 +1923,7 @@ export interface paths {
      *
      * The service at a glance: effect, memory, reliability and need with what each was worked out from, goals, tasks and freeze. No data is null, never 0. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "application/json": components["schemas"]["State"] } } };
     };
@@ -2090,10 +1944,7 @@ export interface paths {
           /** Only rows of this kind. */
           kind?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2118,15 +1969,7 @@ export interface paths {
      *
      * What this instance can do, for what it cannot the reason and the option that enables it, and how far its use has come. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: {
         200: {
@@ -2151,15 +1994,7 @@ export interface paths {
      *
      * Figures of the product and of this process in the Prometheus text format. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "text/plain": string } } };
     };
@@ -2175,9 +2010,6 @@ export interface paths {
           after?: string | undefined;
         };
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The id of the last event that was read; it wins over the query. */
           "Last-Event-ID"?: string | undefined;
         };
@@ -2193,15 +2025,7 @@ export interface paths {
      *
      * Answers a question about this product from its records and memories, and cites them. A model, where there is one, can draft a change and never decide on it. */
     post: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
           "application/x-www-form-urlencoded" | "application/json",
@@ -2309,10 +2133,7 @@ export interface paths {
           /** Which conversation, by name, whatever author says. */
           conversation_id?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2339,10 +2160,7 @@ export interface paths {
           /** A conversation by name, in place of the author's own. */
           conversation_id?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2378,10 +2196,7 @@ export interface paths {
           /** Only tasks behind this id: next of the page before. */
           after?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2408,15 +2223,7 @@ export interface paths {
      *
      * Queues a task; a cycle runs at most one and keeps its report as the result. */
     post: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
           "application/x-www-form-urlencoded" | "application/json",
@@ -2443,15 +2250,7 @@ export interface paths {
      *
      * Rates the result of a completed task, 1 to 5. A rater's later rating replaces the earlier one. */
     post: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
           "application/x-www-form-urlencoded" | "application/json",
@@ -2491,15 +2290,7 @@ export interface paths {
      *
      * The files in which the service writes what it learnt, newest first; none where the host keeps no files. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: {
         200: {
@@ -2535,10 +2326,7 @@ export interface paths {
     get: {
       parameters: {
         query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path: {
           /** Name of the file. */
           file: string;
@@ -2559,10 +2347,7 @@ export interface paths {
           /** How many UTC days, today included. */
           days?: number | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2638,15 +2423,7 @@ export interface paths {
      *
      * Runs a cycle or another action now and answers when it has ended; one that failed says so in its status. */
     post: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: {
         content: Record<
           "application/x-www-form-urlencoded" | "application/json",
@@ -2679,10 +2456,7 @@ export interface paths {
           /** How many runs at most. */
           limit?: number | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2695,17 +2469,7 @@ export interface paths {
               actions: components["schemas"]["ActionRun"][];
 
               /** Every action there is. */
-              available: (
-                | "cycle"
-                | "verify_audit"
-                | "check_drift"
-                | "evaluate_outcomes"
-                | "sync_peers"
-                | "run_next_task"
-                | "write_report"
-                | "checkpoint"
-                | "rebuild"
-              )[];
+              available: components["schemas"]["ActionName"][];
             };
           };
         };
@@ -2717,15 +2481,7 @@ export interface paths {
      *
      * The instances that this one is linked with, and itself as they see it. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: {
         200: {
@@ -2782,10 +2538,7 @@ export interface paths {
           /** The peer_id or address of one peer; without it all are asked. */
           peer?: string | undefined;
         };
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path?: never;
         cookie?: never;
       };
@@ -2817,14 +2570,11 @@ export interface paths {
   "/ofrep/v1/evaluate/flags/{key}": {
     /** One value as a feature flag
      *
-     * OpenFeature's remote evaluation of one flag: what the target should be for the tenant that the targeting key names, else for every tenant. Writes nothing. */
+     * OpenFeature's remote evaluation of one flag: the target's value for the tenant in the targeting key, else for every tenant. */
     post: {
       parameters: {
         query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path: {
           /** The target; slashes need not be encoded. */
           key: string;
@@ -2843,14 +2593,11 @@ export interface paths {
   "/ofrep/v1/evaluate/flags": {
     /** All values of a tenant as feature flags
      *
-     * OpenFeature's remote evaluation of all flags: what each target should be for the tenant that the targeting key names, else for every tenant. Writes nothing; the ETag holds while the values do. */
+     * OpenFeature's remote evaluation of all flags: each target's value for the tenant in the targeting key, else for every tenant. The ETag changes with the values. */
     post: {
       parameters: {
         query?: never;
         header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-
           /** The ETag of what the caller has: answered with 304 while that holds. */
           "If-None-Match"?: string | undefined;
         };
@@ -2880,15 +2627,7 @@ export interface paths {
      *
      * The Model Context Protocol, streamable HTTP without sessions: an agent that comes with its secret lists the tools, proposes, and waits for people. Without a secret it reads. */
     post: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
           "application/json",
@@ -2913,17 +2652,9 @@ export interface paths {
   "/add-checkpoint": {
     /** Cosigns a checkpoint of another log, as a witness of it
      *
-     * Another log hands in its checkpoint with a consistency proof, and gets this witness's signature to it (C2SP tlog-witness). A stale size is answered 409 with the one cosigned last. */
+     * Cosigns the checkpoint of another log, sent with a consistency proof (C2SP tlog-witness). A stale size gets 409 with the size cosigned last. */
     post: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: { content: Record<"text/plain", string> };
       responses: { 200: { content: { "text/plain": string; "text/x.tlog.size": string } } };
     };
@@ -2935,10 +2666,7 @@ export interface paths {
     get: {
       parameters: {
         query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
+        header?: never;
         path: {
           /** SHA-256 (hex) of the log's origin. */
           origin_hash: string;
@@ -2954,15 +2682,7 @@ export interface paths {
      *
      * Who asks, how that is known, and what they may do; it never refuses. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: {
         200: {
@@ -2999,15 +2719,7 @@ export interface paths {
      *
      * Answers as long as the process runs; for a supervisor that restarts it otherwise. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: {
         200: {
@@ -3026,15 +2738,7 @@ export interface paths {
      *
      * Whether writes would be taken: store, audit chain, intent and clock. For a load balancer. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "application/json": components["schemas"]["Readiness"] } } };
     };
@@ -3044,15 +2748,7 @@ export interface paths {
      *
      * This document, made from the declarations by which requests are routed and checked; under an intent with its KPIs as fields. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "application/json": Record<string, unknown> } } };
     };
@@ -3062,15 +2758,7 @@ export interface paths {
      *
      * The API as a page to read, without scripts. */
     get: {
-      parameters: {
-        query?: never;
-        header?: {
-          /** Taken over as the request's name where it is plain. */
-          "X-Request-Id"?: string | undefined;
-        };
-        path?: never;
-        cookie?: never;
-      };
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
       responses: { 200: { content: { "text/html": string } } };
     };
@@ -4451,16 +4139,7 @@ export interface components {
       action_id: string;
 
       /** What was run. */
-      action:
-        | "cycle"
-        | "verify_audit"
-        | "check_drift"
-        | "evaluate_outcomes"
-        | "sync_peers"
-        | "run_next_task"
-        | "write_report"
-        | "checkpoint"
-        | "rebuild";
+      action: components["schemas"]["ActionName"];
 
       /** How it ended; disabled: this host has no such part; interrupted: its process ended first. */
       status: "running" | "completed" | "failed" | "disabled" | "interrupted";
@@ -4474,6 +4153,18 @@ export interface components {
       /** What came of it: any JSON, long ones cut. */
       result: unknown;
     };
+
+    /** An action of the service. */
+    ActionName:
+      | "cycle"
+      | "verify_audit"
+      | "check_drift"
+      | "evaluate_outcomes"
+      | "sync_peers"
+      | "run_next_task"
+      | "write_report"
+      | "checkpoint"
+      | "rebuild";
 
     /** Who asks; only the tenant in it counts. */
     FlagContext: {

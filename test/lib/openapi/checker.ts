@@ -40,8 +40,8 @@ export function checker(document: OpenApi): (target: Target, response: Response)
     const media = Object.keys(told!.content).find((known) => type.startsWith(known));
     expect(media, `${operation.operationId} answers ${type}, which the document does not tell`).toBeDefined();
     const headers: Record<string, { description: string; required?: boolean }> = document.components.headers;
-    const always = Object.keys(told!.headers).filter((name) => headers[name]!.required);
-    for (const name of always)
+    const always = Object.keys(told!.headers ?? {}).filter((name) => headers[name]!.required);
+    for (const name of ["X-Request-Id", ...always])
       expect(response.headers.has(name), `${operation.operationId} ${status} has ${name}`).toBe(true);
     if (media !== "application/json") {
       await response.body?.cancel();

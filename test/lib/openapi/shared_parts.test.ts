@@ -23,8 +23,9 @@ function inPlace(part: unknown): unknown {
 
 /** What is left out where it is said beside it, or goes without saying. */
 function saidOnce(part: object): object {
+  if ("operationId" in part && !("security" in part)) return { security: SERVED.security };
   if ("in" in part && part.in !== "header" && !("required" in part)) return { required: false };
-  if (!("content" in part && "description" in part && part.description === "Refused")) return {};
+  if (!("content" in part && "description" in part && part.description === "Error")) return {};
   const { code } = (part as ApiResponse).content!["application/json"]?.schema.properties ?? {};
   return code ? { description: code.enum!.join(", ") } : {};
 }
