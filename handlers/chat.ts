@@ -17,7 +17,7 @@ export const chat = endpoint(
     summary: "Send a message and get a reply",
     operation: "sendMessage",
     description:
-      "Answers a question about this product from its records and memories, and cites them. A model, where there is one, can draft a change and never decide on it.",
+      "Answers a question about this product from its records and memories, and cites them. A model can draft a change, never decide on it.",
     example: { message: "What waits for me?", author: "ana@acme.example" },
     token: "protect_all",
     input: z

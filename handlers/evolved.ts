@@ -22,7 +22,7 @@ export const evolved = endpoint(
             bytes: z.number().int().describe("Size in bytes."),
             sha256: z.string().meta({
               description: "SHA-256 (hex) of the text.",
-              examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+              examples: ["9f86d081…"],
             }),
             modified_at: z
               .string()

@@ -17,7 +17,7 @@ export const auditCheckpoint = endpoint(
     summary: "Checkpoint of the audit log",
     operation: "getCheckpoint",
     description:
-      "The length and Merkle root of the log now, as a C2SP checkpoint that can be kept and compared. Accept: text/plain gives the signed note alone.",
+      "The log's current length and Merkle root as a C2SP checkpoint. Accept: text/plain returns the signed note alone.",
     example: { cosigned: true },
     product: true,
     input: () =>

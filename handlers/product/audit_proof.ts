@@ -33,7 +33,7 @@ export const auditProof = endpoint(
           .optional()
           .meta({
             description: "Of an inclusion proof: current_hash of the entry, the leaf of the tree.",
-            examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+            examples: ["a38b13eb…"],
           }),
         from: z.number().int().optional().describe("Of a consistency proof: the earlier length."),
         from_root: z

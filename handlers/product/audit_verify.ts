@@ -10,7 +10,7 @@ const endSchema = () =>
     length: z.number().int().describe("How many entries the log had."),
     head: z.string().meta({
       description: "current_hash of its last entry then.",
-      examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+      examples: ["a38b13eb…"],
     }),
   });
 
@@ -58,7 +58,7 @@ export const auditVerify = endpoint(
         length: z.number().int().describe("How many entries the log has."),
         head: z.string().meta({
           description: "current_hash of its last entry; 64 zeros without any.",
-          examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+          examples: ["a38b13eb…"],
         }),
         first_invalid: z
           .number()

@@ -21,7 +21,7 @@ export const pack = endpoint(
     summary: "An auditor's pack of one change or of a period",
     operation: "getAuditPack",
     description:
-      "What an auditor needs of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print.",
+      "Audit evidence of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print.",
     example: { from: "2026-10-01T00:00:00Z", to: "2027-01-01T00:00:00Z" },
     product: true,
     input: () =>

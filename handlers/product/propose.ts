@@ -14,7 +14,7 @@ export const propose = endpoint(
     summary: "Propose a change",
     operation: "proposeChange",
     description:
-      "Puts a change on record for people to decide on. Nothing reaches the host product before it is approved and applied; a minor change that the intent allows needs no consent.",
+      "Records a change for people to decide on. Nothing reaches the host product before approval and apply; a minor change that the intent allows needs no consent.",
     example: {
       tenant_id: "t-100",
       kind: "config",

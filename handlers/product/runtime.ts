@@ -55,7 +55,7 @@ export const runtime = endpoint(
             length: z.number().int().describe("How many entries the log has."),
             head: z.string().meta({
               description: "current_hash of its last entry; empty without any.",
-              examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+              examples: ["a38b13eb…"],
             }),
             entries: z.array(entrySchema()).describe("Its newest entries, in the order of the chain."),
           })

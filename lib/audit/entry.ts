@@ -51,11 +51,11 @@ export const entrySchema = once(() =>
       }),
       previous_hash: z.string().meta({
         description: "current_hash of the entry before; 64 zeros for the first.",
-        examples: ["0000000000000000000000000000000000000000000000000000000000000000"],
+        examples: ["00000000…"],
       }),
       current_hash: z.string().meta({
         description: "SHA-256 (hex) over all fields above: the chain.",
-        examples: ["3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906"],
+        examples: ["3cea5977…"],
       }),
     })
     .describe("One entry of the hash-chained audit log; as a receipt in an answer it is worth keeping."),

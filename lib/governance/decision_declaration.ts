@@ -67,6 +67,7 @@ export const acceptLossAnswer = once(() =>
     known: z
       .object({
         length: z.number().int().describe("How many entries the log had."),
+<<<<<<< HEAD
         head: z
           .string()
           .nullable()
@@ -75,6 +76,12 @@ export const acceptLossAnswer = once(() =>
               "current_hash of its last entry then; empty where an anchor alone knew of it, null where it is not known how many entries followed.",
             examples: ["3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906"],
           }),
+=======
+        head: z.string().meta({
+          description: "current_hash of its last entry then; empty where an anchor alone knew of it.",
+          examples: ["3cea5977…"],
+        }),
+>>>>>>> ce531c6 (docs(api): shorten descriptions and example hashes)
       })
       .describe("The end of the log that was known before."),
     ...endFields(),

@@ -9,8 +9,7 @@ import type { Documented } from "./responses.ts";
 /** What the service is, and the header that every request may send and every response has. */
 const DESCRIPTION =
   "Governed product changes: propose, consent, apply, verify, roll back, on a hash-chained audit log. " +
-  "Every response names its request in the header X-Request-Id, as the service's log does; " +
-  "a request may send that header with a name of its own (1 to 100 of A-Z, a-z, 0-9 and ._-).";
+  "Every response names its request in X-Request-Id, as the service's log does; a request may bring its own.";
 
 /** A whole document. */
 export type OpenApi = ReturnType<typeof openApiOf>;

@@ -43,7 +43,7 @@ export const intentSummary = once(() =>
         .meta({ description: "Who put the intent in force.", examples: ["head-of-product@acme.example"] }),
       manifest_hash: z.string().meta({
         description: "SHA-256 (hex) of the intent as RFC 8785 JSON.",
-        examples: ["c68d289322d1f17df123a118788981b4ab829cc7f36405a0deafd7a25aafd322"],
+        examples: ["c68d2893…"],
       }),
       policy: policySchema().describe("The rules in force, with what the intent leaves out filled in."),
       keys: z

@@ -130,7 +130,7 @@ export const OPERATIONS = {
   "POST /api/product/audit/accept-loss": {
     summary: "Go on after the log lost its end",
     description:
-      "After a failover or rewind that lost entries for good: records what was lost, lifts the breach, and freezes the service. Consents given before it no longer count.",
+      "After a failover or rewind that lost entries: records what was lost, lifts the breach and freezes the service. Earlier consents no longer count.",
     fields: {
       actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
@@ -168,7 +168,7 @@ export const OPERATIONS = {
   "POST /api/product/propose": {
     summary: "Propose a change",
     description:
-      "Puts a change on record for people to decide on. Nothing reaches the host product before it is approved and applied; a minor change that the intent allows needs no consent.",
+      "Records a change for people to decide on. Nothing reaches the host product before approval and apply; a minor change that the intent allows needs no consent.",
     fields: {
       tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
       kind: {
@@ -335,7 +335,7 @@ export const OPERATIONS = {
   "GET /api/find": {
     summary: "Find changes",
     description:
-      "Finds changes by free words and field:value terms, all of which must hold; a minus negates. It counts exactly, groups and measures time. GET /api/find/saved lists the fields.",
+      "Finds changes by words and field:value terms, all of which must match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields.",
     fields: {
       q: { type: "string", description: "The query; empty: every change." },
       limit: { type: "integer", description: "How many rows at most." },

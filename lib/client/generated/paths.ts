@@ -319,7 +319,7 @@ export interface paths {
   "/api/product/audit/checkpoint": {
     /** Checkpoint of the audit log
      *
-     * The length and Merkle root of the log now, as a C2SP checkpoint that can be kept and compared. Accept: text/plain gives the signed note alone. */
+     * The log's current length and Merkle root as a C2SP checkpoint. Accept: text/plain returns the signed note alone. */
     get: {
       parameters: {
         query?: {
@@ -478,7 +478,7 @@ export interface paths {
   "/api/product/audit/accept-loss": {
     /** Go on after the log lost its end
      *
-     * After a failover or rewind that lost entries for good: records what was lost, lifts the breach, and freezes the service. Consents given before it no longer count. */
+     * After a failover or rewind that lost entries: records what was lost, lifts the breach and freezes the service. Earlier consents no longer count. */
     post: {
       parameters: {
         query?: never;
@@ -550,7 +550,7 @@ export interface paths {
   "/api/product/approvals": {
     /** Pending and approved changes
      *
-     * Changes that wait for consent, for their apply or for the review of an emergency, oldest first, each with what is missing and what blocks it. */
+     * Changes that wait for consent, apply or an emergency's review, oldest first, each with what is missing and what blocks it. */
     get: {
       parameters: {
         query?: {
@@ -943,7 +943,7 @@ export interface paths {
   "/api/product/pack": {
     /** An auditor's pack of one change or of a period
      *
-     * What an auditor needs of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print. */
+     * Audit evidence of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print. */
     get: {
       parameters: {
         query?: {
@@ -1007,7 +1007,7 @@ export interface paths {
   "/api/product/propose": {
     /** Propose a change
      *
-     * Puts a change on record for people to decide on. Nothing reaches the host product before it is approved and applied; a minor change that the intent allows needs no consent. */
+     * Records a change for people to decide on. Nothing reaches the host product before approval and apply; a minor change that the intent allows needs no consent. */
     post: {
       parameters: {
         query?: never;
@@ -1584,7 +1584,7 @@ export interface paths {
   "/api/product/erase": {
     /** Erase the content of a change
      *
-     * Removes the content of a change that nothing needs any more, within a day from every copy the service holds. Its entries and its digest stay, so the log still verifies. */
+     * Removes the content of a closed change, within a day from every copy the service holds. Its entries and digest stay, so the log still verifies. */
     post: {
       parameters: {
         query?: never;
@@ -1812,7 +1812,7 @@ export interface paths {
   "/api/find": {
     /** Find changes
      *
-     * Finds changes by free words and field:value terms, all of which must hold; a minus negates. It counts exactly, groups and measures time. GET /api/find/saved lists the fields. */
+     * Finds changes by words and field:value terms, all of which must match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields. */
     get: {
       parameters: {
         query?: {
@@ -2023,7 +2023,7 @@ export interface paths {
   "/api/chat": {
     /** Send a message and get a reply
      *
-     * Answers a question about this product from its records and memories, and cites them. A model, where there is one, can draft a change and never decide on it. */
+     * Answers a question about this product from its records and memories, and cites them. A model can draft a change, never decide on it. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -2625,7 +2625,7 @@ export interface paths {
   "/mcp": {
     /** Speak MCP
      *
-     * The Model Context Protocol, streamable HTTP without sessions: an agent that comes with its secret lists the tools, proposes, and waits for people. Without a secret it reads. */
+     * The Model Context Protocol, streamable HTTP without sessions: an agent with its secret proposes and waits for people. Without a secret it reads. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {

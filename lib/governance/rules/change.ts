@@ -178,7 +178,7 @@ export const changeSchema = once(() =>
         .describe("Present once its content was erased."),
       digest: z.string().meta({
         description: "SHA-256 (hex) of the content that consent is given to.",
-        examples: ["9b74c9897bac770ffc029102a200c5de0b7a5c8f0e4d4c9ad3f5ce0e3f5a6b21"],
+        examples: ["9b74c989…"],
       }),
       revision: z.number().int().describe("Rises with every step; the ETag of the change."),
     })
