@@ -39,7 +39,7 @@ function newFolder(): string {
   return cwd;
 }
 
-test("with --exit-when-read-only 1 a failed sync ends the process with 1; without it, it serves reads", async () => {
+test("a failed sync ends the process with 1 under --exit-when-read-only 1, otherwise reads go on", async () => {
   const folders = [newFolder(), newFolder()] as const;
   const [ending, staying] = await Promise.all([
     begin(folders[0], "--exit-when-read-only=1"),

@@ -54,7 +54,7 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
   expect(stdout).toContain(report.findings[0]!.message);
 });
 
-test("a loss of entries that nobody counted explains a receipt of any later entry, in both verifiers", async () => {
+test("a loss of uncounted entries explains a receipt of any later entry, in both verifiers", async () => {
   const lost = { reason: "state.json.journal.jsonl is missing", left: { audit: 1000 } };
   const faults = () => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
   const api = await service({ store: { ...memoryStore(), faults } });

@@ -2937,7 +2937,7 @@ export interface components {
         /** Targets that may not be changed; * stands for any characters. */
         forbidden_targets: string[];
 
-        /** What happens when a KPI worsens within 24 hours after the apply of the newest reversible change that names it. */
+        /** What happens when a KPI worsens after the newest reversible apply that is watched. */
         guardrails: {
           /** Which KPI. */
           kpi: string;
@@ -2947,6 +2947,12 @@ export interface components {
 
           /** alert marks the change, rollback takes it back. */
           action: "alert" | "rollback";
+
+          /** Watches every applied change of these targets; absent: those that name the KPI. */
+          targets?: string[];
+
+          /** For how many hours after its apply a change is watched. */
+          hours: number;
         }[];
       };
 

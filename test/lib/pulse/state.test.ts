@@ -79,7 +79,7 @@ test("what a read looks at does not grow with the number of changes", async () =
   for (const [index, path] of paths.entries()) expect(await records(path), path).toBeLessThanOrEqual(few[index]! + 12);
 });
 
-test("what the state and the metrics read does not grow with open outcomes, nor what follows a feed", async () => {
+test("state, metrics and the projection of a feed read no more with more open outcomes", async () => {
   const { store, looked } = counted(memoryStore());
   const log = await handMade(store);
   const deps = log as unknown as PulseDeps;
