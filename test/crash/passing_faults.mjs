@@ -100,12 +100,12 @@ async function experiment(home, name, run, { mount } = {}) {
   try {
     await service.listening;
     const session = newSession(service, ledger);
-    const told = await run({ folder, service, ledger, session, resize: (size) => resize(size, "remount") });
+    const result = await run({ folder, service, ledger, session, resize: (size) => resize(size, "remount") });
     await service.kill();
     if (mount) resize("64m", "remount");
     const { acknowledged } = ledger;
     await compare(folder, ledger);
-    say(`${name}: ${acknowledged} acknowledged, ${told}: ${verdict(ledger)}`);
+    say(`${name}: ${acknowledged} acknowledged, ${result}: ${verdict(ledger)}`);
   } catch (error) {
     ledger.fault("answer", String(error));
     say(`${name}: ${verdict(ledger)}`);

@@ -12,7 +12,7 @@ export const FOLDER = "data";
 export const JOURNAL = "data/state.json.journal.jsonl";
 export const CONFIG = "data/product_config.json";
 
-/** What a session does to its changes, in order; the number says to which. */
+/** Steps of a session, in order, each with the number of its change. */
 const STEPS = [
   "propose 1",
   "approve 1",

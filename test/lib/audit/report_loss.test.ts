@@ -65,7 +65,7 @@ test("a store without its newest file takes no changes until the loss is accepte
   expect((await propose(api)).status).toBe(201);
 });
 
-test("a log that lost the record of its end goes on from its last entry once the loss is accepted", async () => {
+test("a log that lost the record of its end goes on from its last entry", async () => {
   const lost = { reason: "state.json.journal.jsonl is missing", left: { audit: 2 } };
   const faults = (): StoreFaults => ({ writes: null, damaged: [], lost, compaction: null, free_bytes: null });
   const api = await core({ store: { ...memoryStore(), faults } });
