@@ -1,7 +1,8 @@
 /** The values of terms: parsed once, then tested against each change. */
 import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
-import { isOneOf, matchesPattern } from "../governance/rules/names.ts";
+import { isOneOf } from "../governance/rules/names.ts";
+import { matchesPattern } from "../governance/rules/target_pattern.ts";
 import { DATE_FORMS, parseSpan } from "./dates.ts";
 import { type Context, type Field, type FieldName, VALUE_ALIASES } from "./fields.ts";
 import type { Row } from "./row.ts";

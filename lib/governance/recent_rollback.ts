@@ -3,7 +3,7 @@ import { DAY_MS } from "../kit/days.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Place } from "./records.ts";
 import { detailIn } from "./rules/event.ts";
-import { canBeApprover } from "./rules/names.ts";
+import { canBeApprover } from "./rules/approver_name.ts";
 
 /** Proposals of a target that are searched for an approval; beyond them the rollback counts. */
 const MAX_PROPOSALS_SEARCHED = 500;

@@ -171,7 +171,7 @@ export const policy = [
     tests: ["test/lib/governance/entry_facts.test.ts"],
   },
   {
-    ...names,
+    file: "lib/governance/rules/target_pattern.ts",
     name: "a pattern of targets does not know capital letters",
     find: "const text = sameTarget(target);",
     replace: "const text = target;",
@@ -179,7 +179,7 @@ export const policy = [
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
-    ...names,
+    file: "lib/governance/rules/target_pattern.ts",
     name: "a pattern of targets also covers what merely contains it",
     find: "return text === begin;",
     replace: "return text.includes(begin);",
@@ -187,7 +187,7 @@ export const policy = [
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
-    ...names,
+    file: "lib/governance/rules/target_pattern.ts",
     name: "what a pattern begins with may be what it ends with too",
     find: "return from + end.length <= text.length;",
     replace: "return true;",

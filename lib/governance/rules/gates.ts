@@ -6,7 +6,7 @@ import { isLive, isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
 import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";
-import { matchesAny } from "./names.ts";
+import { matchesAny } from "./target_pattern.ts";
 import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";

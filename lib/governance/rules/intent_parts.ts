@@ -2,7 +2,8 @@
 import * as z from "zod";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { filled } from "./fields.ts";
-import { canBeApprover, sameName } from "./names.ts";
+import { canBeApprover } from "./approver_name.ts";
+import { sameName } from "./names.ts";
 import { unmatchableReason } from "./target_pattern.ts";
 
 /** A number as JSON has it. */

@@ -3,7 +3,8 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { isEmergency } from "./break_glass.ts";
 import type { Change } from "./change.ts";
-import { matchesAny, sameName } from "./names.ts";
+import { sameName } from "./names.ts";
+import { matchesAny } from "./target_pattern.ts";
 import { approvesOwn, type Electorate, consentsNeeded, electorsOf, mayDecide, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 

@@ -1,5 +1,4 @@
 /** How names and targets compare: a look-alike of a different spelling is the same name. */
-import { isReservedName } from "../../kit/person_name.ts";
 
 /** Letters of ASCII with single spaces between them: of these only the case is not as it is compared. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
@@ -21,10 +20,6 @@ const fold = (text: string): string =>
 export const isOneOf = (name: string, names: string | readonly string[]): boolean =>
   [names].flat().some((one) => sameName(one) === sameName(name));
 
-/** Returns true for a name that a person who decides can have: not reserved, nor a peer's or an agent's. */
-export const canBeApprover = (name: string): boolean =>
-  !isReservedName(name) && !/^(?:peer|agent):/.test(sameName(name));
-
 /** A target as it is compared: without case. */
 export const sameTarget = (target: string): string => target.toLowerCase();
 
@@ -37,23 +32,3 @@ interface Place {
   tenant_id: string;
   target: string;
 }
-
-/** Whether a target falls under a pattern; `*` stands for any characters. In one pass: anybody may ask with a pattern. */
-export function matchesPattern(target: string, pattern: string): boolean {
-  const [begin, ...parts] = sameTarget(pattern).split("*") as [string, ...string[]];
-  const text = sameTarget(target);
-  const end = parts.pop();
-  if (end === undefined) return text === begin;
-  if (!text.startsWith(begin) || !text.endsWith(end)) return false;
-  let from = begin.length;
-  for (const part of parts) {
-    const at = text.indexOf(part, from);
-    if (at === -1) return false;
-    from = at + part.length;
-  }
-  return from + end.length <= text.length;
-}
-
-/** Whether a target falls under any of the patterns. */
-export const matchesAny = (target: string, patterns: readonly string[]): boolean =>
-  patterns.some((pattern) => matchesPattern(target, pattern));

@@ -3,7 +3,9 @@ import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
-import { canBeApprover, matchesAny, sameName } from "./names.ts";
+import { canBeApprover } from "./approver_name.ts";
+import { sameName } from "./names.ts";
+import { matchesAny } from "./target_pattern.ts";
 import { isAgent } from "./principals.ts";
 import { canSign, isSignedAsAsked } from "./signing.ts";
 

@@ -1,5 +1,5 @@
 /** Patterns of targets: which of them match nothing, and which lie within another. */
-import { matchesPattern } from "./names.ts";
+import { sameTarget } from "./names.ts";
 
 /** The form of every target, for messages. */
 const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with a letter or digit and ends without /";
@@ -29,3 +29,23 @@ function intendedPattern(pattern: string): string | undefined {
 export const isCovered = (pattern: string, by: readonly string[]): boolean =>
   // A `*` of the pattern is text here, which only a `*` of the other can match.
   by.some((other) => matchesPattern(pattern, other));
+
+/** Returns whether a target matches a pattern; `*` stands for any characters. In one pass, since any caller may send a pattern. */
+export function matchesPattern(target: string, pattern: string): boolean {
+  const [begin, ...parts] = sameTarget(pattern).split("*") as [string, ...string[]];
+  const text = sameTarget(target);
+  const end = parts.pop();
+  if (end === undefined) return text === begin;
+  if (!text.startsWith(begin) || !text.endsWith(end)) return false;
+  let from = begin.length;
+  for (const part of parts) {
+    const at = text.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return from + end.length <= text.length;
+}
+
+/** Returns whether a target matches one of the patterns. */
+export const matchesAny = (target: string, patterns: readonly string[]): boolean =>
+  patterns.some((pattern) => matchesPattern(target, pattern));

@@ -1,5 +1,6 @@
 /** Whether a change is one that a query asks for. */
-import { isOneOf, matchesPattern } from "../../governance/rules/names.ts";
+import { isOneOf } from "../../governance/rules/names.ts";
+import { matchesPattern } from "../../governance/rules/target_pattern.ts";
 import type { Beside, ChangeFilter } from "./filter.ts";
 import { type Event, peopleOf, type Row, timesOf } from "./row.ts";
 

@@ -74,7 +74,7 @@ test("an event for each entry, growth row and tick, as they happen", async () =>
   const { open, bring, cycle, audit } = await listening();
   const { response, next } = await open();
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-  const id = await bring("rolled_back");
+  const id = await bring("rolled_back", { kpi: "csat" });
   await cycle();
   const received: Received[] = [];
   while (received.at(-1)?.event !== "tick") received.push((await next())!);
@@ -115,7 +115,7 @@ test("a reader who has seen a longer log, as after a restore, goes on from the p
 
 test("each id is a place to go on from", async () => {
   const service = await pulse();
-  await service.bring("rolled_back");
+  await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
   const all = reader(eventStream(service.deps, BEGINNING));
   const seen: Received[] = [];
@@ -306,7 +306,7 @@ test("HEAD answers at once and opens no stream", async () => {
 
 test("a reader that comes with a cursor of an older version goes on from the present of what was numbered otherwise", async () => {
   const service = await pulse();
-  await service.bring("rolled_back");
+  await service.bring("rolled_back", { kpi: "csat" });
   await service.post("/api/tasks", { title: "t" });
   await service.cycle();
   const present = await presentCursor(service.deps.store);
@@ -317,7 +317,7 @@ test("a reader that comes with a cursor of an older version goes on from the pre
 
 test("rows that are being made anew are not told a second time, nor is the reader sent back", async () => {
   const service = await pulse();
-  await service.bring("rolled_back");
+  await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
   const { store } = service.deps;
   const seen = await presentCursor(store);
@@ -326,7 +326,7 @@ test("rows that are being made anew are not told a second time, nor is the reade
   );
   expect(resumed(await presentCursor(store), seen)).toEqual(seen);
   expect(await eventsAfter(store, seen, 100)).toEqual([]);
-  await service.bring("rolled_back", { target: "ui.other" });
+  await service.bring("rolled_back", { target: "ui.other", kpi: "csat" });
   await followAll(service.deps);
   const rows = (await eventsAfter(store, seen, 100)).flatMap(({ type, data }) => (type === "growth" ? [data] : []));
   expect(rows.map(({ kind }) => kind)).toEqual(["rolled_back", "outcome"]);
@@ -335,9 +335,9 @@ test("rows that are being made anew are not told a second time, nor is the reade
 test("a row is told when every follower that makes rows has passed its place, and in the order of places", async () => {
   const service = await pulse();
   const { store } = service.deps;
-  await service.bring("rolled_back");
+  await service.bring("rolled_back", { kpi: "csat" });
   await followAll(service.deps);
-  await service.bring("rolled_back", { target: "ui.other" });
+  await service.bring("rolled_back", { target: "ui.other", kpi: "csat" });
   const rowsAt = async (): Promise<number[]> =>
     (await eventsAfter(store, BEGINNING, 100)).flatMap(({ type, cursor }) =>
       type === "growth" ? [cursor.growth] : [],
@@ -357,7 +357,7 @@ test.each(["audit", "growth_rows", "outcome_rows", "notices"] as const)(
   async (collection) => {
     const { deps, bring, post } = await pulse();
     const make = async (target: string) => {
-      await bring("rolled_back", { target });
+      await bring("rolled_back", { target, kpi: "csat" });
       await followAll(deps);
       await post("/api/tasks", { title: "t" });
       await runNextTask(deps);

@@ -440,8 +440,7 @@ function levelsOf({ ledger, now, from, to }: Held): Record<string, string> {
   for (const { at, by, did, change, leaves } of now.acts) {
     if (!isWithin(at, from, to) || !change) continue;
     const { proposer, tier } = changeNamed(ledger, change);
-    const isDecision =
-      (did === "approved" && leaves === "approved") || ["denied", "withdrawn", "revoked"].includes(did);
+    const isDecision = (did === "approved" && leaves === "approved") || ["denied", "withdrawn"].includes(did);
     if (isDecision) levels[/^(agent|llm):/.test(proposer) ? "L3" : "L1"]++;
     if ((did === "proposed" && tier === "minor") || (did === "rolled_back" && by === null)) levels.L4++;
     if (did === "drifted") levels.L5++;

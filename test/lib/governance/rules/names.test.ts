@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { matchesAny, matchesPattern, sameName } from "../../../../lib/governance/rules/names.ts";
+import { sameName } from "../../../../lib/governance/rules/names.ts";
+import { matchesAny, matchesPattern } from "../../../../lib/governance/rules/target_pattern.ts";
 
 test.each([
   ["limits.seats", "limits.seats", true],

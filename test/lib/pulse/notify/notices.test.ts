@@ -36,7 +36,7 @@ inShort(test)(
   "a change that waits for consent is told of when a quarter of its time is left, and never again",
   async () => {
     const svc = await pulse({ intent: { policy: TTL } });
-    const { change_id } = await svc.propose();
+    const { change_id } = await svc.propose({ value: true });
     await wait(svc.deps, 29 * HOUR);
     expect(await told(svc.deps, "change.expiring")).toEqual([]);
     await wait(svc.deps, HOUR);
@@ -133,7 +133,7 @@ inShort(test)("an emergency consent is told of when its review is due, with thos
     break_glass: { approvers: ["cy"], required: 1, review_hours: 72 },
   };
   const svc = await pulse({ intent: { policy } });
-  const { change_id } = await svc.propose({ proposer: "pat", risk: "high", affected_users: 96000 });
+  const { change_id } = await svc.propose({ value: true, proposer: "pat", risk: "high", affected_users: 96000 });
   await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
   await svc.cycle();
   const [due, ...more] = await told(svc.deps, "change.review_due");
