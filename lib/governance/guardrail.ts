@@ -6,7 +6,7 @@ import { entryKey } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import { detailIn } from "./rules/event.ts";
 import type { Guardrail } from "./rules/intent.ts";
-import { matchesAny } from "./rules/names.ts";
+import { matchesAny } from "./rules/target_pattern.ts";
 import { unlessMismatched } from "./mismatch.ts";
 
 declare module "../store/store.ts" {
