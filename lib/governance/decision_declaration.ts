@@ -67,21 +67,14 @@ export const acceptLossAnswer = once(() =>
     known: z
       .object({
         length: z.number().int().describe("How many entries the log had."),
-<<<<<<< HEAD
         head: z
           .string()
           .nullable()
           .meta({
             description:
               "current_hash of its last entry then; empty where an anchor alone knew of it, null where it is not known how many entries followed.",
-            examples: ["3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906"],
+            examples: ["3cea5977…"],
           }),
-=======
-        head: z.string().meta({
-          description: "current_hash of its last entry then; empty where an anchor alone knew of it.",
-          examples: ["3cea5977…"],
-        }),
->>>>>>> ce531c6 (docs(api): shorten descriptions and example hashes)
       })
       .describe("The end of the log that was known before."),
     ...endFields(),
