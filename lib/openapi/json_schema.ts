@@ -107,6 +107,8 @@ function spelledOut(schema: JsonSchema): JsonSchema {
 
 function isNoise(keyword: string, value: unknown, schema: JsonSchema, io: "input" | "output"): boolean {
   if (keyword === "minimum" || keyword === "maximum") return Math.abs(value as number) === Number.MAX_SAFE_INTEGER;
+  // The words of an answer say themselves that they are text.
+  if (keyword === "type") return io === "output" && value === "string" && schema.enum !== undefined;
   if (keyword === "pattern") return schema["format"] !== undefined;
   // A field's name is text anyway.
   if (keyword === "propertyNames") return JSON.stringify(value) === '{"type":"string"}';
