@@ -21,8 +21,7 @@ export const exported = endpoint(
       z.string().meta({
         contentMediaType: "application/x-ndjson",
         examples: ['{"origin":"acme-crm/audit/0f3a","id":1,…}\n'],
-        description:
-          "One entry a line, in chain order, with lines {change_id, content} after a proposal and {manifest_hash, manifest} after an intent.",
+        description: "One entry a line, in chain order, with lines {change_id, content} and {manifest_hash, manifest}.",
       }),
     errors: ["reads_busy"],
   },

@@ -4,7 +4,7 @@ import type { JsonSchema } from "./json_schema.ts";
 const MOMENT = "2026-11-22T18:00:00.000Z";
 
 /** Lists further down than this are empty in an example. */
-const MAX_LIST_DEPTH = 1;
+const MAX_LIST_DEPTH = 0;
 
 /**
  * A value that a schema allows; `shared` are the shapes that it may refer to. What may be null or absent is, without an
