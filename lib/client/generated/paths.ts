@@ -271,6 +271,8 @@ export interface paths {
                 known: {
                   /** How many entries the log had. */
                   length: number;
+
+                  /** current_hash of its last entry then. */
                   head: string | null;
                 };
 
