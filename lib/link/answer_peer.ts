@@ -1,11 +1,12 @@
 /** What this node answers to an authenticated peer. */
 import type * as z from "zod";
-import { entryKey, readHead } from "../audit/chain.ts";
+import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
 import type { LinkDeps } from "./deps.ts";
 import type { ProductRuntime } from "../governance/runtime.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import {
+  type AcceptedLoss,
   type Answered,
   checkpointQuery,
   type CheckpointAnswer,
@@ -109,5 +110,17 @@ async function checkpointOf(
     head_at_from: from === null ? null : ((await headAt(from)) ?? null),
     checkpoint: newest?.note ?? null,
     proof: newest && grew ? [...(await checkpoint!.consistency(from, length))] : null,
+    loss: await lossWithin(store, chain, length),
   };
+}
+
+/** The last accepted loss of the log's end, where its entry is among the first `length`. */
+async function lossWithin(store: AnswerDeps["store"], chain: ChainHead, length: number): Promise<AcceptedLoss | null> {
+  const id = chain.loss?.length ?? Infinity;
+  const entry = id <= length ? (await store.get("audit", entryKey(id)))?.value : undefined;
+  if (entry?.event_type !== "loss_accepted") return null;
+  const stated = JSON.parse(entry.detail) as { length: number; known: { length: number; head: string }; actor: string };
+  const { known } = stated;
+  const known_head = /^(?!0{64})[0-9a-f]{64}$/.test(known.head) ? known.head : null;
+  return { entry: id, length: stated.length, known: known.length, known_head, actor: stated.actor };
 }

@@ -55,8 +55,22 @@ export const checkpointQuery = once(() => z.object({ from: count().nullable().de
 const hash = () => z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
+ * An accepted loss of the log's end, as its entry states it: the log went on from `length` entries, and `known` had been
+ * known before, the last with the hash `known_head` where that was known.
+ */
+const acceptedLoss = () =>
+  z.object({
+    entry: count(),
+    length: count(),
+    known: count(),
+    known_head: hash().nullable(),
+    actor: z.string().max(256),
+  });
+export type AcceptedLoss = z.infer<ReturnType<typeof acceptedLoss>>;
+
+/**
  * The log at one length. `head_at_from` is the hash of entry `from` as it stands now; `checkpoint` is the note over this
- * length, and `proof` the base64 hashes that lead from `from` to it.
+ * length, and `proof` the base64 hashes that lead from `from` to it; `loss` is the last accepted loss within it.
  */
 export const checkpointAnswer = once(() =>
   z.object({
@@ -66,6 +80,7 @@ export const checkpointAnswer = once(() =>
     head_at_from: hash().nullable().default(null),
     checkpoint: z.string().max(8192).nullable().default(null),
     proof: z.array(z.string().max(64)).max(128).nullable().default(null),
+    loss: acceptedLoss().nullable().default(null),
   }),
 );
 export type CheckpointAnswer = z.infer<ReturnType<typeof checkpointAnswer>>;

@@ -6,9 +6,9 @@ import { parseCheckpoint } from "../audit/checkpoint.ts";
 import { bytesOf } from "../audit/merkle.ts";
 import { base64Bytes } from "../kit/base64.ts";
 import { isConsistent } from "../audit/consistency.ts";
-import type { CheckpointAnswer } from "./messages.ts";
+import type { AcceptedLoss, CheckpointAnswer } from "./messages.ts";
 
-export const LOG_STATES = ["consistent", "rewritten", "unknown"] as const;
+export const LOG_STATES = ["consistent", "lost", "rewritten", "unknown"] as const;
 export type LogState = (typeof LOG_STATES)[number];
 
 /** The newest account of a peer's log that was accepted. */
@@ -22,7 +22,10 @@ export interface KeptLog {
   at: string;
 }
 
-/** `keep` is what to hold the next account against: a rewritten log leaves it as it was. */
+/**
+ * `keep` is what to verify the next account against: a rewritten log leaves it as it was. `lost`: the log does not continue
+ * what was stored, and states itself that a person accepted the loss of those entries.
+ */
 export interface Judgement {
   log: LogState;
   reason: string | null;
@@ -31,7 +34,6 @@ export interface Judgement {
 
 /** Holds a peer's account of its log against what was kept. `consistent` needs something to compare. */
 export function judgeLog(kept: KeptLog | null, told: CheckpointAnswer, at: string): Judgement {
-  const rewritten = (reason: string): Judgement => ({ log: "rewritten", reason, keep: kept });
   const unproven = (reason: string): Judgement => ({ log: "unknown", reason, keep: kept });
   const note = told.checkpoint === null ? null : parseCheckpoint(told.checkpoint);
   if (told.checkpoint !== null && (note?.origin !== told.origin || note.length !== told.length))
@@ -45,21 +47,36 @@ export function judgeLog(kept: KeptLog | null, told: CheckpointAnswer, at: strin
     at,
   };
   if (!kept) return { log: "unknown", reason: "this is the first account of the log", keep };
+  const rewritten = (reason: string): Judgement => ({ log: "rewritten", reason, keep: kept });
   if (told.origin !== kept.origin) return rewritten(`the log was ${kept.origin} and is now ${told.origin}`);
-  if (told.length < kept.length) return rewritten(`the log had ${kept.length} entries and now has ${told.length}`);
+  const differs = (reason: string): Judgement => {
+    const lost = whyLost(kept, told);
+    return lost === undefined ? rewritten(reason) : { log: "lost", reason: `${reason}; ${lost}`, keep };
+  };
+  if (told.length < kept.length) return differs(`the log had ${kept.length} entries and now has ${told.length}`);
   const sameLength = told.length === kept.length;
-  if (sameLength && told.head !== kept.head) return rewritten(`the log has another entry ${kept.length} than before`);
+  if (sameLength && told.head !== kept.head) return differs(`the log has another entry ${kept.length} than before`);
   if (told.head_at_from !== null && told.head_at_from !== kept.head)
-    return rewritten(`entry ${kept.length} of the log is not the one that was there`);
+    return differs(`entry ${kept.length} of the log is not the one that was there`);
   if (kept.root !== null) {
     if (keep.root === null) return unproven("the peer gave checkpoints before and gives none now");
     if (!growthIsProven(kept, keep, told.proof ?? []))
-      return rewritten(`the proof from ${kept.length} to ${told.length} entries does not hold`);
+      return differs(`the proof from ${kept.length} to ${told.length} entries does not hold`);
     return { log: "consistent", reason: null, keep };
   }
   if (sameLength || kept.length === 0 || told.head_at_from !== null) return { log: "consistent", reason: null, keep };
   return { log: "unknown", reason: "the log grew, and the peer does not tell its earlier head", keep };
 }
+
+/** The sentence that the log itself states about the loss of what was stored; undefined where it states no such loss. */
+function whyLost({ length, head }: KeptLog, { loss, length: now }: CheckpointAnswer): string | undefined {
+  if (!loss || loss.entry > now || !covers(loss, length)) return undefined;
+  if (loss.known === length && loss.known_head !== null && loss.known_head !== head) return undefined;
+  return `its entry ${loss.entry} states that ${loss.actor} accepted the loss of what came after entry ${loss.length}`;
+}
+
+const covers = (loss: AcceptedLoss, length: number): boolean =>
+  loss.length < loss.entry && loss.length < length && length <= loss.known;
 
 function growthIsProven(kept: KeptLog, now: KeptLog, proof: readonly string[]): boolean {
   const path = proof.map((hash) => base64Bytes(hash));

@@ -40,7 +40,11 @@ export const peerRowSchema = once(() =>
         .nullable()
         .meta({ description: "When it last said something; null before.", examples: ["2026-11-22T18:00:00.000Z"] }),
       rtt_ms: z.number().nullable().describe("Round trip in milliseconds; null when not measured."),
-      log: z.enum(LOG_STATES).describe("rewritten: its audit log no longer continues the one that was kept."),
+      log: z
+        .enum(LOG_STATES)
+        .describe(
+          "rewritten: its audit log no longer continues the one that was stored; lost: the same, and the log states that a person accepted the loss.",
+        ),
       log_reason: z.string().nullable().describe("Why the log is so; null when there is nothing to say."),
     })
     .describe("Another instance that this one is linked with."),

@@ -93,11 +93,13 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
   if (!isNews && judged.keep?.length === kept?.length) return;
   await store.transact(async (tx) => {
     await savePeer(tx, { ...peer, kept_log: judged.keep, log: judged.log, log_reason: judged.reason });
-    if (judged.log !== "rewritten" || before?.log === "rewritten") return;
+    const { log } = judged;
+    if ((log !== "rewritten" && log !== "lost") || before?.log === log) return;
+    const what = log === "lost" ? "lost its end" : "was rewritten";
     await addNotice({ store }, tx, {
       at,
-      kind: "peer_log_rewritten",
-      title: `The audit log of ${peer.instance_id} was rewritten`,
+      kind: `peer_log_${log}`,
+      title: `The audit log of ${peer.instance_id} ${what}`,
       detail: judged.reason!,
       ref: peer.peer_id,
     });

@@ -9,10 +9,12 @@ import { reportText } from "../../local/verify/report.ts";
 import { type Report, verifyExport } from "../../local/verify/verify.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { DAY } from "../support/clock.ts";
+import { readHead } from "../../lib/audit/chain.ts";
 import { core } from "../support/core.ts";
 import { type Manifest, manifest } from "../support/intents.ts";
 import { inLong, LONG } from "../support/length.ts";
 import { armoured, passkey, sshPen, unarmoured } from "../support/passkeys.ts";
+import { rewindingStore } from "../support/rewinding_store.ts";
 import { act, decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
 import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
 import { rehashed, write } from "../tamper/world.ts";
@@ -39,7 +41,7 @@ const file = (name: string, content: string): string => {
 };
 
 let entries: AuditEntry[];
-/** Of another log, since every verification of a long one takes its time: a freeze, what lifted it, and a review. */
+/** Of another log, since every verification of a long one takes its time: acts on the service, and a review. */
 let acts: AuditEntry[];
 beforeAll(async () => {
   const break_glass = { approvers: ["gus"] };
@@ -64,7 +66,8 @@ beforeAll(async () => {
 });
 
 async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
-  const api = await core({ intent });
+  const { store, copy, goBack } = rewindingStore();
+  const api = await core({ intent, store });
   await act(api, PENS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
   await act(api, PENS["bo"]!, "unfreeze", { actor: "bo" });
   api.deps.clock.set(-DAY);
@@ -79,6 +82,13 @@ async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
   const erased = await statementOf(api, { decision: "erase", ...denied, note: "gone" });
   const asked = { change_id: denied.change_id, actor: "bo", note: "gone", ...proven(PENS["bo"]!, erased) };
   expect((await api.post("erase", asked)).status).toBe(200);
+  const before = await copy();
+  await api.propose();
+  await goBack(before);
+  expect((await api.post("propose", PROPOSAL)).status).toBe(503);
+  const { length, head } = (await readHead(store))!;
+  const loss = { actor: "dora", note: "failover", length: String(length), head };
+  expect((await act(api, PENS["dora"]!, "accept_loss", loss)).status).toBe(200);
   return api.audit();
 }
 
@@ -133,7 +143,7 @@ const CONSISTENT = { verdict: "consistent", findings: [] };
 test("with an intent kept outside as policy, every proof is verified", async () => {
   const [report, ofActs] = await verified([entries, acts], ["policy.json"]);
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 7, as_named: 0, not_checked: 0, unsigned: 0 });
+  expect(ofActs!.proofs).toEqual({ verified: 8, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 10");
 });
@@ -141,7 +151,7 @@ test("with an intent kept outside as policy, every proof is verified", async () 
 test("without one a key is as the log itself names it, and that of a passkey is not known", async () => {
   const [report, ofActs] = await verified([entries, acts]);
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 4, not_checked: 3, unsigned: 0 });
+  expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 5, not_checked: 3, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 1, not_checked: PASSKEYS + 2, unsigned: 0 });
   expect(reportText("x", report!)).toContain("with a key as the log itself names it: 5");
 });
@@ -179,9 +189,9 @@ test("a rewritten log whose facts are not those that were signed is bad, with a 
   }
 });
 
-test("a rewritten verdict, until, actor or note is not what was signed", async () => {
+test("a rewritten verdict, until, actor, note or accepted end is not what was signed", async () => {
   const told = signed(acts).filter((index) => acts[index]!.event_type !== "consent_decision");
-  const logs = ["verdict", "until", "actor", "note"].flatMap((field) => {
+  const logs = ["verdict", "until", "actor", "note", "length", "head"].flatMap((field) => {
     const rewritten = told
       .filter((index) => JSON.parse(acts[index]!.detail)[field])
       .filter((index) => field !== "actor" || acts[index]!.event_type !== "emergency_reviewed")
@@ -197,7 +207,7 @@ test("a decision of somebody with keys that nobody signed is told, and bad where
     edited(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
   const denied = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");
   const logs = [...denied.map(unsigned(entries)), ...signed(acts).map(unsigned(acts))];
-  expect(logs).toHaveLength(8);
+  expect(logs).toHaveLength(9);
   for (const { findings } of await verified(logs, ["policy.json", undefined]))
     expect(findings).toMatchObject([{ rule: "proof", message: expect.stringContaining("did not sign it") }]);
   const silent = acts.map((entry) => ({
@@ -206,8 +216,8 @@ test("a decision of somebody with keys that nobody signed is told, and bad where
       entry.event_type === "intent_in_force" ? "{}" : JSON.stringify({ ...JSON.parse(entry.detail), proof: undefined }),
   }));
   const [report] = await verified([rehashed(silent, 0)], ["policy.json"]);
-  expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 7 } });
-  expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 7`);
+  expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 8 } });
+  expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 8`);
 });
 
 const proofOf = (index: number): object => {

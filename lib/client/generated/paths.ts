@@ -3299,8 +3299,8 @@ export interface components {
       /** Round trip in milliseconds; null when not measured. */
       rtt_ms: number | null;
 
-      /** rewritten: its audit log no longer continues the one that was kept. */
-      log: "consistent" | "rewritten" | "unknown";
+      /** rewritten: its audit log no longer continues the one that was stored; lost: the same, and the log states that a person accepted the loss. */
+      log: "consistent" | "lost" | "rewritten" | "unknown";
 
       /** Why the log is so; null when there is nothing to say. */
       log_reason: string | null;

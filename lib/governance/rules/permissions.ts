@@ -8,7 +8,7 @@ import type { Act } from "./statement.ts";
 export type Action = Act | "note";
 
 /** Actions that take back a brake or remove evidence: without a list of their own they are for those who may approve. */
-const FOR_APPROVERS: ReadonlySet<Action> = new Set(["unfreeze", "erase", "accept_clock"]);
+const FOR_APPROVERS: ReadonlySet<Action> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
 
 /** The names that may do this; undefined: every authorised caller. */
 export function permittedNames(action: Action, { policy }: Electorate): string[] | undefined {

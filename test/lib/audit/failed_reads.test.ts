@@ -1,8 +1,12 @@
 /** Reads of the log that fail for a moment: the log is not taken for broken, and the next look finds it as it is. */
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { RecordDamaged, type Store } from "../../../lib/store/store.ts";
 import { PROPOSAL } from "../../support/client.ts";
+import { nodeFiles } from "../../../local/store/files.ts";
+import { judged, systemError } from "../../local/store/faults.ts";
+import { opened, temporaryFolder } from "../../local/store/opened.ts";
 import { service } from "../../support/service.ts";
 
 /** A store whose reads of the log fail while an error is set. */
@@ -19,8 +23,6 @@ function failingReads() {
   return { store, fail: (error?: Error) => void (failure = error) };
 }
 
-const systemError = (code: string): Error => Object.assign(new Error(`${code}: read`), { code, syscall: "read" });
-
 test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are no breach of the chain", async (code) => {
   const { store, fail } = failingReads();
   const api = await service({ store });
@@ -33,6 +35,25 @@ test.each(["EIO", "ENOMEM", "ETIMEDOUT"])("reads that fail with %s are no breach
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   expect((await api.post("propose", PROPOSAL)).status).toBe(201);
 });
+
+test.each(["EIO", "ENOMEM"])(
+  "a journal whose reads fail with %s is 503 store_unavailable, and no breach",
+  async (code) => {
+    let isFailing = false;
+    const files = judged(nodeFiles, (call) => (isFailing && call === "read" ? systemError(code) : undefined));
+    const store = (await opened(join(await temporaryFolder(), "state.json"), { files })) as unknown as Store;
+    const api = await service({ store });
+    await api.propose();
+    isFailing = true;
+    const reply = await api.get("audit/verify");
+    expect(reply).toMatchObject({ status: 503, body: { code: "store_unavailable" } });
+    expect(reply.body.error).toContain(`it cannot be read now (${code})`);
+    isFailing = false;
+    expect(await store.get("meta", "breach")).toBeUndefined();
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
+    expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+  },
+);
 
 test("a damaged entry is one, wherever it lies", async () => {
   const { store, fail } = failingReads();

@@ -64,7 +64,7 @@ test("the name of a person with keys is no unsigned proposer, whatever the tier"
   expect((await api.post("propose", { ...PROPOSAL, proposer: "bo" })).status).toBe(201);
 });
 
-describe("unfreeze, erase and accept-clock where the intent lists approvers", () => {
+describe("unfreeze, erase, accept-clock and accept-loss where the intent lists approvers", () => {
   const under = () =>
     core({
       intent: {
@@ -80,6 +80,8 @@ describe("unfreeze, erase and accept-clock where the intent lists approvers", ()
     const before = await api.audit();
     expect(await act(api, EVE, "unfreeze", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
     expect(await act(api, EVE, "accept_clock", { actor: "eve" })).toMatchObject(error(403, "not_permitted"));
+    const end = { length: String(before.length), head: before.at(-1)!.current_hash };
+    expect(await act(api, EVE, "accept_loss", { actor: "eve", ...end })).toMatchObject(error(403, "not_permitted"));
     expect(await api.post("erase", { change_id, actor: "eve" })).toMatchObject(error(403, "not_permitted"));
     expect(await api.post("unfreeze", {})).toMatchObject(error(403, "not_permitted"));
     expect(await api.audit()).toEqual(before);

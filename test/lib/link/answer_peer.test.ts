@@ -99,6 +99,7 @@ describe("a peer's request", () => {
       head_at_from: entries[1].current_hash,
       checkpoint: null,
       proof: null,
+      loss: null,
     });
     expect((await answer("get_checkpoint", { from: 0 })).body).toMatchObject({ head_at_from: "0".repeat(64) });
     expect((await answer("get_checkpoint", { from: 999 })).body).toMatchObject({ head_at_from: null });

@@ -70,6 +70,7 @@ const told = (over: Partial<CheckpointAnswer> = {}): CheckpointAnswer => ({
   head_at_from: null,
   checkpoint: null,
   proof: null,
+  loss: null,
   ...over,
 });
 const noted = (length: number, over: Partial<CheckpointAnswer> = {}): CheckpointAnswer =>
@@ -105,6 +106,47 @@ describe("a peer's log", () => {
     test("an empty log may grow into anything", () => {
       const empty = kept(told({ length: 0, head: head("0") }));
       expect(judgeLog(empty, told(), AT).log).toBe("consistent");
+    });
+  });
+
+  describe("that lost its end", () => {
+    const loss = { entry: 4, length: 3, known: 6, known_head: head("6"), actor: "ops" };
+    const shorter = { length: 4, head: head("4") };
+
+    test.each([
+      ["it is shorter", kept(told()), told({ ...shorter, loss })],
+      ["it has another last entry", kept(told()), told({ head: head("a"), loss })],
+      ["it grew over other entries", kept(told()), told({ length: 9, head: head("9"), head_at_from: head("a"), loss })],
+      ["its growth is not proven", kept(noted(5)), noted(9, { proof: [], loss })],
+      [
+        "what was stored is its known end",
+        kept(told()),
+        told({ ...shorter, loss: { ...loss, known: 5, known_head: head("5") } }),
+      ],
+      [
+        "the head of its known end is unknown",
+        kept(told()),
+        told({ ...shorter, loss: { ...loss, known: 5, known_head: null } }),
+      ],
+    ])("is lost, and stored, when %s and it states the loss", (_, before, now) => {
+      const judged = judgeLog(before, now, AT);
+      expect(judged).toMatchObject({ log: "lost", keep: { length: now.length, head: now.head } });
+      expect(judged.reason).toContain("entry 4 states that ops accepted the loss of what came after entry 3");
+      expect(judgeLog(judged.keep, { ...now, proof: null, head_at_from: null }, AT).log).toBe("consistent");
+    });
+
+    test.each([
+      ["of entries after those that were stored", { ...loss, entry: 6, length: 5 }],
+      ["of fewer entries than were stored", { ...loss, known: 4 }],
+      ["of another end than the one that was stored", { ...loss, known: 5, known_head: head("6") }],
+      ["in an entry that the log does not have yet", { ...loss, entry: 5 }],
+      ["that continues from beyond its own entry", { ...loss, length: 4 }],
+    ])("is rewritten when it states a loss %s", (_, stated) => {
+      const before = kept(told());
+      expect(judgeLog(before, told({ ...shorter, loss: stated }), AT)).toMatchObject({
+        log: "rewritten",
+        keep: before,
+      });
     });
   });
 

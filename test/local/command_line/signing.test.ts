@@ -7,9 +7,13 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { canonicalContent, type Content } from "../../../lib/governance/rules/content.ts";
 import { sha256 } from "../../../local/node_ports.ts";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
 import type { Io } from "../../../local/command_line/run.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
+import { rewindingStore } from "../../support/rewinding_store.ts";
 import { type CommandLine, commandLine, PROPOSE } from "./called.ts";
 
 const isHere = spawnSync("ssh-keygen", ["-?"]).error === undefined;
@@ -25,8 +29,9 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     for (const key of [ana, eve]) execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key]);
   });
 
-  const opened = (policy: object = {}): Promise<CommandLine> =>
+  const opened = (policy: object = {}, store: Store = memoryStore()): Promise<CommandLine> =>
     commandLine({
+      store,
       intent: {
         policy,
         principals: {
@@ -132,6 +137,33 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
       ).toMatchObject({ code: 2, err: expect.stringContaining("until must be a time such as") });
     expect(run).not.toHaveBeenCalled();
     expect((await act("unfreeze", "--note", "over")).out).toMatch(/^not frozen/);
+  });
+
+  test("the loss of the log's end is accepted with the end that was signed", async () => {
+    const { store, copy, goBack } = rewindingStore();
+    const line = await opened({}, store);
+    await proposed(line);
+    const before = await copy();
+    const lost = JSON.parse((await line.call([...PROPOSE, "--json"])).out).audit_entry.id as number;
+    await goBack(before);
+    expect(await line.call(PROPOSE)).toMatchObject({ code: 4, err: expect.stringContaining("(chain_broken") });
+    const { length, head } = (await readHead(store))!;
+    const accept = (end: string, ...more: string[]) =>
+      line.call(["accept-loss", "--actor", ANA, "--length", String(length), "--head", end, ...more], REAL);
+    expect(await accept(head)).toMatchObject({ code: 1, err: expect.stringContaining("(proof_required") });
+    expect(await accept("a".repeat(64), "--key", ana, "--yes")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("(invalid_field"),
+    });
+    const { code, out, err } = await accept(head, "--note", "failover", "--key", ana, "--yes");
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(
+        `entries up to ${lost} may be lost, the log goes on from ${length}; the service is frozen`,
+      ),
+    ]);
+    for (const shown of ['"decision": "accept_loss"', `"length": ${length}`, head]) expect(err).toContain(shown);
+    await proposed(line);
   });
 
   test("a person proposes with a signature where nothing else says who they are", async () => {
