@@ -41,7 +41,7 @@ const file = (name: string, content: string): string => {
 };
 
 let entries: AuditEntry[];
-/** Of another log, since every verification of a long one takes its time: acts on the service, and a review. */
+/** Acts on the service, and a review, in another log: every verification of a long one takes its time. */
 let acts: AuditEntry[];
 beforeAll(async () => {
   const break_glass = { approvers: ["gus"] };

@@ -97,8 +97,8 @@ export const link = [
   {
     ...log,
     name: "a peer's log that became shorter is consistent",
-    find: "if (told.length < kept.length) return rewritten",
-    replace: "if (false) return rewritten",
+    find: "if (told.length < kept.length) return differs",
+    replace: "if (false) return differs",
   },
   {
     ...log,
