@@ -1,0 +1,126 @@
+/** A failover of crash:shared that loses the last three seconds: noticed by the next write of each process, and the way out. */
+import type { PostgresServer } from "../support/postgres_server.ts";
+import { type Acknowledged, type Load, post, wait } from "./shared_load.ts";
+
+/** Tables of the store. */
+const TABLES = ["countersign_rows", "countersign_heads"];
+const LOST_MS = 3000;
+const NOTICE_LIMIT_MS = 60_000;
+const LIFE_TRIES = 10;
+
+/** What the failover took and how long it was unnoticed. */
+export interface Failover {
+  lost: ReadonlyMap<number, Acknowledged>;
+  /** Milliseconds from the failover to the first rejection, by the number of the service. */
+  noticedAfter: readonly number[];
+}
+
+/**
+ * Sets the database back by three seconds behind the same address, while all services run. Each service rejects its next
+ * write and acknowledges none, until a person accepts the loss; then each brings a change through its complete life.
+ */
+export async function failOver(postgres: PostgresServer, load: Load): Promise<Failover> {
+  await inDatabase(
+    postgres,
+    ...TABLES.flatMap((table) => [
+      `drop table if exists ${table}_copy`,
+      `create table ${table}_copy as table ${table}`,
+    ]),
+  );
+  // A process that acknowledged nothing since knows no later end.
+  await Promise.all([wait(LOST_MS), eachAcknowledged(load)]);
+  const noticing = notices(load);
+  await inDatabase(
+    postgres,
+    `lock table ${TABLES.join(", ")} in access exclusive mode`,
+    ...TABLES.flatMap((table) => [`delete from ${table}`, `insert into ${table} table ${table}_copy`]),
+  );
+  const noticedAfter = await noticing.allSince(performance.now());
+  const { url } = load.services[0]!;
+  const { length, head } = await verify(url);
+  const lost = takeLost(load, length);
+  if (lost.size === 0) load.fail("the failover lost no acknowledged entry");
+  const fields = { actor: "ops", note: "failover", length: String(length), head };
+  const accepted = await post(url, "audit/accept-loss", fields);
+  if (accepted.status !== 200) load.fail(`accept-loss: ${accepted.status} ${JSON.stringify(accepted.body)}`);
+  const unfrozen = await post(url, "unfreeze", { actor: "ops", note: "checked" });
+  if (unfrozen.status !== 200) load.fail(`unfreeze: ${unfrozen.status} ${JSON.stringify(unfrozen.body)}`);
+  for (const { number } of load.services)
+    if (!(await livesAgain(load, number)))
+      load.fail(`process ${number} brings no change through its life after accept-loss`);
+  await explain(load, lost);
+  return { lost, noticedAfter };
+}
+
+/** Brings a change through its complete life; again, where the store was busy. */
+async function livesAgain(load: Load, number: number): Promise<boolean> {
+  for (let tries = 0; tries < LIFE_TRIES; tries++)
+    if (await load.live(number, `crm.after_${number}_${tries}`)) return true;
+  return false;
+}
+
+/** Resolves when each service has acknowledged a write. */
+function eachAcknowledged({ services, onReply }: Load): Promise<void> {
+  const missing = new Set(services.map(({ number }) => number));
+  return new Promise((resolve) => {
+    const end = onReply((number, { status }) => {
+      if (status < 300) missing.delete(number);
+      if (missing.size > 0) return;
+      end();
+      resolve();
+    });
+  });
+}
+
+/** Waits until each service rejected a write for the broken chain; a write sent later that is acknowledged is a fault. */
+function notices(load: Load) {
+  const first = new Map<number, number>();
+  let since = Infinity;
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((all) => (resolve = all));
+  const end = load.onReply((number, { status, body, sent }) => {
+    if (body.code === "chain_broken" && !first.has(number)) first.set(number, performance.now());
+    if (status < 300 && sent > since) load.fail(`process ${number} acknowledged a write after the failover`);
+    if (first.size === load.services.length) resolve();
+  });
+  return {
+    async allSince(failedOver: number): Promise<number[]> {
+      since = failedOver;
+      await Promise.race([promise, wait(NOTICE_LIMIT_MS)]);
+      // More of them meet the broken chain meanwhile.
+      await wait(1000);
+      end();
+      return load.services.map(({ number }) => {
+        const at = first.get(number);
+        if (at === undefined) load.fail(`process ${number} did not notice the failover in ${NOTICE_LIMIT_MS} ms`);
+        return Math.max((at ?? Infinity) - failedOver, 0);
+      });
+    },
+  };
+}
+
+/** Receipts of entries that the log lacks now; their ids may be given again once the loss is accepted. */
+function takeLost({ acknowledged }: Load, length: number): Map<number, Acknowledged> {
+  const lost = new Map([...acknowledged].filter(([id]) => id > length));
+  for (const id of lost.keys()) acknowledged.delete(id);
+  return lost;
+}
+
+/** The receipt of each lost step is explained by the accepted loss. */
+async function explain(load: Load, lost: ReadonlyMap<number, Acknowledged>): Promise<void> {
+  const byStep = new Map([...lost].map(([id, { hash, step }]) => [step, { id, hash }]));
+  for (const [step, { id, hash }] of byStep) {
+    const { reason } = await verify(load.services[0]!.url, `?expected_length=${id}&expected_head=${hash}`);
+    if (!reason?.includes("ops accepted")) load.fail(`the lost ${step}, entry ${id}, is not explained: ${reason}`);
+  }
+}
+
+async function verify(url: string, query = "") {
+  const response = await fetch(`${url}/api/product/audit/verify${query}`);
+  return (await response.json()) as { length: number; head: string; reason?: string };
+}
+
+/** Runs one statement after the other in one transaction, on one state of the database. */
+async function inDatabase({ pool }: PostgresServer, ...statements: string[]): Promise<void> {
+  await pool.query(["begin isolation level repeatable read", ...statements, "commit"].join(";"));
+}
