@@ -29,13 +29,7 @@ export const VARIANTS = [
     "      gathering.add(writes);",
     "      if ((globalThis.commits = (globalThis.commits ?? 0) + 1) % 50 === 0) return Promise.resolve();\n$&",
   ],
-  [
-    "appends after a torn line",
-    "start",
-    "local/store/recover.ts",
-    "    if (last.end < active.bytes) torn = await cut(parts, active, last.end, listing.torn);",
-    "",
-  ],
+  ["appends after a torn line", "start", "local/store/recover.ts", "    segment.bytes = end;", ""],
   [
     "recovers no lease at the start",
     "answer mismatch",

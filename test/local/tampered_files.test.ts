@@ -19,7 +19,7 @@ async function running() {
   const propose = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "original", proposer: "ana" };
   for (let made = 0; made < 3; made++) expect((await api.post("/api/product/propose", propose)).status).toBe(201);
   return {
-    verified: async () => (await api.get("/api/product/audit/verify?state=1")).body,
+    verified: async () => (await api.get("/api/product/audit/verify")).body,
     /** Writes over text of the journal, in place. */
     async tamper(from: string, to: string): Promise<void> {
       const journal = await readFile(`${path}.journal.jsonl`, "latin1");
