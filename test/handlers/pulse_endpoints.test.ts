@@ -185,7 +185,14 @@ describe("phases", () => {
     expect((await service.get("/api/capabilities")).body.current_phase).toBe("propose");
     const ids: string[] = [];
     for (let made = 0; made < 10; made++)
-      ids.push(await service.bring("applied", { kpi: "csat", expected_delta_k: 0.1, rationale: "r" }));
+      ids.push(
+        await service.bring("applied", {
+          target: `ui.part_${made}`,
+          kpi: "csat",
+          expected_delta_k: 0.1,
+          rationale: "r",
+        }),
+      );
     expect(await phase(service, "propose")).toMatchObject({ progress: 1 });
     expect(await phase(service, "apply")).toMatchObject({ progress: 1 });
     expect((await service.get("/api/capabilities")).body.current_phase).toBe("recover");
@@ -194,6 +201,8 @@ describe("phases", () => {
     service.hours(24);
     await service.post("kpi", { csat: 4.5 });
     service.hours(7 * 24);
+    await service.cycle();
+    service.hours(1);
     const { task_id } = (await service.post("/api/tasks", { title: "t" })).body;
     await service.cycle();
     await service.post("/api/task/feedback", { task_id, rating: 5 });

@@ -5,7 +5,7 @@ import { subjectsOf } from "../../../lib/governance/subjects.ts";
 import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
 import { patrol } from "../../../lib/governance/patrol.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { StoreUnavailable } from "../../../lib/store/store.ts";
+import { RecordDamaged, StoreUnavailable } from "../../../lib/store/store.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";
 import { lengthen } from "./synthetic_log.ts";
 
@@ -89,14 +89,16 @@ test("a breach is logged once, and stays until a restart", async () => {
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 2 });
 });
 
-test("a page that cannot be read is a breach at the record that cannot", async () => {
+test("a page with a damaged record is a breach at that record", async () => {
   const { deps } = await longLog(5);
   const { store } = deps;
   deps.store = {
     ...store,
-    list: () => Promise.reject(new Error("bad block")),
+    list: () => Promise.reject(new RecordDamaged("bad block")),
     get: (collection, id) =>
-      collection === "audit" && id === entryKey(4) ? Promise.reject(new Error("bad block")) : store.get(collection, id),
+      collection === "audit" && id === entryKey(4)
+        ? Promise.reject(new RecordDamaged("bad block"))
+        : store.get(collection, id),
   };
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 4 });
 });

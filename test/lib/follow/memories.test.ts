@@ -56,7 +56,7 @@ test("a proposal and its decisions are remembered, with who, what and why", asyn
   ]);
 });
 
-test("what was said late is remembered and found, in English and Chinese, until its change is erased", async () => {
+test("what was said late is remembered and found, until its change is erased", async () => {
   const service = await chatService();
   const { change_id } = await service.propose({ rationale: "" });
   await service.post("deny", { change_id, approver: "ana" });
@@ -73,7 +73,7 @@ test("what was said late is remembered and found, in English and Chinese, until 
     const { body } = await service.get(`/api/memory/search?q=${encodeURIComponent(query)}`);
     return body.results[0]?.text;
   };
-  for (const query of ["zebra crossing", "late rationale", "why did support ask", "banner 理由"])
+  for (const query of ["zebra crossing", "late rationale", "why did support ask"])
     expect(await first(query), query).toBe(text);
   await service.post("erase", { change_id, actor: "dpo" });
   expect(await first("zebra crossing")).toBeUndefined();

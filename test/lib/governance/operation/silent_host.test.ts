@@ -88,7 +88,7 @@ test("another process settles it as well, and it counts once", async () => {
 test("what the host shows late without a consent that still stands is taken back", async () => {
   const { adapter, api, change_id } = await silent("apply", "applied");
   answers(adapter);
-  const product = { ...api.deps.product!, ...intentOf({ policy: { approvers: ["bo"] } }) };
+  const product = { ...api.deps.product!, ...intentOf({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
   const later = coreOf({ ...api.deps, product });
   adapter.on("rollback", fails("refused"), 2);
   const told = (await later.audit()).length;

@@ -82,7 +82,7 @@ test.each([
     "an approver left",
     {},
     async (api: Awaited<ReturnType<typeof slow>>["api"]) => {
-      const product = { ...api.deps.product!, ...intentOf({ update_epoch: 2, policy: { approvers: ["bo"] } }) };
+      const product = { ...api.deps.product!, ...intentOf({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
       return coreOf({ ...api.deps, product });
     },
   ],

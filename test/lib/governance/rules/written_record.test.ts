@@ -20,6 +20,8 @@ test("a proposal is written without its id, and without what it holds where noth
       "risk",
       "kpi",
       "proposer_kind",
+      "unstated",
+      "sets_nothing",
     ],
     ...["status", "created_at", "digest"],
   ]);
