@@ -264,8 +264,9 @@ test("what waits beside the cycles asks what others committed, once for all of i
   // The fastest of them looks once a second: whoever waits longer goes by that.
   expect(asked.length).toBeLessThanOrEqual(31);
 
-  await other.act("approve", await waits);
+  const approving = other.act("approve", await waits);
   await vi.advanceTimersByTimeAsync(3 * SECOND);
+  await approving;
   expect((await waited).body.status).toBe("approved");
   expect(told.filter((text) => text.includes("consent_decision"))).toHaveLength(3);
   expect(sent).toMatchObject([{ type: "change.waiting_for_consent" }, { type: "change.decided" }]);
