@@ -234,11 +234,13 @@ test("a host that lost a change is noticed though nobody commits, and asked with
   expect((await one.get("drift")).body.missing).toMatchObject([{ change_id: id }]);
 });
 
-test("what waits beside the cycles asks what others committed, once for all of it, and nothing else", async () => {
+test("what waits between cycles asks once for all of it what others committed", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const on = shared();
-  const [one, other] = [await process(on, { follow: true }), await process(on)];
+  const opening = (async () => [await process(on, { follow: true }), await process(on)] as const)();
+  await vi.advanceTimersByTimeAsync(5 * SECOND);
+  const [one, other] = await opening;
   const { deps } = one;
   const stop = new AbortController();
   const checkpoints = keepCheckpoints(deps, deps.commits!);
@@ -254,6 +256,7 @@ test("what waits beside the cycles asks what others committed, once for all of i
   };
   const listening = Promise.all([listen(), listen(), listen()]);
   const waits = other.bring("pending_consent");
+  on.clock.advance(2 * MINUTE);
   await vi.advanceTimersByTimeAsync(2 * MINUTE);
   const waited = one.get(`changes/${await waits}?wait=60`);
   await vi.advanceTimersByTimeAsync(5 * SECOND);
