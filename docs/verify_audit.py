@@ -526,28 +526,28 @@ def same_name(name):
     return re.sub("[\u200c\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]", "", spaced)
 
 
-class Misfit(Exception):
+class InvalidIntent(Exception):
     """Names a member of an intent that no service would load."""
 
 
 def keys_of(principals):
-    """Keys by name; Misfit where a member is not of its type, or a name stands there twice."""
+    """Keys by name; InvalidIntent where a member is not of its type, or a name stands there twice."""
     if not isinstance(principals, dict):
-        raise Misfit("principals")
+        raise InvalidIntent("principals")
     keys = {}
     for name, principal in principals.items():
         if not isinstance(principal, dict) or same_name(name) in keys:
-            raise Misfit("principals")
+            raise InvalidIntent("principals")
         own = principal.get("keys")
         if own is not None and not isinstance(own, list):
-            raise Misfit("principals")
+            raise InvalidIntent("principals")
         keys[same_name(name)] = [key_in(key) for key in own or []]
     return keys
 
 
 def key_in(key):
     if not isinstance(key, dict) or not isinstance(key.get("public_key"), str):
-        raise Misfit("principals")
+        raise InvalidIntent("principals")
     if key.get("type") == "ssh":
         public_key = from_base64((key["public_key"].split(" ") + [""])[1])
         if public_key:
@@ -558,7 +558,7 @@ def key_in(key):
         asked = {name: key.get(name) for name in ("credential_id", "rp_id")}
         if public_key and listed and all(isinstance(one, str) for one in asked.values()):
             return {"type": "webauthn", "id": fingerprint(public_key), "public_key": public_key, "origins": origins, **asked}
-    raise Misfit("principals")
+    raise InvalidIntent("principals")
 
 
 def read_policy(path):
@@ -568,7 +568,7 @@ def read_policy(path):
         value = object_in(text[1:] if text.startswith("\ufeff") else text)
         if value is not None:
             return keys_of(value.get("principals"))
-    except Misfit:
+    except InvalidIntent:
         pass
     raise Unreadable(f"{path} is no JSON with the principals of an intent")
 
@@ -819,7 +819,7 @@ class Contents:
                 own = {name: sorted(key["id"] for key in listed) for name, listed in keys.items()}
                 same = own == {name: identifiers for name, (_, identifiers) in told[1].items()}
                 return None if same else "its entry names other principals, or other keys of theirs, than the manifest"
-        except Misfit:
+        except InvalidIntent:
             pass
         return "it is no intent that a service loads"
 
@@ -1347,17 +1347,17 @@ RISKS = ("low", "medium", "high")
 
 
 def member(of, name, kind):
-    """A member of an object, or None; Misfit where it is of another type."""
+    """A member of an object, or None; InvalidIntent where it is of another type."""
     value = of.get(name)
     if value is not None and not isinstance(value, kind):
-        raise Misfit(name)
+        raise InvalidIntent(name)
     return value
 
 
 def texts_in(of, name):
     value = member(of, name, list)
     if value is not None and not all(isinstance(one, str) for one in value):
-        raise Misfit(name)
+        raise InvalidIntent(name)
     return value
 
 
@@ -1369,7 +1369,7 @@ def names_in(of, name):
 def count_in(of, name, least):
     value = of.get(name)
     if value is not None and not is_whole(value, least):
-        raise Misfit(name)
+        raise InvalidIntent(name)
     return None if value is None else int(value)
 
 
@@ -1378,7 +1378,7 @@ def given(value, default):
 
 
 class Intent:
-    """The rules of an intent that a certificate can be verified against; Misfit for one that no service would load."""
+    """The rules of an intent that a certificate can be verified against; InvalidIntent for one that no service would load."""
 
     def __init__(self, manifest):
         policy = given(member(manifest, "policy", dict), {})
@@ -1387,14 +1387,14 @@ class Intent:
         self.standard = given(count_in(required, "standard", 1), 1)
         self.major = given(count_in(required, "major", 1), self.standard)
         if self.major < self.standard:
-            raise Misfit("major")
+            raise InvalidIntent("major")
         signed_only = member(policy, "signed_only", bool)
         self.self_approval = given(member(policy, "self_approval", bool), True)
         emergency = member(policy, "break_glass", dict)
         self.minor = member(policy, "minor", dict)
         owners = given(member(policy, "owners", list), [])
         if not all(isinstance(one, dict) for one in owners):
-            raise Misfit("owners")
+            raise InvalidIntent("owners")
         principals = given(manifest.get("principals"), {})
         self.keys = keys_of(principals)
         self.agents = {same_name(name) for name, one in principals.items() if one.get("kind") == "agent"}
@@ -1408,7 +1408,7 @@ class Intent:
             self.minor_targets = given(texts_in(self.minor, "targets"), [])
             self.minor_users = count_in(self.minor, "max_affected_users", 0)
             if given(self.minor.get("max_risk"), "low") not in RISKS:
-                raise Misfit("max_risk")
+                raise InvalidIntent("max_risk")
             self.minor_risk = RISKS.index(given(self.minor.get("max_risk"), "low"))
             self.minor_agents = given(member(self.minor, "agents", bool), False)
         self.owned = [pattern for one in owners for pattern in given(texts_in(one, "targets"), [])]
@@ -1552,8 +1552,8 @@ class Certificate:
             known[identifier] = True
             try:
                 intents[identifier] = Intent(manifest)
-            except Misfit as misfit:
-                message = f"the intent {identifier} in this file is none that a service loads: {misfit}"
+            except InvalidIntent as invalid:
+                message = f"the intent {identifier} in this file is none that a service loads: {invalid}"
                 self.found(None, "intent", message)
         return intents, known
 
@@ -1960,7 +1960,7 @@ def main(argv):
         return main_certificate(argv[1:]) if argv[:1] == ["certificate"] else main_export(argv)
     except (Unreadable, OSError) as error:
         reason = str(error)
-    except Exception as error:  # What was given besides the export, or the certificate, cannot be read.
+    except Exception as error:  # A file other than the export or the certificate cannot be read.
         reason = f"it could not be read: {type(error).__name__}: {error}"
     print(f"verify_audit.py: {shown_line(reason)}", file=sys.stderr)
     return 3

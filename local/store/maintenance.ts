@@ -141,7 +141,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
           await compactOne(segment, unclean);
           sifted.set(sealed[index]!, newest);
         } catch (error) {
-          // Of itself or of one before it: the others are compacted all the same.
+          // This segment or an earlier one is damaged; the others are compacted all the same.
           if (!(error instanceof StoreDamaged)) throw error;
           damage.note(error);
         }

@@ -59,7 +59,7 @@ export function requireFree(files: Files, path: string, segment: Segment): void 
  * Makes the journal this process's own, after `bytes` of it were read: its former owner finds another length from now on, and
  * writes nothing more. Errors: `NotOurs` where another process wrote to it meanwhile.
  */
-export async function takeOver(files: Files, path: string, segment: Segment, bytes: number): Promise<void> {
+export async function claimJournal(files: Files, path: string, segment: Segment, bytes: number): Promise<void> {
   await files.lengthen(path);
   segment.reserved = await files.size(segment.fd);
   requireUntouched(files, path, segment);

@@ -15,7 +15,7 @@ import {
 } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import type { Pending } from "./journal.ts";
-import { NotOurs, renewFile, requireUntouched, takeOver } from "./ownership.ts";
+import { NotOurs, renewFile, requireUntouched, claimJournal } from "./ownership.ts";
 import { newRemains, type Remains } from "./remains.ts";
 import { type LastSegment, newReplay } from "./replay.ts";
 import { createSegment, isEarlier, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
@@ -177,7 +177,7 @@ function takeover(
   let renewed: Segment | undefined;
   return async () => {
     segment.bytes = end;
-    if (!isOurs) await takeOver(files, paths.journal, segment, bytes);
+    if (!isOurs) await claimJournal(files, paths.journal, segment, bytes);
     else if (!renewed) requireUntouched(files, paths.journal, segment);
     isOurs = true;
     if (!isSetAside) {

@@ -3,10 +3,10 @@ import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import { type Parts, partsOf } from "./container.ts";
 import { Unreadable } from "./kept.ts";
-import { type Intent, intentIn } from "./intent.ts";
-import { type Detail, objectIn, textOf } from "./json.ts";
-import { decoded, detailOf, manifestIn } from "./detail.ts";
-import { type Found, requireConsents, signerIn, statusesOf, type Told } from "./life.ts";
+import { type Intent, parseIntent } from "./intent.ts";
+import { type Detail, parseObject, asText } from "./json.ts";
+import { decoded, parseDetail, readManifestHash } from "./detail.ts";
+import { type Found, requireConsents, findSigner, deriveStatuses, type RecordedEntry } from "./life.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
 import { proofsIn, whyUnclear } from "./proofs.ts";
@@ -91,19 +91,19 @@ function judge(
     return [];
   });
   const { intents, known } = readIntents(parts.intents, found);
-  const life = proven.map(({ entry }) => ({ entry, detail: detailOf(entry) }));
-  const named = new Set(life.map(({ detail }) => manifestIn(detail)));
-  const others = (trusted.intents ?? []).filter((text) => named.has(sha256(text)) && objectIn(text));
+  const life = proven.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
+  const named = new Set(life.map(({ detail }) => readManifestHash(detail)));
+  const others = (trusted.intents ?? []).filter((text) => named.has(sha256(text)) && parseObject(text));
   const { intents: outside, known: alsoKnown } = readIntents(others, found);
   for (const [hash, intent] of outside) intents.set(hash, intent);
   for (const hash of alsoKnown) known.add(hash);
   for (const { entry } of proven) {
-    const why = whyUnclear(entry, objectIn(decoded(entry.detail)));
+    const why = whyUnclear(entry, parseObject(decoded(entry.detail)));
     if (why !== undefined) found(entry.id, "form", why);
   }
-  const digest = parts.isErased ? (textOf(life[0]?.detail["digest"]) ?? "undefined") : sha256(parts.content);
+  const digest = parts.isErased ? (asText(life[0]?.detail["digest"]) ?? "undefined") : sha256(parts.content);
   if (parts.isErased) requireErasure(life, sha256(parts.content), { found, remarks });
-  const content = objectIn(parts.content) ?? {};
+  const content = parseObject(parts.content) ?? {};
   requireOneChange(life, digest, found);
   requireNamedContent(life, content, found);
   requireOneCheckpoint(proven, found);
@@ -116,7 +116,7 @@ function judge(
     remarks.push(
       "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count",
     );
-  const statuses = statusesOf(life, content["tier"], found);
+  const statuses = deriveStatuses(life, content["tier"], found);
   const { isErased } = parts;
   requireConsents(life, statuses, { content, isErased, intents, signed, unsigned, people: trusted.people }, found);
   const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;
@@ -144,7 +144,7 @@ function readIntents(texts: readonly string[], found: Found): { intents: Map<str
   const intents = new Map<string, Intent>();
   const known = new Set<string>();
   for (const text of texts) {
-    const manifest = objectIn(text);
+    const manifest = parseObject(text);
     if (!manifest) {
       found(null, "intent", "an intent in this file is no JSON object");
       continue;
@@ -152,7 +152,7 @@ function readIntents(texts: readonly string[], found: Found): { intents: Map<str
     const hash = sha256(text);
     known.add(hash);
     try {
-      intents.set(hash, intentIn(manifest));
+      intents.set(hash, parseIntent(manifest));
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       found(null, "intent", `the intent ${hash} in this file is none that a service loads: ${error.message}`);
@@ -161,8 +161,8 @@ function readIntents(texts: readonly string[], found: Found): { intents: Map<str
   return { intents, known };
 }
 
-/** What the proposal's entry says of the content is what the content says; that stays verifiable when it is erased. */
-function requireNamedContent([first]: readonly Told[], content: Detail, found: Found): void {
+/** Requires that the fields in the proposal's entry match the content; they stay verifiable after an erasure. */
+function requireNamedContent([first]: readonly RecordedEntry[], content: Detail, found: Found): void {
   if (!first) return;
   const { entry, detail } = first;
   for (const name of ["kind", "target", "tier", "risk", "kpi", "proposer"]) {
@@ -178,7 +178,7 @@ function requireNamedContent([first]: readonly Told[], content: Detail, found: F
 }
 
 /** All entries are about one change of one log, in order, and about the content that is here. */
-function requireOneChange(life: readonly Told[], digest: string, found: Found): void {
+function requireOneChange(life: readonly RecordedEntry[], digest: string, found: Found): void {
   const [first] = life;
   if (!first) return;
   if (first.entry.eventType !== "change_proposed") found(first.entry.id, "form", "its first entry is not the proposal");
@@ -192,7 +192,7 @@ function requireOneChange(life: readonly Told[], digest: string, found: Found): 
 }
 
 /** An entry says that the content was erased, and what was left of it. */
-function requireErasure(life: readonly Told[], left: string, { found, remarks }: Findings): void {
+function requireErasure(life: readonly RecordedEntry[], left: string, { found, remarks }: Findings): void {
   const erasure = life.find(({ entry }) => entry.eventType === "content_erased");
   if (!erasure) found(null, "content", "the content is said to be erased, and no entry says so");
   else if (erasure.detail["remaining_digest"] !== left)
@@ -212,36 +212,36 @@ function requireOneCheckpoint(proven: readonly Proven[], found: Found): void {
 
 /** The intents in the file are those that decisions name, and where some alone count, of those. */
 function requireOwnIntents(
-  life: readonly Told[],
+  life: readonly RecordedEntry[],
   intents: ReadonlySet<string>,
   accepted: readonly string[],
   found: Found,
 ): void {
-  const named = new Set(life.map(({ detail }) => manifestIn(detail)));
+  const named = new Set(life.map(({ detail }) => readManifestHash(detail)));
   for (const manifest of intents)
     if (!named.has(manifest)) found(null, "intent", `no decision was made under the intent ${manifest} in this file`);
   if (accepted.length === 0) return;
   for (const { entry, detail } of life)
-    if (!accepted.includes(manifestIn(detail)))
-      found(entry.id, "intent", `it was decided under the intent ${manifestIn(detail)}, which is not accepted`);
+    if (!accepted.includes(readManifestHash(detail)))
+      found(entry.id, "intent", `it was decided under the intent ${readManifestHash(detail)}, which is not accepted`);
 }
 
 /** The intents that what has to be checked was decided under, and that are not in the file. */
-function missingIntents(life: readonly Told[], intents: ReadonlySet<string>, { tier }: Detail): string[] {
+function missingIntents(life: readonly RecordedEntry[], intents: ReadonlySet<string>, { tier }: Detail): string[] {
   const needed = life.filter(
     (told) =>
-      signerIn(told) ||
+      findSigner(told) ||
       told.detail["proof"] !== undefined ||
       told.entry.eventType === "change_applied" ||
       (told.entry.eventType === "change_proposed" && tier === "minor"),
   );
-  const named = new Set(needed.map(({ detail }) => manifestIn(detail)));
+  const named = new Set(needed.map(({ detail }) => readManifestHash(detail)));
   return [...named].filter((manifest) => !intents.has(manifest));
 }
 
 /** The keys that signed decisions, by entry, where the signature is valid with a key that is the approver's; and what lacks one. */
 function signatures(
-  life: readonly Told[],
+  life: readonly RecordedEntry[],
   intents: ReadonlyMap<string, Intent>,
   people: Policy | undefined,
   found: Found,
@@ -254,10 +254,10 @@ function signatures(
   };
   for (const told of life) {
     const { entry, detail } = told;
-    const intent = intents.get(manifestIn(detail));
+    const intent = intents.get(readManifestHash(detail));
     const keys = people ?? intent?.keys;
     if (detail["proof"] === undefined) {
-      const signer = signerIn(told);
+      const signer = findSigner(told);
       if (!signer) continue;
       const { by } = signer;
       const hasKeys = by !== undefined && (keys?.get(sameName(by)) ?? []).length > 0;
@@ -266,7 +266,7 @@ function signatures(
     } else if (keys) {
       const finding = proofsIn(keys).check(entry, 0);
       if (finding) lacks(entry.id, finding.message);
-      else signed.set(entry.id, textOf(detail["key"]) ?? "");
+      else signed.set(entry.id, asText(detail["key"]) ?? "");
     }
   }
   return { signed, unsigned };
@@ -294,9 +294,9 @@ function checkpointUnder(
   return { length: checkpoint.length, signed_by: log, witnessed_by };
 }
 
-const text = (value: unknown): string | null => textOf(value) ?? null;
+const text = (value: unknown): string | null => asText(value) ?? null;
 
-const stepOf = ({ entry, detail }: Told, status: string, key: string | null): Step => ({
+const stepOf = ({ entry, detail }: RecordedEntry, status: string, key: string | null): Step => ({
   entry: entry.id,
   at: entry.timestamp,
   event: entry.eventType,

@@ -2,10 +2,10 @@
 import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import type { Entry } from "./line.ts";
-import { decoded, detailOf, manifestIn } from "./detail.ts";
+import { decoded, parseDetail, readManifestHash } from "./detail.ts";
 import { isObject, parseJson } from "./json.ts";
 import { isOfManifest, type Principals } from "./named_keys.ts";
-import { keysOf } from "./policy.ts";
+import { parseKeys } from "./policy.ts";
 
 /** What became of the contents. */
 export interface Contents {
@@ -42,7 +42,7 @@ export const isCarried = (line: string): boolean =>
  * Checks contents one after another. Memory is that of erased changes whose erasure is yet to come. Text is one character a
  * byte. `principalsOf`: what the entry of an intent says of its principals.
  */
-export function contentsIn(principalsOf: (manifest: string) => Principals | undefined) {
+export function newContentsCheck(principalsOf: (manifest: string) => Principals | undefined) {
   const contents: Contents = { changes: 0, intents: 0, unfit: 0, missing: 0, erased: 0, erased_changes: [] };
   /** What is left of changes that are said to be erased, until an entry says so, by change. */
   const left = new Map<string, { line: number; entry: number; digest: string }>();
@@ -66,7 +66,7 @@ export function contentsIn(principalsOf: (manifest: string) => Principals | unde
     if (!known) return undefined;
     left.delete(entry.changeId);
     const change = decoded(entry.changeId);
-    if (detailOf(entry)["remaining_digest"] !== known.digest)
+    if (parseDetail(entry)["remaining_digest"] !== known.digest)
       return finding(line, entry.id, "content", `what is left of ${change} is not what its erasure left`);
     if (++contents.erased <= MOST_LISTED) contents.erased_changes.push(change);
     return undefined;
@@ -114,7 +114,7 @@ function whyOther(manifest: string, told: Principals | undefined): string | unde
   try {
     const value = parseJson(manifest);
     if (isObject(value) && told)
-      return isOfManifest(told, keysOf(value["principals"] ?? {}))
+      return isOfManifest(told, parseKeys(value["principals"] ?? {}))
         ? undefined
         : "its entry names other principals, or other keys of theirs, than the manifest";
   } catch (error) {
@@ -126,12 +126,12 @@ function whyOther(manifest: string, told: Principals | undefined): string | unde
 function awaitedBehind(entry: Entry, line: number): Awaited | undefined {
   if (entry.eventType === "change_proposed") {
     const id = `{"change_id":${JSON.stringify(entry.changeId)},`;
-    const { digest } = detailOf(entry);
+    const { digest } = parseDetail(entry);
     const name = `the content of ${decoded(entry.changeId)}`;
     return { line, entry, rule: "content", begins: `${id}"content":`, erased: `${id}"erased":`, digest, name };
   }
   if (entry.eventType !== "intent_in_force") return undefined;
-  const digest = manifestIn(detailOf(entry));
+  const digest = readManifestHash(parseDetail(entry));
   const begins = `{"manifest_hash":${JSON.stringify(Buffer.from(digest).toString("latin1"))},"manifest":`;
   return { line, entry, rule: "intent", begins, digest, name: `the manifest ${digest}` };
 }

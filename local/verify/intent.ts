@@ -1,6 +1,6 @@
 /** The rules of an intent that a certificate can be verified against. */
 import { type Detail, isObject, isWhole } from "./json.ts";
-import { keysOf, type Policy, sameName } from "./policy.ts";
+import { parseKeys, type Policy, sameName } from "./policy.ts";
 
 /** An intent, of its type throughout; what it leaves out has the service's default. */
 export interface Intent {
@@ -30,7 +30,7 @@ interface Minor {
 const RISKS: readonly unknown[] = ["low", "medium", "high"];
 
 /** Reads an intent. Errors: `TypeError` with the name of the first member that no service would load. */
-export function intentIn(manifest: Detail): Intent {
+export function parseIntent(manifest: Detail): Intent {
   const policy = section(manifest, "policy") ?? {};
   const approvers = namesIn(policy, "approvers");
   const { standard, major } = requiredIn(section(policy, "required_approvers") ?? {});
@@ -41,7 +41,7 @@ export function intentIn(manifest: Detail): Intent {
   const owners = policy["owners"] ?? [];
   if (!Array.isArray(owners) || !owners.every(isObject)) throw new TypeError("owners");
   const principals = manifest["principals"] ?? {};
-  const keys = keysOf(principals);
+  const keys = parseKeys(principals);
   return {
     keys,
     agents: new Set(
@@ -106,11 +106,11 @@ function count(of: Detail, name: string, least: number): number | undefined {
   return value;
 }
 
-/** Whether a name may decide on any change. */
+/** Checks that a name may decide on any change. */
 export const mayDecide = (name: string, { approvers, agents }: Intent): boolean =>
   !name.startsWith("agent:") && !agents.has(name) && (!approvers || approvers.includes(name));
 
-/** Whether a content is one that the intent lets pass without consent, as far as it says what that takes. */
+/** Checks that the intent allows a content without consent, as far as the content has the necessary fields. */
 export function isMinor(content: Detail, isErased: boolean, { minor, owned }: Intent): boolean {
   const { kind, target, affected_users: users, risk, reversible } = content;
   if (!minor || typeof kind !== "string" || typeof target !== "string" || matchesAny(target, owned)) return false;
@@ -129,7 +129,7 @@ export function isMinor(content: Detail, isErased: boolean, { minor, owned }: In
 const matchesAny = (target: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => matches(lower(target), lower(pattern).split("*")));
 
-/** Whether a target is made of these parts, with anything between them. */
+/** Checks that a target consists of these parts, with anything between them. */
 function matches(target: string, [begin = "", ...parts]: string[]): boolean {
   const end = parts.pop();
   if (end === undefined) return target === begin;

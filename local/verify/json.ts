@@ -35,12 +35,12 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Whether a value has members by name. */
+/** Checks that a value has members by name. */
 export const isObject = (value: unknown): value is Detail =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Parses the text of a JSON object; undefined where it is none. */
-export function objectIn(text: string): Detail | undefined {
+export function parseObject(text: string): Detail | undefined {
   try {
     const value = parseJson(text);
     return isObject(value) ? value : undefined;
@@ -50,8 +50,8 @@ export function objectIn(text: string): Detail | undefined {
 }
 
 /** A value where it is text. */
-export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+export const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Whether a value is a whole number that every reader reads alike. */
+/** Checks that a value is a whole number that every reader reads alike. */
 export const isWhole = (value: unknown, least: number): value is number =>
   Number.isSafeInteger(value) && (value as number) >= least;

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import type { Finding } from "./chain.ts";
-import { objectIn, textOf } from "./json.ts";
+import { parseObject, asText } from "./json.ts";
 import { type Checkpoint, type Key, parseCheckpoint, parseKey, signerOf } from "./note.ts";
 
 /** A length the log had, and what it was then: the last entry's hash, or the tree's root. */
@@ -70,7 +70,7 @@ function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, place: string
   evidence.kept.push({ length, root, origin, what: `${what} (${trust})` });
 }
 
-const noteIn = (line: string): string => textOf(objectIn(line)?.["checkpoint"]) ?? "";
+const noteIn = (line: string): string => asText(parseObject(line)?.["checkpoint"]) ?? "";
 
 /** A file's text. Errors: `Unreadable`. */
 export function readText(file: string): string {

@@ -1,13 +1,13 @@
 /** The life of a change by its entries: which step follows which, and whether each had the consent that it needed. */
 import type { Finding } from "./chain.ts";
-import { manifestIn } from "./detail.ts";
+import { readManifestHash } from "./detail.ts";
 import { type Intent, isMinor, mayDecide } from "./intent.ts";
-import { type Detail, isWhole, textOf } from "./json.ts";
+import { type Detail, isWhole, asText } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { type Policy, sameName } from "./policy.ts";
 
 /** An entry with its detail read. */
-export interface Told {
+export interface RecordedEntry {
   entry: Entry;
   detail: Detail;
 }
@@ -15,7 +15,7 @@ export interface Told {
 /** Takes what is not valid. */
 export type Found = (entry: number | null, rule: Finding["rule"], message: string) => void;
 
-/** What the consents of a change are judged by. */
+/** Evidence by which the consents of a change are judged. */
 export interface Grounds {
   content: Detail;
   isErased: boolean;
@@ -36,23 +36,27 @@ const OPERATIONS: ReadonlyMap<string, { from: string; to: string }> = new Map([
 ]);
 
 /** Returns the status after each entry; each step must follow from those before it, so that none that decides is left out. */
-export function statusesOf(life: readonly Told[], tier: unknown, found: Found): string[] {
+export function deriveStatuses(life: readonly RecordedEntry[], tier: unknown, found: Found): string[] {
   let status = "";
-  return life.map((told, index) => {
-    const [needed, next] = stepOf(told, status, tier);
+  return life.map((recorded, index) => {
+    const [needed, next] = stepOf(recorded, status, tier);
     if (index > 0 && needed !== status)
       found(
-        told.entry.id,
+        recorded.entry.id,
         "form",
         `the change must be ${needed || "new"} before it, and by the entries in this file it is ${status}`,
       );
-    if (next === undefined) found(told.entry.id, "form", "it does not say whether the change is approved by it");
+    if (next === undefined) found(recorded.entry.id, "form", "it does not say whether the change is approved by it");
     return (status = next ?? status);
   });
 }
 
 /** The status before an entry, and the one after it; undefined where the entry does not say. */
-function stepOf({ entry, detail }: Told, status: string, tier: unknown): [needed: string, next: string | undefined] {
+function stepOf(
+  { entry, detail }: RecordedEntry,
+  status: string,
+  tier: unknown,
+): [needed: string, next: string | undefined] {
   const { eventType } = entry;
   if (eventType === "change_proposed") return ["", tier === "minor" ? "approved" : "pending_consent"];
   if (eventType === "consent_decision") {
@@ -68,7 +72,7 @@ function stepOf({ entry, detail }: Told, status: string, tier: unknown): [needed
 
 /** Requires the consents that the intents ask for, at each step that needs them, whatever the entries say of their number. */
 export function requireConsents(
-  life: readonly Told[],
+  life: readonly RecordedEntry[],
   statuses: readonly string[],
   grounds: Grounds,
   found: Found,
@@ -81,7 +85,7 @@ export function requireConsents(
   const claimed = first.detail["required_approvers"];
   if (claimed !== undefined && !isWhole(claimed, 0))
     found(first.entry.id, "quorum", "its number of required approvers is no whole number");
-  const ofProposal = intents.get(manifestIn(first.detail));
+  const ofProposal = intents.get(readManifestHash(first.detail));
   if (tier === "minor" && ofProposal) {
     const { proposer_kind: kind } = first.detail;
     const isFree = kind !== "model" && (kind !== "agent" || ofProposal.minor?.agents === true);
@@ -97,7 +101,12 @@ export function requireConsents(
 }
 
 /** Explains which consents a step lacks, if it lacks any; `before`: the status before it. */
-function whyTooFew(life: readonly Told[], before: string, step: Told, grounds: Grounds): string | undefined {
+function whyTooFew(
+  life: readonly RecordedEntry[],
+  before: string,
+  step: RecordedEntry,
+  grounds: Grounds,
+): string | undefined {
   const { detail, entry } = step;
   const isApplied = entry.eventType === "change_applied";
   const isApproval = entry.eventType === "consent_decision" && detail["decision"] === "approved";
@@ -118,18 +127,19 @@ function whyTooFew(life: readonly Told[], before: string, step: Told, grounds: G
 
 /** The consents of one kind that are eligible at a step, by name, and how many its intent asks for. */
 function countOf(
-  life: readonly Told[],
+  life: readonly RecordedEntry[],
   isUrgent: boolean,
-  { detail }: Told,
+  { detail }: RecordedEntry,
   grounds: Grounds,
 ): { given: number; needed: number } {
-  const intent = grounds.intents.get(manifestIn(detail));
+  const intent = grounds.intents.get(readManifestHash(detail));
   const names = new Set<string>();
-  for (const told of life) {
-    const name = textOf(told.detail["approver"]);
-    const isConsent = told.entry.eventType === "consent_decision" && told.detail["decision"] === "approved";
-    if (!isConsent || name === undefined || (told.detail["emergency"] === true) !== isUrgent) continue;
-    if (!grounds.unsigned.has(told.entry.id) && isEligible(told, life[0]!, intent, grounds)) names.add(sameName(name));
+  for (const recorded of life) {
+    const name = asText(recorded.detail["approver"]);
+    const isConsent = recorded.entry.eventType === "consent_decision" && recorded.detail["decision"] === "approved";
+    if (!isConsent || name === undefined || (recorded.detail["emergency"] === true) !== isUrgent) continue;
+    if (!grounds.unsigned.has(recorded.entry.id) && isEligible(recorded, life[0]!, intent, grounds))
+      names.add(sameName(name));
   }
   return {
     given: names.size,
@@ -137,27 +147,32 @@ function countOf(
   };
 }
 
-function needed({ detail }: Told, intent: Intent | undefined, { tier }: Detail): number {
+function needed({ detail }: RecordedEntry, intent: Intent | undefined, { tier }: Detail): number {
   if (tier === "minor") return 0;
   const claimed = isWhole(detail["required_approvers"], 0) ? detail["required_approvers"] : 0;
   const { standard, major } = intent?.required ?? { standard: 1, major: 1 };
   return Math.max(claimed, tier === "standard" ? standard : major);
 }
 
-/** Whether a consent counts under an intent: its name may give it, did not propose the change, and signed where it must. */
-function isEligible(told: Told, proposal: Told, intent: Intent | undefined, grounds: Grounds): boolean {
+/** Checks that a consent counts under an intent: its name may give it, did not propose the change, and signed where it must. */
+function isEligible(
+  recorded: RecordedEntry,
+  proposal: RecordedEntry,
+  intent: Intent | undefined,
+  grounds: Grounds,
+): boolean {
   const { content, signed, people, intents } = grounds;
   if (!intent) return true;
-  const name = sameName(String(told.detail["approver"]));
-  const isUrgent = told.detail["emergency"] === true;
+  const name = sameName(String(recorded.detail["approver"]));
+  const isUrgent = recorded.detail["emergency"] === true;
   if (!(isUrgent ? (intent.emergency?.approvers ?? []).includes(name) : mayDecide(name, intent))) return false;
-  const proposers = [content["proposer"], proposal.detail["asked_by"]].map(textOf);
+  const proposers = [content["proposer"], proposal.detail["asked_by"]].map(asText);
   if (!intent.selfApproval && proposers.some((one) => one !== undefined && sameName(one) === name)) return false;
   const keys = intent.keys.get(name) ?? [];
   if (keys.length === 0 && !intent.signedOnly && (people?.get(name) ?? []).length === 0) return true;
   // A signature under an intent that is not in the file cannot be checked, which the verdict says.
-  const isChecked = people !== undefined || intents.has(manifestIn(told.detail));
-  const key = isChecked ? signed.get(told.entry.id) : textOf(told.detail["key"]);
+  const isChecked = people !== undefined || intents.has(readManifestHash(recorded.detail));
+  const key = isChecked ? signed.get(recorded.entry.id) : asText(recorded.detail["key"]);
   return key !== undefined && (keys.some(({ id }) => id === key) || (keys.length === 0 && !intent.signedOnly));
 }
 
@@ -165,8 +180,8 @@ function isEligible(told: Told, proposal: Told, intent: Intent | undefined, grou
 const SIGNED: ReadonlySet<unknown> = new Set(["approved", "denied", "revoked"]);
 
 /** The name in which an entry decides what may have to be signed; undefined for an entry that does not. */
-export function signerIn({ entry: { eventType }, detail }: Told): { by: string | undefined } | undefined {
-  if (eventType === "content_erased") return { by: textOf(detail["actor"]) };
+export function findSigner({ entry: { eventType }, detail }: RecordedEntry): { by: string | undefined } | undefined {
+  if (eventType === "content_erased") return { by: asText(detail["actor"]) };
   const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]);
-  return isDecision || eventType === "emergency_reviewed" ? { by: textOf(detail["approver"]) } : undefined;
+  return isDecision || eventType === "emergency_reviewed" ? { by: asText(detail["approver"]) } : undefined;
 }

@@ -76,7 +76,7 @@ export function parseLine(line: string): Entry | undefined {
 export const hasHashes = ({ previousHash, currentHash }: Entry): boolean =>
   /^[0-9a-f]{128}$/.test(previousHash + currentHash);
 
-/** What many readers take for the end of a line, and a JSON string may hold: such characters are always escaped. */
+/** Characters that many readers take for the end of a line and that a JSON string may hold: always escaped. */
 const LINE_BREAKS = ["\u0085", "\u2028", "\u2029"].map((text) => ({
   bytes: Buffer.from(text).toString("latin1"),
   escape: `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`,

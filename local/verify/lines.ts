@@ -7,19 +7,19 @@ export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 /** Lines one after another, one character a byte. */
 export interface Lines {
   lines: readonly string[];
-  /** Whether all of it is UTF-8. */
+  /** True when all of it is UTF-8. */
   isText: boolean;
-  /** What the last of them is. */
+  /** State of the last line. */
   last: "ended" | "not ended" | "too long";
 }
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
-/** Of a line that is too long. */
+/** Bytes that are returned of a line that is too long. */
 const BEGINNING_BYTES = 100;
 const NEWLINE = 10;
 
 /** Reads the lines of an export; one that is longer than 16 MiB, or not ended, is the last. */
-export async function* linesIn(pieces: Pieces): AsyncGenerator<Lines> {
+export async function* readLines(pieces: Pieces): AsyncGenerator<Lines> {
   let rest: Buffer[] = [];
   let length = 0;
   for await (const piece of pieces) {

@@ -1,6 +1,6 @@
 /** Accepted losses of the end of the log, as its entries state them, and what they say of a receipt that the log lacks. */
 import type { Entry } from "./line.ts";
-import { decoded, detailOf } from "./detail.ts";
+import { decoded, parseDetail } from "./detail.ts";
 
 /** A loss that a person accepted. */
 export interface Loss {
@@ -14,9 +14,9 @@ export interface Loss {
 }
 
 /** The loss that an entry states; undefined where it states none. */
-export function lossIn(entry: Entry): Loss | undefined {
+export function readLoss(entry: Entry): Loss | undefined {
   if (entry.eventType !== "loss_accepted") return undefined;
-  const { actor, note, known, length } = detailOf(entry);
+  const { actor, note, known, length } = parseDetail(entry);
   const before = Object(known) as { length?: unknown; head?: unknown };
   return {
     entry: entry.id,
@@ -42,7 +42,7 @@ export function lossText({ entry, at, actor, known, continues }: Loss): string {
   return `entry ${entry}, ${at}: ${actor} accepted that entries ${lost} are lost; they may have been acknowledged`;
 }
 
-/** What the log states of an end that it lacks; empty where no loss covers it. */
+/** Explains an end that the log lacks by an accepted loss; empty where no loss covers it. */
 export function whyLost(losses: readonly Loss[], length: number): string {
   const loss = losses.find(({ known, continues }) => (known === null ? continues < length : known >= length));
   return loss ? `; ${lossText(loss)}` : "";

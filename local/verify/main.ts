@@ -78,7 +78,7 @@ const CERTIFICATE_OPTIONS = {
   help: { type: "boolean" },
 } as const;
 
-/** Where the program writes. */
+/** Streams that the program writes to. */
 interface Output {
   out: (text: string) => void;
   err: (text: string) => void;
@@ -108,7 +108,7 @@ export async function main(argv: string[], { out, err } = STREAMS): Promise<numb
   }
 }
 
-/** What the program says, and its exit code. */
+/** Output of the program and its exit code. */
 interface Said {
   text: string;
   exit: number;

@@ -1,6 +1,6 @@
 /** The keys that a log names for people: those in its `intent_in_force` entries. */
-import { manifestIn } from "./detail.ts";
-import { type Detail, isObject, textOf } from "./json.ts";
+import { readManifestHash } from "./detail.ts";
+import { type Detail, isObject, asText } from "./json.ts";
 import { type Policy, sameName } from "./policy.ts";
 
 /** Kind and key ids by name, in the order of the names. */
@@ -12,7 +12,7 @@ export function named() {
   return {
     /** Takes an intent's entry; explains why it contradicts an earlier one of the same hash, if it does. */
     learn(entry: number, detail: Detail): string | undefined {
-      const [manifest, principals] = [manifestIn(detail), principalsIn(detail["principals"])];
+      const [manifest, principals] = [readManifestHash(detail), principalsIn(detail["principals"])];
       const before = known.get(manifest);
       if (!before) known.set(manifest, { entry, principals });
       else if (!isSame(before.principals, principals))
@@ -22,7 +22,7 @@ export function named() {
     principalsOf: (manifest: string): Principals | undefined => known.get(manifest)?.principals,
     /** The ids of the keys that the intent of an entry lists under a name. */
     keysOf: (detail: Detail, name: string): readonly string[] =>
-      known.get(manifestIn(detail))?.principals.get(sameName(name))?.keys ?? [],
+      known.get(readManifestHash(detail))?.principals.get(sameName(name))?.keys ?? [],
   };
 }
 
@@ -31,7 +31,7 @@ function principalsIn(value: unknown): Principals {
   for (const [name, one] of Object.entries(isObject(value) ? value : {})) {
     const { kind, keys } = isObject(one) ? one : {};
     const ids = Array.isArray(keys) ? keys.filter((id): id is string => typeof id === "string") : [];
-    principals.set(sameName(name), { kind: textOf(kind) ?? "", keys: ids.sort() });
+    principals.set(sameName(name), { kind: asText(kind) ?? "", keys: ids.sort() });
   }
   return principals;
 }
@@ -44,7 +44,7 @@ function isSame(some: Principals, others: Principals): boolean {
   return some.size === others.size && [...some].every(([name, one]) => isEqual(name, one));
 }
 
-/** Whether a log names those keys of an intent's people that the manifest lists. */
+/** Checks that a log names the keys that the manifest lists for the intent's people. */
 export const isOfManifest = (principals: Principals, keys: Policy): boolean =>
   principals.size === keys.size &&
   [...principals].every(([name, { keys: ids }]) => {

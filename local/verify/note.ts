@@ -32,7 +32,7 @@ export const SIGNATURE = 1;
 const NAME = String.raw`([^\s\ufeff+\x00-\x1f\x7f-\x9f]+)`;
 const VERIFIER_KEY = new RegExp(`^${NAME}\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})[ \\t\\r\\n]*$`, "u");
 const SIGNATURE_LINE = new RegExp(`^— ${NAME} ([A-Za-z0-9+/]+={0,2})$`, "u");
-/** What no note contains. */
+/** Control characters, which no note contains. */
 const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 const PEM = /-----BEGIN PUBLIC KEY-----[ \t\r\n]+([A-Za-z0-9+/= \t\r\n]+)-----END PUBLIC KEY-----/;
 const SPKI = Buffer.from("302a300506032b6570032100", "hex");

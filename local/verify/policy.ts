@@ -1,6 +1,6 @@
 /** The keys that a verifier trusts: those of a file that was stored outside the service, for example an intent. */
 import { createHash } from "node:crypto";
-import { isObject, parseJson, textOf } from "./json.ts";
+import { isObject, parseJson, asText } from "./json.ts";
 import { readText, Unreadable } from "./kept.ts";
 
 /** A key of a person, with the id by which entries name it. */
@@ -37,12 +37,12 @@ export const fingerprint = (publicKey: Buffer): string =>
 
 /** Decodes base64 that is written in the one standard way; undefined for anything else, and for nothing. */
 export function fromBase64(value: unknown, as: "base64" | "base64url"): Buffer | undefined {
-  const bytes = Buffer.from(textOf(value) ?? "", as);
+  const bytes = Buffer.from(asText(value) ?? "", as);
   return bytes.length > 0 && bytes.toString(as) === value ? bytes : undefined;
 }
 
 /** Reads the keys of principals. Errors: `TypeError` where a member is not of its type, or a name stands there twice. */
-export function keysOf(principals: unknown): Policy {
+export function parseKeys(principals: unknown): Policy {
   if (!isObject(principals)) throw new TypeError("principals");
   const keys = new Map<string, readonly Key[]>();
   for (const [name, principal] of Object.entries(principals)) {
@@ -79,7 +79,7 @@ export function readPolicy(file: string): Policy {
   const text = readText(file);
   try {
     const value = parseJson(text.replace(/^\ufeff/, ""));
-    if (isObject(value)) return keysOf(value["principals"]);
+    if (isObject(value)) return parseKeys(value["principals"]);
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
   }

@@ -1,10 +1,10 @@
 /** Verifies the proofs in an export against the decisions that they are of. */
 import type { Finding } from "./chain.ts";
 import { decoded } from "./detail.ts";
-import { type Detail, isObject, isWhole, objectIn, parseJson, textOf } from "./json.ts";
+import { type Detail, isObject, isWhole, parseObject, parseJson, asText } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { fingerprint, type Policy, sameName } from "./policy.ts";
-import { isAssertionOf, isSignedByPasskey, sshSignerOf } from "./signatures.ts";
+import { matchesAssertion, isSignedByPasskey, findSshSigner } from "./signatures.ts";
 import { named, type Principals } from "./named_keys.ts";
 
 /** How many signed decisions are valid, and by whose word the key is the approver's. */
@@ -76,8 +76,9 @@ export function proofsIn(policy: Policy | undefined) {
     const { statement, by } = stated;
     const proof = isObject(detail["proof"]) ? detail["proof"] : {};
     const isPasskey = proof["type"] === "webauthn";
-    const signer = isPasskey ? undefined : sshSignerOf(statement, proof);
-    if (isPasskey ? !isAssertionOf(statement, proof) : signer === undefined) return "its proof is not of its statement";
+    const signer = isPasskey ? undefined : findSshSigner(statement, proof);
+    if (isPasskey ? !matchesAssertion(statement, proof) : signer === undefined)
+      return "its proof is not of its statement";
     if (detail["authenticated"] === "signature" && signer && !isOfSecurityKey(signer))
       return "it says that a person was verified, and its key signs by itself";
     if (policy) {
@@ -99,14 +100,14 @@ export function proofsIn(policy: Policy | undefined) {
 
   return {
     proofs,
-    /** What an intent's entry says of its principals, by its manifest hash. */
+    /** Returns the principals that an intent's entry names, by its manifest hash. */
     principalsOf: (manifest: string): Principals | undefined => intents.principalsOf(manifest),
-    /** What is not valid of an entry's proof, or of what it says was decided. */
+    /** Finds what is invalid in an entry's proof or decision. */
     check(entry: Entry, line: number): Finding | undefined {
       if (!DECIDING.has(entry.eventType) && !entry.detail.includes('"proof":')) return undefined;
       const finding = (rule: Finding["rule"], message: string | undefined): Finding | undefined =>
         message === undefined ? undefined : { line, entry: entry.id, rule, message };
-      const detail = objectIn(decoded(entry.detail));
+      const detail = parseObject(decoded(entry.detail));
       const unclear = whyUnclear(entry, detail);
       if (!detail || unclear !== undefined) return finding("form", unclear);
       if (entry.eventType === "intent_in_force") return finding("intent", intents.learn(entry.id, detail));
@@ -121,7 +122,7 @@ export function whyUnclear({ eventType }: Entry, detail: Detail | undefined): st
   if (!detail) return "its detail is no JSON object, so that nobody can tell what it decides";
   if (
     eventType === "consent_decision" &&
-    !(DECISIONS.has(detail["decision"]) && textOf(detail["approver"]) !== undefined)
+    !(DECISIONS.has(detail["decision"]) && asText(detail["approver"]) !== undefined)
   )
     return "its detail does not say what was decided, and by whom";
   return undefined;
@@ -130,11 +131,11 @@ export function whyUnclear({ eventType }: Entry, detail: Detail | undefined): st
 /** The decision that an entry records, and whose it is. */
 function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string | undefined; by: string | undefined } {
   const other = OTHERS.get(eventType);
-  if (other === "propose") return { decision: other, by: textOf(detail["proposer"]) };
-  if (other !== undefined) return { decision: other, by: textOf(detail[other === "review" ? "approver" : "actor"]) };
+  if (other === "propose") return { decision: other, by: asText(detail["proposer"]) };
+  if (other !== undefined) return { decision: other, by: asText(detail[other === "review" ? "approver" : "actor"]) };
   const decision = eventType === "consent_decision" ? DECISIONS.get(detail["decision"]) : undefined;
   const isUrgent = decision === "approve" && detail["emergency"] === true;
-  return { decision: isUrgent ? "approve_emergency" : decision, by: textOf(detail["approver"]) };
+  return { decision: isUrgent ? "approve_emergency" : decision, by: asText(detail["approver"]) };
 }
 
 /** What had to be signed for this entry; the time alone is taken from what was. */
@@ -142,7 +143,7 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
   const { decision, by } = decisionOf(entry, detail);
   let at: unknown;
   try {
-    const signed = parseJson(textOf(detail["statement"]) ?? "");
+    const signed = parseJson(asText(detail["statement"]) ?? "");
     at = isObject(signed) ? signed["at"] : undefined;
   } catch {
     return undefined;
@@ -162,5 +163,5 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
   return { statement: JSON.stringify(facts, Object.keys(facts).sort()), by };
 }
 
-/** Whether an SSH key is stored in a security key, which asks for its person. */
+/** Checks that an SSH key is stored in a security key, which asks for its person. */
 const isOfSecurityKey = (blob: Buffer): boolean => blob.toString("latin1", 4, 7) === "sk-";

@@ -3,7 +3,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto
 import { isUtf8 } from "node:buffer";
 import { element, plainNumber, twoNumbers } from "./der.ts";
 import { ed25519Key } from "./edwards.ts";
-import { type Detail, objectIn, textOf } from "./json.ts";
+import { type Detail, parseObject, asText } from "./json.ts";
 import { fromBase64, type Key } from "./policy.ts";
 
 const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest();
@@ -12,7 +12,7 @@ const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
 
 /** Whether an assertion is one of the statement, apart from its signature. */
-export function isAssertionOf(statement: string, proof: Detail): boolean {
+export function matchesAssertion(statement: string, proof: Detail): boolean {
   const data = fromBase64(proof["authenticator_data"], "base64url");
   const said = clientDataIn(proof);
   if (!data || !said || data.length < 37) return false;
@@ -29,7 +29,7 @@ export function isAssertionOf(statement: string, proof: Detail): boolean {
 
 function clientDataIn(proof: Detail): Detail | undefined {
   const client = fromBase64(proof["client_data_json"], "base64url");
-  return client && isUtf8(client) ? objectIn(client.toString()) : undefined;
+  return client && isUtf8(client) ? parseObject(client.toString()) : undefined;
 }
 
 /** Whether a passkey signed an assertion, for its relying party and a page of it. */
@@ -38,7 +38,7 @@ export function isSignedByPasskey(proof: Detail, key: Key): boolean {
   const data = fromBase64(proof["authenticator_data"], "base64url")!;
   const client = fromBase64(proof["client_data_json"], "base64url")!;
   const signature = fromBase64(proof["signature"], "base64url");
-  const origin = textOf(clientDataIn(proof)?.["origin"]);
+  const origin = asText(clientDataIn(proof)?.["origin"]);
   if (!signature || origin === undefined || !mayAsk(origin, key)) return false;
   if (!data.subarray(0, 32).equals(sha256(key.rp_id))) return false;
   return isSignedBy(key.public_key, signature, Buffer.concat([data, sha256(client)]));
@@ -54,7 +54,7 @@ const SPKI_RSA = Buffer.from("300d06092a864886f70d0101010500", "hex");
 
 const startsWith = (bytes: Buffer, begin: Buffer): boolean => bytes.subarray(0, begin.length).equals(begin);
 
-/** Whether a signature is that of a passkey's key; `spki`: the public key. */
+/** Checks that a passkey's key made a signature; `spki`: the public key. */
 function isSignedBy(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
   try {
     if (startsWith(spki, SPKI_ED25519)) return isEd25519(spki.subarray(SPKI_ED25519.length), signature, signed);
@@ -119,9 +119,9 @@ function unarmoured(text: string | undefined): Buffer | undefined {
 }
 
 /** The public key that signed the statement with `ssh-keygen -Y sign`; undefined where none did. */
-export function sshSignerOf(statement: string, proof: Detail): Buffer | undefined {
+export function findSshSigner(statement: string, proof: Detail): Buffer | undefined {
   try {
-    const outer = wire(unarmoured(textOf(proof["signature"]))!);
+    const outer = wire(unarmoured(asText(proof["signature"]))!);
     if (outer.take(10).toString("latin1") !== "SSHSIG\0\0\0\u0001") return undefined;
     const blob = outer.string();
     const [namespace, reserved, hash] = [outer.text(), outer.string(), outer.text()];

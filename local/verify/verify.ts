@@ -1,10 +1,10 @@
 /** Verifies an export in one pass: the chain by itself, then against what was kept of it outside. */
 import { isUtf8 } from "node:buffer";
 import { beginning, type Chain, type Finding, follow } from "./chain.ts";
-import { type Contents, contentsIn, isCarried } from "./contents.ts";
+import { type Contents, newContentsCheck, isCarried } from "./contents.ts";
 import { type Evidence, type Kept, Unreadable } from "./kept.ts";
-import { linesIn, type Pieces, whyDamaged } from "./lines.ts";
-import { type Loss, lossIn, whyLost } from "./losses.ts";
+import { readLines, type Pieces, whyDamaged } from "./lines.ts";
+import { type Loss, readLoss, whyLost } from "./losses.ts";
 import { noteLine } from "./note.ts";
 import type { Policy } from "./policy.ts";
 import { type Proofs, proofsIn } from "./proofs.ts";
@@ -66,7 +66,7 @@ export async function verifyExport(
   for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = proofsIn(policy);
-  const carried = contents ? contentsIn(proofs.principalsOf) : undefined;
+  const carried = contents ? newContentsCheck(proofs.principalsOf) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
   let total = 0;
@@ -84,14 +84,14 @@ export async function verifyExport(
     found(broken && { ...broken, line: number });
     for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
     if (chain.entry) found(proofs.check(chain.entry, number));
-    const loss = chain.entry && lossIn(chain.entry);
+    const loss = chain.entry && readLoss(chain.entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
     if (byLength.size > 0) reach();
   };
 
   reach();
-  for await (const { lines, isText, last } of linesIn(pieces))
+  for await (const { lines, isText, last } of readLines(pieces))
     for (const [index, line] of lines.entries()) {
       number++;
       const state = index === lines.length - 1 ? last : "ended";

@@ -8,7 +8,7 @@ const LOST_MS = 3000;
 const NOTICE_LIMIT_MS = 60_000;
 const LIFE_TRIES = 10;
 
-/** What the failover took and how long it was unnoticed. */
+/** Entries that the failover lost, and the time until it was noticed. */
 export interface Failover {
   lost: ReadonlyMap<number, Acknowledged>;
   /** Milliseconds from the failover to the first rejection, by the number of the service. */
@@ -19,7 +19,7 @@ export interface Failover {
  * Sets the database back by three seconds behind the same address, while all services run. Each service rejects its next
  * write and acknowledges none, until a person accepts the loss; then each brings a change through its complete life.
  */
-export async function failOver(postgres: PostgresServer, load: Load): Promise<Failover> {
+export async function loseToFailover(postgres: PostgresServer, load: Load): Promise<Failover> {
   await inDatabase(
     postgres,
     ...TABLES.flatMap((table) => [

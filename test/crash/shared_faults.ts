@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startProxy } from "../support/cut_proxy.ts";
 import { startPostgres } from "../support/postgres_server.ts";
-import { failOver } from "./shared_failover.ts";
+import { loseToFailover } from "./shared_failover.ts";
 import { Load, type Service, startService, wait } from "./shared_load.ts";
 
 const { values } = parseArgs({
@@ -81,7 +81,7 @@ for (let count = 0; !enough(count); count++) {
   worst.set(name, Math.max(worst.get(name) ?? 0, gap));
   if (gap > PATIENCE_MS) fail(`${name}: nothing was written for ${Math.round(gap)} ms`);
 }
-const failover = await failOver(postgres, load);
+const failover = await loseToFailover(postgres, load);
 await load.stop();
 
 const log = await (await fetch(`${services[0]!.url}/api/product/audit?format=jsonl`)).text();

@@ -16,7 +16,7 @@ export interface Reply {
   sent: number;
 }
 
-/** What was acknowledged by an entry. */
+/** A step that was acknowledged with an entry. */
 export interface Acknowledged {
   hash: string;
   step: string;

@@ -29,7 +29,7 @@ const principalSchema = () =>
     kind: z
       .enum(["person", "agent"], "must be person or agent")
       .describe("A person decides; an agent is a program that proposes."),
-    keys: list(keySchema()).optional().describe("Of a person: what they sign with. Whoever has keys must sign."),
+    keys: list(keySchema()).optional().describe("Keys with which a person signs. A person who has keys must sign."),
     token_sha256: z
       .string("must be text")
       .regex(/^[0-9a-fA-F]{64}$/, "must be the 64 hex digits of the SHA-256 of the agent's secret")

@@ -56,7 +56,7 @@ export function requestOf(change: Request): Part[] {
   ];
 }
 
-/** Whether nobody stated this field, so that its value is a default. */
+/** Checks that no user stated this field, so that its value is a default. */
 export const isUnstated = ({ unstated }: Pick<Change, "unstated">, field: "risk" | "reversible"): boolean =>
   unstated?.includes(field) ?? false;
 

@@ -44,7 +44,7 @@ async function stopped(then: () => void): Promise<void> {
   await start();
 }
 
-test("drift lists what the host holds and the restored log does not, and an apply takes its target back", async () => {
+test("drift lists what only the host has after a restore, and an apply governs the target again", async () => {
   const set = (target: string, value: number) => api.bring("applied", { target, value: String(value) });
   await set("a.b", 1);
   await set("a.d", 4);

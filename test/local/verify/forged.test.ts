@@ -8,7 +8,7 @@ import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { main } from "../../../local/verify/main.ts";
 import { pythonMissing, runPythonOften } from "../../tamper/verifiers.ts";
 import { checkpointOf, rehashed } from "../../tamper/world.ts";
-import { certificateWith, exportWith, type FuzzWorld, fuzzWorld } from "./fuzz_world.ts";
+import { writeCertificate, writeExport, type FuzzWorld, fuzzWorld } from "./fuzz_world.ts";
 import type { Input } from "./inputs.ts";
 import { bentDer } from "./mutations.ts";
 import { type Judged, pythonVerifier } from "./python.ts";
@@ -84,14 +84,14 @@ function certificate({ target = "ui.done", steps, content, intent, edits = {} }:
   const log = edited(Object.fromEntries(places), first);
   const ids = (steps ?? life.map((_, index) => index)).map((index) => life[index]!.id);
   const parts = { name: own.erased ? "erased" : "content", content: body, intents: [text], ids };
-  const files = { certificate: certificateWith(world, log, parts), tlog: world.policy };
+  const files = { certificate: writeCertificate(world, log, parts), tlog: world.policy };
   return { files, args: ["certificate", "certificate", "--policy", "tlog"] };
 }
 
 /** An export with contents against a signed checkpoint of all of it. */
 function exported(entries: readonly AuditEntry[], more: Record<string, string> = {}, args: string[] = []): Input {
   const note = checkpointOf(entries, entries.length, world.key);
-  const files = { audit: exportWith(entries, []), note, pem: world.key.pem, ...more };
+  const files = { audit: writeExport(entries, []), note, pem: world.key.pem, ...more };
   return { files, args: ["audit", "--checkpoint", "note", "--key", "pem", ...args] };
 }
 
@@ -322,19 +322,19 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () => {
       const all = Object.fromEntries(world.entries.map(({ id }) => [id, unsigned]));
       const entries = edited({ ...all, 1: (d) => ({ ...d, principals: {} }) });
-      const input = exported(entries, { audit: exportWith(entries, world.carried) }, ["--changes"]);
+      const input = exported(entries, { audit: writeExport(entries, world.carried) }, ["--changes"]);
       return input;
     },
   ],
   [
     "a log with its contents",
     0,
-    () => exported(world.entries, { audit: exportWith(world.entries, world.carried) }, ["--changes"]),
+    () => exported(world.entries, { audit: writeExport(world.entries, world.carried) }, ["--changes"]),
   ],
   ["a signature line of a name with a zero width no-break space", 3, () => noted("— a\ufeffb AAAAAAAA\n")],
   ["a signature line of a name with a next line", 3, () => noted("— a\u0085b AAAAAAAA\n")],
   ["a signature line of a name with a file separator", 3, () => noted("— a\u001cb AAAAAAAA\n")],
-  ["a signature line of a stranger", 0, () => noted("— stranger AAAAAAAA\n")],
+  ["a signature line of an unknown key", 0, () => noted("— unknown AAAAAAAA\n")],
   [
     "a tlog-policy with carriage returns",
     3,

@@ -11,7 +11,7 @@ import { main } from "../../../local/verify/main.ts";
 import { numbers } from "../../support/numbers.ts";
 import { pythonMissing } from "../../tamper/verifiers.ts";
 import { type FuzzWorld, fuzzWorld } from "./fuzz_world.ts";
-import { type Input, inputOf } from "./inputs.ts";
+import { type Input, makeInput } from "./inputs.ts";
 import { type Judged, pythonVerifier } from "./python.ts";
 
 const INPUTS = Number(process.env["FUZZ_INPUTS"] ?? 300);
@@ -63,7 +63,7 @@ test.skipIf(pythonMissing)(
     const apart: string[] = [];
     let otherRules = 0;
     for (let done = 0; done < INPUTS; done += BATCH) {
-      const inputs = Array.from({ length: Math.min(BATCH, INPUTS - done) }, () => inputOf(world, below));
+      const inputs = Array.from({ length: Math.min(BATCH, INPUTS - done) }, () => makeInput(world, below));
       const calls = inputs.map(written);
       const [inPython, here] = await Promise.all([python.judge(calls), Promise.all(calls.map(judged))]);
       for (const [index, own] of here.entries()) {
@@ -82,12 +82,12 @@ test.skipIf(pythonMissing)(
       `${INPUTS} inputs, seed ${SEED}: ${JSON.stringify(Object.fromEntries(ends))}, apart: ${apart.length}, the same with other rules: ${otherRules}\n`,
     );
     expect(apart).toEqual([]);
-    // What is never judged shows nothing.
+    // The run proves nothing unless every exit code occurs.
     if (INPUTS >= 300) expect([...ends.keys()].sort()).toEqual([0, 1, 2, 3]);
   },
 );
 
-/** Where FUZZ_KEEP names a folder, the input is kept there. */
+/** Stores the input in the folder that FUZZ_KEEP names, if it is set. */
 function keep(number: number, { files, args }: Input, ends: object): string {
   const into = process.env["FUZZ_KEEP"];
   if (into !== undefined) {

@@ -1,4 +1,4 @@
-/** What the fuzz test starts from: a real log with signed decisions, its contents and intents, and everybody's keys. */
+/** The starting point of the fuzz test: a real log with signed decisions, contents, intents and all keys. */
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
@@ -126,7 +126,7 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
 }
 
 /** An export of entries, with what stands behind each of them. */
-export function exportWith(entries: readonly AuditEntry[], carried: readonly Carried[]): string {
+export function writeExport(entries: readonly AuditEntry[], carried: readonly Carried[]): string {
   const lines = entries.map((entry) => write([entry]));
   return lines
     .map((line, index) => line + carried.flatMap((one) => (one.after === index + 1 ? [`${one.line}\n`] : [])).join(""))
@@ -134,7 +134,7 @@ export function exportWith(entries: readonly AuditEntry[], carried: readonly Car
 }
 
 /** A certificate of some entries of a log, under a checkpoint that the log's key signs and a witness cosigns. */
-export function certificateWith(
+export function writeCertificate(
   world: FuzzWorld,
   log: readonly AuditEntry[],
   {

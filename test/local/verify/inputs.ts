@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { checkpointOf, rehashed } from "../../tamper/world.ts";
-import { type Carried, certificateWith, exportWith, type FuzzWorld } from "./fuzz_world.ts";
+import { type Carried, writeCertificate, writeExport, type FuzzWorld } from "./fuzz_world.ts";
 import { bentBytes, bentDer, bentJson, bentText, type Below, pick } from "./mutations.ts";
 
 /** Files by name, and arguments in which a name of a file stands for its path. */
@@ -125,7 +125,7 @@ function bentLog(
 function exportInput(world: FuzzWorld, below: Below): Input {
   const { entries, carried } = below(4) === 0 ? world : bentLog(world, below);
   const withContents = below(2) === 0;
-  const text = exportWith(entries, withContents || below(20) === 0 ? carried : []);
+  const text = writeExport(entries, withContents || below(20) === 0 ? carried : []);
   const files: Input["files"] = { "audit.jsonl": below(4) === 0 ? bentBytes(Buffer.from(text), below) : text };
   const args = ["audit.jsonl", ...(withContents ? ["--changes"] : [])];
   const kept = below(4);
@@ -171,7 +171,7 @@ function certificateInput(world: FuzzWorld, below: Below): Input {
   if (body !== content || intent !== manifest) log = linked(world, log, { change, body, erased, intent }, below);
   if (own.length === 0) own = ids;
   const intents = below(10) === 0 ? [] : [intent];
-  const text = certificateWith(world, log, { name: erased ? "erased" : "content", content: body, intents, ids: own });
+  const text = writeCertificate(world, log, { name: erased ? "erased" : "content", content: body, intents, ids: own });
   const files: Input["files"] = { certificate: below(4) === 0 ? bentBytes(Buffer.from(text), below) : text };
   const args = ["certificate", "certificate"];
   if (below(5) > 0) args.push("--policy", "tlog");
@@ -208,5 +208,5 @@ function linked(
 }
 
 /** One input. */
-export const inputOf = (world: FuzzWorld, below: Below): Input =>
+export const makeInput = (world: FuzzWorld, below: Below): Input =>
   below(2) === 0 ? exportInput(world, below) : certificateInput(world, below);

@@ -40,7 +40,7 @@ const VALUES: readonly unknown[] = [
   ...[raw(deep(60)), raw(deep(98)), raw(deep(101)), raw(deep(20_000)), raw("12345678901234567890"), raw('"\\u0061na"')],
 ];
 
-/** Where in a value something can be changed. */
+/** Lists the paths in a value at which something can be changed. */
 function places(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
@@ -51,7 +51,7 @@ function places(value: unknown, path: readonly (string | number)[] = []): (strin
 
 type Holder = Record<string, unknown>;
 
-/** The JSON text of a value with one to three members changed, taken away, named anew, or repeated. */
+/** The JSON text of a value with one to three members changed, removed, renamed, or repeated. */
 export function bentJson(value: unknown, below: Below): string {
   const copy = structuredClone(value) as Holder;
   for (let count = 1 + below(3); count > 0; count--) {
