@@ -28,7 +28,10 @@ export function valueRules(open: Open): void {
       });
     const none = await api.json(`${FLAGS}/ui/none`, asked);
     expect([none.status, none.body.key, none.body.errorCode]).toEqual([404, "ui/none", "FLAG_NOT_FOUND"]);
-    expect((await api.json(`${FLAGS}/a`, { context: 1 })).body).toMatchObject({ key: "a", errorCode: "INVALID_CONTEXT" });
+    expect((await api.json(`${FLAGS}/a`, { context: 1 })).body).toMatchObject({
+      key: "a",
+      errorCode: "INVALID_CONTEXT",
+    });
     const all = await api.json(FLAGS, asked);
     expect(all.body.flags).toMatchObject([{ key: "ui/banner", value: true }]);
     const again = await api.json(FLAGS, asked, { "if-none-match": all.headers.get("etag")! });
