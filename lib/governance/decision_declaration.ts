@@ -77,7 +77,8 @@ export const acceptLossAnswer = once(() =>
           }),
       })
       .describe("The end of the log that was known before."),
-    ...endFields(),
+    length: z.number().int().describe("How many entries the log has now."),
+    head: endFields().head,
     frozen: z.literal(true).describe("The service is frozen until a person unfreezes it."),
     audit_entry: entrySchema(),
   }),
