@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { verifyCertificate } from "../../local/verify/certificate.ts";
 import { service } from "../support/service.ts";
-import { gistOf, pythonMissing, verify, verifyInPython } from "../tamper/verifiers.ts";
+import { summarizeReport, pythonMissing, verify, verifyInPython } from "../tamper/verifiers.ts";
 
 test(`an export with late notes verifies, changed by a bit it does not (${pythonMissing ?? "Python too"})`, async () => {
   const api = await service();
@@ -11,10 +11,10 @@ test(`an export with late notes verifies, changed by a bit it does not (${python
     expect((await api.post("note", { change_id, actor: "bo", item, note: "said afterwards" })).status).toBe(200);
   await api.must("rollback", change_id);
   const log = Buffer.from((await api.get("audit?format=jsonl")).text);
-  const report = gistOf(await verify(log));
+  const report = summarizeReport(await verify(log));
   expect(report).toMatchObject({ verdict: "consistent", total: 0 });
   const forged = Buffer.from(log.toString().replace("said afterwards", "said beforehand"));
-  const found = gistOf(await verify(forged));
+  const found = summarizeReport(await verify(forged));
   expect(found.verdict).toBe("bad");
   if (pythonMissing === null)
     expect(verifyInPython([log, forged].map((bytes) => ({ what: "notes", log: bytes, kept: [] })))).toEqual([

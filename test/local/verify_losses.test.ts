@@ -9,7 +9,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import { reportText } from "../../local/verify/report.ts";
 import { service } from "../support/service.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
-import { gistOf, pythonMissing, runPython, verify, verifyInPython } from "../tamper/verifiers.ts";
+import { summarizeReport, pythonMissing, runPython, verify, verifyInPython } from "../tamper/verifiers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-losses-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,7 +46,7 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
   expect(report.findings[0]!.message).toContain(`ops accepted that entries after ${length} up to ${lost.id} are lost`);
   if (pythonMissing !== null) return;
   const [gist] = verifyInPython([{ what: "loss", log, kept }]);
-  expect(gist).toEqual(gistOf(report));
+  expect(gist).toEqual(summarizeReport(report));
   const path = join(folder, "audit.jsonl");
   writeFileSync(path, log);
   const expected = ["--expected-length", String(lost.id), "--expected-head", lost.current_hash];
@@ -70,5 +70,5 @@ test("a loss of uncounted entries explains a receipt of any later entry, in both
   const message = `ops accepted that entries after ${length}, of which nobody knows how many there were, are lost`;
   expect(report.findings.map((finding) => finding.message).join()).toContain(message);
   if (pythonMissing !== null) return;
-  expect(verifyInPython([{ what: "loss", log, kept }])[0]).toEqual(gistOf(report));
+  expect(verifyInPython([{ what: "loss", log, kept }])[0]).toEqual(summarizeReport(report));
 });

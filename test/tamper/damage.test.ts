@@ -9,8 +9,8 @@ import { ATTACKS, storeAfter } from "./attacks.ts";
 import { numbers } from "../support/numbers.ts";
 import { LONG } from "../support/length.ts";
 import { cut, DAMAGED, flipped, impossible, moved, rewritings } from "./damage.ts";
-import { exportOf } from "./real_log.ts";
-import { gistOf, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
+import { exportLog } from "./real_log.ts";
+import { summarizeReport, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
 import { checkpointOf, makeWorld, parse, receiptOf, type World, write } from "./world.ts";
 import { parseCheckpoint } from "../../local/verify/note.ts";
 
@@ -61,7 +61,7 @@ test("a log that no service writes is refused, though every hash is right", asyn
 
 const lineEnds = () => [...log.keys()].filter((place) => log[place] === 10).map((place) => place + 1);
 
-test("a cut within a line shows in the export alone; between lines only by what was stored outside", async () => {
+test("a cut within a line shows in the export; between lines only by what was stored outside", async () => {
   const ends = new Set(lineEnds());
   const places = [...Array(amount(30_000, 2000, 500)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
   for (const [index, sample] of cut(world, places, "nothing").entries()) {
@@ -125,7 +125,7 @@ async function samples(): Promise<Sample[]> {
     { length: 0, head: "0".repeat(64), what: "the receipt of entry 0" },
   ];
   const attacked = ATTACKS.map(async (attack) => {
-    const damaged = Buffer.from(await exportOf(await storeAfter(attack, world)));
+    const damaged = Buffer.from(await exportLog(await storeAfter(attack, world)));
     return [[], kept].map((kept) => ({ what: attack.what, log: damaged, kept }));
   });
   const bits = Array.from({ length: amount(500, 40, 10) }, () => random(log.length * 8));
@@ -148,7 +148,7 @@ test.skipIf(pythonMissing)(
     const inPython = verifyInPython(all);
     expect(inPython).toHaveLength(all.length);
     for (const [index, sample] of all.entries())
-      expect(inPython[index], sample.what).toEqual(gistOf(await verify(sample.log, sample.kept)));
+      expect(inPython[index], sample.what).toEqual(summarizeReport(await verify(sample.log, sample.kept)));
   },
   300_000,
 );

@@ -60,7 +60,7 @@ export function impossible({ entries }: World): (Sample & { rule: string })[] {
   ];
 }
 
-/** Of the writings below: those that show that the file is not what the service sent. */
+/** Edits from the list below that show that the file is not what the service sent. */
 export const DAMAGED: ReadonlySet<string> = new Set([
   "a space before the first member",
   "members in another order",

@@ -87,4 +87,4 @@ async function decideAndApply(
 }
 
 /** The export of a store's log, as `format=jsonl` streams it. */
-export const exportOf = async (store: Store): Promise<string> => joined(auditExport(store));
+export const exportLog = async (store: Store): Promise<string> => joined(auditExport(store));

@@ -16,7 +16,7 @@ import { MINUTE } from "../support/clock.ts";
 import type { Core } from "../support/core.ts";
 import { LONG } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
-import { exportOf } from "./real_log.ts";
+import { exportLog } from "./real_log.ts";
 import { earlier, forkOf, KEPT, lived, MINOR, putLog, type Truth } from "./running_world.ts";
 import { verify } from "./verifiers.ts";
 import { checkpointOf, rehashed } from "./world.ts";
@@ -243,7 +243,7 @@ async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
   if (done.cosigned) {
     const { length } = truth.entries;
     const kept = { ...parsed(truth, length), what: "what a witness cosigned" };
-    expect((await verify(await exportOf(store), [kept])).verdict, what).toBe("bad");
+    expect((await verify(await exportLog(store), [kept])).verdict, what).toBe("bad");
   }
   const cyclesFirst = pick(2) === 1;
   const cycles = async () => {

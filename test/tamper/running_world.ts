@@ -13,7 +13,7 @@ import { opened } from "../support/deps.ts";
 import { countedIds } from "../support/ids.ts";
 import { inSlices } from "../support/in_slices.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
-import { exportOf } from "./real_log.ts";
+import { exportLog } from "./real_log.ts";
 import { parse } from "./world.ts";
 
 const INTENT = {
@@ -70,7 +70,7 @@ export async function lived(): Promise<{ api: Core; truth: Truth }> {
   await api.post("kpi", { csat: 4.1 });
   const records = await api.deps.store.list("changes", { limit: 100 });
   const truth = {
-    entries: parse(await exportOf(api.deps.store)),
+    entries: parse(await exportLog(api.deps.store)),
     records: new Map(records.map((kept) => [kept.id, asRead<ChangeRecord>(kept as Stored<Written<ChangeRecord>>)])),
     kept: { change_id, text },
   };

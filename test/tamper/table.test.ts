@@ -12,7 +12,7 @@ import type { Kept } from "../../local/verify/kept.ts";
 import { parseCheckpoint, parseKey, signerOf as signatureOf } from "../../local/verify/note.ts";
 import { opened } from "../support/deps.ts";
 import { type Attack, ATTACKS, offered, storeAfter } from "./attacks.ts";
-import { exportOf } from "./real_log.ts";
+import { exportLog } from "./real_log.ts";
 import { verify } from "./verifiers.ts";
 import { checkpointOf, makeWorld, parse, receiptOf, signerOf, type World, write } from "./world.ts";
 
@@ -76,7 +76,7 @@ async function makeTable(): Promise<string> {
   for (const attack of ATTACKS) {
     const scene = async (): Promise<Scene> => {
       const store = await storeAfter(attack, world);
-      return { attack, store, log: await exportOf(store) };
+      return { attack, store, log: await exportLog(store) };
     };
     const cells: string[] = [];
     for (const defence of Object.values(DEFENCES)) cells.push((await defence(await scene())) ? "caught" : "–");
@@ -95,6 +95,6 @@ test("the table in docs/evidence.md is what happens", async () => {
 });
 
 test("the untampered log passes whole, and is what the checkpoints written here say", async () => {
-  expect(write(world.entries)).toBe(await exportOf(world.deps.store));
+  expect(write(world.entries)).toBe(await exportLog(world.deps.store));
   expect(world.note).toBe(checkpointOf(world.entries, 200, world.key));
 });

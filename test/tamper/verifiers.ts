@@ -36,7 +36,7 @@ export interface Sample {
 }
 
 /** What both verifiers must agree on. */
-export const gistOf = ({ verdict, entries, findings, findings_total: total, head, remarks }: Report) => ({
+export const summarizeReport = ({ verdict, entries, findings, findings_total: total, head, remarks }: Report) => ({
   verdict,
   entries,
   total,
@@ -44,7 +44,7 @@ export const gistOf = ({ verdict, entries, findings, findings_total: total, head
   findings: findings.map(({ line, entry, rule }) => ({ line, entry, rule })),
   reason: verdict === UNREADABLE ? remarks[0] : undefined,
 });
-export type Gist = ReturnType<typeof gistOf>;
+export type Gist = ReturnType<typeof summarizeReport>;
 
 const SCRIPT = join(import.meta.dirname, "../../docs/verify_audit.py");
 
@@ -84,7 +84,7 @@ export function verifyInPython(samples: readonly Sample[]): Gist[] {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Report | { reason: string })
-    .map((told) => gistOf("reason" in told ? unread(told.reason) : told));
+    .map((told) => summarizeReport("reason" in told ? unread(told.reason) : told));
 }
 
 /** How a program ended. */

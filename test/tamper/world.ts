@@ -8,7 +8,7 @@ import type { Kept } from "../../local/verify/kept.ts";
 import { data, MTH } from "../lib/audit/reference_tree.ts";
 import { inSlices } from "../support/in_slices.ts";
 import { hashOf } from "../support/independent_chain.ts";
-import { exportOf, realLog } from "./real_log.ts";
+import { exportLog, realLog } from "./real_log.ts";
 
 /** An Ed25519 key, as its owner has it. */
 export interface SigningKey {
@@ -41,8 +41,8 @@ export async function makeWorld() {
     if (length <= 180) older = await copyOf(deps.store);
   });
   const { note } = await currentCheckpoint({ ...deps, checkpointSigner: signerOf(key) });
-  const entries = parse(await exportOf(deps.store));
-  const other = parse(await exportOf((await realLog()).deps.store));
+  const entries = parse(await exportLog(deps.store));
+  const other = parse(await exportLog((await realLog()).deps.store));
   return { key, otherKey, deps, note, entries, other, older: older! };
 }
 
