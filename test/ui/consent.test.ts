@@ -227,7 +227,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       // The page hears nothing of the restart.
       for (const heard of ["**/api/events", "**/api/product/identity"])
         await page.route(heard, (route) => route.abort());
-      const service = await restart(before, { intent: signedBy(principals, {}, { version: "2" }) });
+      const service = await restart(before, { intent: signedBy(principals, {}, { update_epoch: 3 }) });
       await button(page, "Approve with your key").last().click();
       const dialog = page.getByRole("dialog");
       await dialog.getByText("it is of another statement").waitFor();
@@ -331,7 +331,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
 
   inLong(test)("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
     const policy = { approvers: ["ana", "bo"], required_approvers: { standard: 2 } };
-    const before = await startService({ intent: signedBy({}, policy) });
+    const before = await startService({ intent: signedBy({}, policy, { update_epoch: 1 }) });
     const id = await before.propose();
     await before.post("api/product/approve", { change_id: id, approver: "bo" });
     const keyed = () => ({ kind: "person", keys: [sshPen().key] });

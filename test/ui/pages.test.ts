@@ -50,6 +50,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       expect(await first.locator(".row-words").innerText()).toBe(
         "pat asks to change limits.first for tenant t1; 40 people are affected; it can be undone.",
       );
+      expect(await part(page, "Waits for you").innerText()).toContain("whether it can be undone was not stated");
       expect(await part(page, "Waits for others").innerText()).toContain("1 of 2 consents");
       expect(await part(page, "Approved, not applied").innerText()).toContain("limits.ready");
       expect(await part(page, "Outcome open").innerText()).toContain("Expected +0.01 on incident rate; +0.01 so far");
@@ -76,7 +77,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     const worth = part(page, "Is it worth it?");
     await worth.locator(".plot canvas").waitFor();
     expect(await worth.innerText()).toMatch(/expects \+0\.01 on incident rate/);
-    expect(await worth.innerText()).toMatch(/Regressed[^]*−0\.005 since the apply, final/);
+    expect(await worth.innerText()).toMatch(/Regressed[^]*expected to fall by 0\.01, it rose by 0\.005 \(worse\)/);
     const legend = await worth.locator(".legend > li").allInnerTexts();
     expect(legend.map((line) => line.trim().replace(/ \d+ \w+ \d{4}, [\d:]+$/, ""))).toEqual([
       "At the apply 0.04",
@@ -95,7 +96,8 @@ describe.skipIf(!browser)("pages of the console", () => {
     const far = await startService({ args, env: { ...secret, ...PAST } });
     const { address } = JSON.parse(far.server.stderr.find((line) => line.includes('"link open"'))!);
     await bring(far, { target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.01" }, ["0.04", "0.03"]);
-    await returnToPresent(far);
+    await passHorizon(far);
+    await passHorizon(far);
     await far.post("api/action/run-now", { action: "cycle" });
     const near = await startService({ args: ["--agent-id=near", `--cross-link-peers=${address}`], env: secret });
     while (!near.server.stderr.some((line) => line.includes('"link up"')))
@@ -179,7 +181,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await button(page, "Feed").click();
     await row("NRR quarterly").first().getByText("1.06").waitFor();
     const outcome = row("set limits.flow for t1").filter({ hasText: "Regressed" });
-    expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed[^]*final, rolled back/);
+    expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed[^]*final, its time is over/);
   });
 
   inLong(test)("a task is submitted, run, and rated by keyboard", async () => {
@@ -280,19 +282,22 @@ describe.skipIf(!browser)("pages of the console", () => {
   });
 });
 
-/** Brings a change to "applied", between two feeds of `incident_rate`. */
-/** A verdict is told a week after the apply: a service that lives so far in the past, until it returns. */
+/** A verdict needs a week after the apply, and two changes of one target a week each: a service that starts that long ago. */
 const PAST = {
   NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,
-  CLOCK_OFFSET_MS: String(-8 * DAY_MS),
+  CLOCK_OFFSET_MS: String(-16 * DAY_MS),
   CLOCK_STEP_MS: String(8 * DAY_MS),
 };
 
-async function returnToPresent({ server, get }: Service): Promise<void> {
+/** Moves the clock of such a service past the horizon of what it applied. */
+async function passHorizon({ server, get }: Service): Promise<void> {
+  const now = async () => Date.parse((await get("api/state")).as_of);
+  const before = await now();
   server.child.kill("SIGUSR2");
-  await vi.waitFor(async () => expect(Date.now() - Date.parse((await get("api/state")).as_of)).toBeLessThan(DAY_MS));
+  await vi.waitFor(async () => expect((await now()) - before).toBeGreaterThan(7 * DAY_MS));
 }
 
+/** Brings a change to "applied", between two feeds of `incident_rate`. */
 async function bring(
   { post, propose }: Service,
   fields: Record<string, string>,
@@ -310,10 +315,17 @@ async function bring(
 async function live(service: Service): Promise<typeof past> {
   const { post, propose, config } = service;
   await post("api/product/kpi", { nrr_quarterly: "1.02" });
-  const flow = { target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.01" };
+  const flow = {
+    target: "limits.flow",
+    reversible: "true",
+    risk: "medium",
+    kpi: "incident_rate",
+    expected_delta_k: "0.01",
+  };
   const better = await bring(service, { ...flow, value: "10" }, ["0.05", "0.04"]);
+  await passHorizon(service);
   const worse = await bring(service, { ...flow, value: "25" }, ["0.04", "0.045"]);
-  await returnToPresent(service);
+  await passHorizon(service);
   await post("api/product/rollback", { change_id: worse });
   await post("api/product/kpi", { incident_rate: "0.04", nrr_quarterly: "1.02" });
   writeFileSync(config, "{}");
@@ -321,9 +333,10 @@ async function live(service: Service): Promise<typeof past> {
   await vi.waitFor(async () => {
     expect((await post("api/action/run-now", { action: "check_drift" })).result.in_sync).toBe(false);
   });
+  await bring(service, { ...flow, target: "limits.open" }, ["0.05", "0.04"]);
   const ready = await propose({ target: "limits.ready" });
   await post("api/product/approve", { change_id: ready, approver: "cy" });
-  await propose({ target: "limits.first" });
+  await propose({ target: "limits.first", reversible: "true" });
   const shared = await propose({ target: "limits.shared", risk: "high" });
   await post("api/product/approve", { change_id: shared, approver: "ana" });
   await propose({ target: "limits.last" });

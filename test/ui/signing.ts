@@ -3,16 +3,17 @@ import type { Page } from "playwright-core";
 import { button, visit } from "./browser.ts";
 import { INTENT, type Service, type Start, startService } from "./service.ts";
 
-/** An intent under which these people sign. */
+/** The changed intent, of the next epoch, under which these people sign. */
 export const signedBy = (principals: object, policy: object = {}, more: object = {}) => ({
   ...INTENT,
+  update_epoch: INTENT.update_epoch + 1,
   principals,
   ...more,
   policy: { ...INTENT.policy, approvers: ["ana"], required_approvers: { standard: 1 }, self_approval: true, ...policy },
 });
 
 /** An intent that lists nobody's key. */
-export const NOBODY = signedBy({});
+export const NOBODY = signedBy({}, {}, { update_epoch: INTENT.update_epoch });
 
 /** The same service under the name that passkeys need. */
 export const named = ({ url }: Service): string => url.replace("127.0.0.1", "localhost");
