@@ -219,7 +219,8 @@ describe.skipIf(!browser)("pages of the console", () => {
         return asked ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
       });
       const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
-      await clever.post("api/chat", { message: "Remember: the turquoise banner was for the spring campaign." });
+      const remembered = "Remember: the turquoise banner was for the spring campaign.";
+      await clever.post("api/chat", { message: remembered, author: "ana" });
       const page = await open(ANA);
       await visit(page, clever.url, "chat");
       await page.getByLabel("Message").fill("Draft fewer limits, and a turquoise banner.");

@@ -1,24 +1,27 @@
 import { useState } from "preact/hooks";
 import type { Recalled } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
+import { useValue } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
+import { personName } from "../../core/session.ts";
 import { Line } from "../../parts/field.tsx";
 import { Pending } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given, Prose } from "../../parts/text.tsx";
 import { Age } from "../../parts/time.tsx";
 
-/** Looks something up in what the service remembers. */
+/** Looks something up in what the service remembers, of chat only in the person's own conversation. */
 export function Memory() {
+  const name = useValue(personName);
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");
-  const { data, error } = useResource(asked === "" ? null : `memory ${asked}`, (signal) =>
-    get<{ results: Recalled[] }>("api/memory/search", { q: asked, limit: 20 }, signal),
+  const { data, error } = useResource(asked === "" ? null : `memory of ${name} ${asked}`, (signal) =>
+    get<{ results: Recalled[] }>("api/memory/search", { q: asked, limit: 20, author: name || undefined }, signal),
   );
   return (
     <Panel title="Memory">
-      <p class="quiet">Proposals, decisions, outcomes, verdicts, ratings, KPIs, and what was said in chat.</p>
+      <p class="quiet">Proposals, decisions, outcomes, verdicts, ratings, KPIs, and what you said in chat.</p>
       <form
         class="filters"
         role="search"
