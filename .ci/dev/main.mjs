@@ -43,7 +43,7 @@ const watched = await Promise.all([
     ...NODE,
     entryPoints: ["local/ui_server.ts"],
     outdir,
-    plugins: [afterBuild(() => service.restart())],
+    plugins: [...NODE.plugins, afterBuild(() => service.restart())],
   }),
   esbuild.context({
     ...CONSOLE,
