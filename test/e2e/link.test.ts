@@ -69,11 +69,11 @@ const PAST = {
 async function outcome(node: Node): Promise<void> {
   await node.post("kpi", { csat: 4 });
   await node.bring("applied", { kpi: "csat", expected_delta_k: 0.2 });
+  await node.post("kpi", { csat: 4.3 });
   const now = async () => Date.parse((await node.get("/api/state")).body.as_of);
   const before = await now();
   node.server.child.kill("SIGUSR2");
   await vi.waitFor(async () => expect((await now()) - before).toBeGreaterThan(7 * DAY_MS));
-  await node.post("kpi", { csat: 4.3 });
 }
 
 const sync = async (node: Node) => {

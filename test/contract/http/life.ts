@@ -53,16 +53,14 @@ export function lifeRules(open: Open): void {
   test("an auditor's pack is a file and a page; the log is a table too", async () => {
     const api = await open();
     const { change_id } = await api.propose();
-    const told = await Promise.all(
-      [`pack?change_id=${change_id}`, `pack?change_id=${change_id}&format=html`, "audit?format=csv"].map(
-        async (path) => {
-          const { status, headers, text } = await api.get(path);
-          expect(text, path).toContain(change_id);
-          return [status, headers.get("content-type")];
-        },
-      ),
-    );
-    expect(told).toEqual([
+    const answers = [];
+    // One after the other: a small host serves one reader of the log at a time.
+    for (const path of [`pack?change_id=${change_id}`, `pack?change_id=${change_id}&format=html`, "audit?format=csv"]) {
+      const { status, headers, text } = await api.get(path);
+      expect(text, path).toContain(change_id);
+      answers.push([status, headers.get("content-type")]);
+    }
+    expect(answers).toEqual([
       [200, "application/x-tar"],
       [200, "text/html; charset=utf-8"],
       [200, "text/csv; charset=utf-8"],
