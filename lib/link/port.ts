@@ -43,7 +43,7 @@ export const peerRowSchema = once(() =>
       log: z
         .enum(LOG_STATES)
         .describe(
-          "rewritten: its audit log no longer continues the one that was stored; lost: the same, and the log states that a person accepted the loss.",
+          "rewritten: its log no longer continues the stored one; lost: the same, and a person accepted the loss.",
         ),
       log_reason: z.string().nullable().describe("Why the log is so; null when there is nothing to say."),
     })

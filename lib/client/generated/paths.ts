@@ -524,8 +524,8 @@ export interface paths {
                 head: string | null;
               };
 
-              /** How many entries the log has now, as audit/verify says. */
-              length: (number | unknown) & number;
+              /** How many entries the log has now. */
+              length: number;
 
               /** current_hash of its last entry now, hex; 64 zeros without any. */
               head: string;
@@ -3299,7 +3299,7 @@ export interface components {
       /** Round trip in milliseconds; null when not measured. */
       rtt_ms: number | null;
 
-      /** rewritten: its audit log no longer continues the one that was stored; lost: the same, and the log states that a person accepted the loss. */
+      /** rewritten: its log no longer continues the stored one; lost: the same, and a person accepted the loss. */
       log: "consistent" | "lost" | "rewritten" | "unknown";
 
       /** Why the log is so; null when there is nothing to say. */

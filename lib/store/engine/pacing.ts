@@ -36,7 +36,8 @@ export async function withRetries<T>(work: () => Promise<T>, { clock, random }: 
     } catch (error) {
       if (!(error instanceof Contended)) throw error;
       const pause = pauseAfter(tries, random);
-      if (tries === most || clock.now() + pause >= end)
+      // A process that was suspended during its first try has learned nothing yet, so it tries once more.
+      if (tries === most || (tries > 1 && clock.now() + pause >= end))
         throw new StoreBusy(`contended after ${tries} tries: ${error.message}`, { cause: error });
       await clock.sleep(pause);
     }

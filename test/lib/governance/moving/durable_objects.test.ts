@@ -45,7 +45,7 @@ test("in, on and out again: the same log, and what it was moved away from takes 
     file += piece;
 
   expect(JSON.parse(await ask("one", "import", file))).toMatchObject({ length, head, origin });
-  await expect(ask("one", "import", file)).rejects.toThrow(`is not empty: it holds the log ${origin}`);
+  await expect(ask("one", "import", file)).rejects.toThrow(`is not empty: it has the log ${origin}`);
   expect(Number(await ask("one", "write"))).toBeGreaterThan(5);
   const backup = await ask("one", "backup");
   expect(Number(await ask("one", "write"))).toBeGreaterThan(6);
