@@ -82,7 +82,8 @@ export async function openProduct(
   if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
   if (isKnown) await holdAgainstAnchor(deps);
   if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });
-  noteEnd(deps.integrity, (await readHead(deps.store))!);
+  const head = await readHead(deps.store);
+  if (head) noteEnd(deps.integrity, head);
   await reviewBreach(deps);
   if (deps.integrity.breach) return;
   await takeUpClaims(deps.store);
