@@ -119,7 +119,7 @@ test("the shop shows what was consented to and applied, and nothing else; Ctrl-C
   expect(outcomes.outcomes).toMatchObject([
     { change_id: id, verdict: "too_early" },
     { kpi: "checkout_rate", verdict: "regressed", ended_by: "guardrail" },
-    { kpi: "basket_value", verdict: "met", state: "open" },
+    { kpi: "basket_value", verdict: "met", state: "final" },
   ]);
 
   expect((await step("rollback")).status).toBe(200);
