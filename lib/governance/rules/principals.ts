@@ -13,7 +13,7 @@ export type Principal =
   { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string; may?: AgentLimits | undefined };
 
 /** How much an agent may have waiting, and propose on a UTC day. */
-interface AgentLimits {
+export interface AgentLimits {
   max_open: number;
   max_per_day: number;
 }
