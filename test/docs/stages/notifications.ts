@@ -15,6 +15,7 @@ const PROPOSAL = {
   target: "limits.uploads",
   summary: "Raise the limit",
   proposer: "pat",
+  value: "50",
   affected_users: 40,
 };
 let sent: { headers: IncomingHttpHeaders; body: string };
@@ -86,7 +87,9 @@ export const notifications: Own = {
         "json slack": inChat("slack undefined"),
         "json teams": inChat("teams message"),
         async "json notification"(shown, story) {
-          sent = await sending(`json ${shown.type}`, () => client(fetch, story.url(8420)).bring("approved"));
+          sent = await sending(`json ${shown.type}`, () =>
+            client(fetch, story.url(8420)).bring("approved", { value: "true" }),
+          );
           expect(difference(JSON.stringify(shown), sent.body, story.standIns)).toBeUndefined();
         },
         async "eml mail"(shown: string, story) {

@@ -76,7 +76,7 @@ inLong(test)(
     expect(worded.length).toBeGreaterThanOrEqual(4);
     for (const { mode, text } of replies)
       expect(text).toMatch(
-        mode === "llm" ? /^by the model$/ : /did not answer \(too many ask it at once\).*\nNothing waits/s,
+        mode === "llm" ? /^by the model$/ : /did not answer \(too many ask it at once\).*\nQuery: /s,
       );
     const metrics = (await service.get("/api/metrics")).text;
     expect(metrics).toContain(`countersign_llm_calls_total ${worded.length}`);
