@@ -1,5 +1,5 @@
 /** The adapters of the package keep what every adapter promises; broken ones are told. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -15,14 +15,23 @@ const common = { product_id: "acme-crm", instance_id: "acme-crm@local", clock: s
 
 const onFile: MakeAdapter = async () => {
   const folder = await mkdtemp(join(tmpdir(), "countersign-adapter-"));
-  const adapter = fileAdapter({ path: join(folder, "config.json"), store: memoryStore(), ...common });
-  return { adapter, dispose: () => rm(folder, { recursive: true, force: true }) };
+  const path = join(folder, "config.json");
+  return {
+    adapter: fileAdapter({ path, store: memoryStore(), ...common }),
+    async overwrite({ tenant_id, target }, value) {
+      const config = JSON.parse(await readFile(path, "utf8"));
+      config.values[tenant_id][target] = value;
+      await writeFile(path, JSON.stringify(config));
+    },
+    dispose: () => rm(folder, { recursive: true, force: true }),
+  };
 };
 
 const onWebhook: MakeAdapter = async () => {
   const secret = "a secret of some length";
   const host = await startWebhookHost(secret);
-  return { adapter: webhookAdapter({ url: host.url, secret, ...common }), dispose: host.stop };
+  const adapter = webhookAdapter({ url: host.url, secret, ...common });
+  return { adapter, overwrite: host.overwrite, dispose: host.stop };
 };
 
 describe.each(Object.entries({ file: onFile, webhook: onWebhook }))("the %s adapter", (_, make) => {
@@ -33,8 +42,8 @@ describe.each(Object.entries({ file: onFile, webhook: onWebhook }))("the %s adap
 const broken =
   (over: (whole: ProductAdapter) => Partial<ProductAdapter>): MakeAdapter =>
   async () => {
-    const { adapter, dispose } = await onFile();
-    return { adapter: { ...adapter, ...over(adapter) }, ...(dispose && { dispose }) };
+    const made = await onFile();
+    return { ...made, adapter: { ...made.adapter, ...over(made.adapter) } };
   };
 
 const BROKEN: Record<string, MakeAdapter> = {
@@ -46,6 +55,34 @@ const BROKEN: Record<string, MakeAdapter> = {
   "always says that a target holds nothing": broken(() => ({ held: async () => null })),
   "always says that a target held nothing before": broken(({ apply }) => ({
     apply: async (change, signal) => ({ ...(await apply(change, signal)), previous: null }),
+  })),
+  "never answers superseded": broken(({ rollback }) => ({
+    rollback: async (change, signal) => ({ ...(await rollback(change, signal)), result: "rolled_back" }),
+  })),
+  "compares targets by case": broken(({ apply, rollback, verify }) => {
+    const byCase = <C extends { target: string }>(change: C): C => ({
+      ...change,
+      target: change.target.replace(/[A-Z]/g, (letter) => `${letter}_`),
+    });
+    return {
+      apply: (change, signal) => apply(byCase(change), signal),
+      rollback: (change, signal) => rollback(byCase(change), signal),
+      verify: (change, signal) => verify(byCase(change), signal),
+    };
+  }),
+  "reports a lost change as rolled back": broken(({ rollback, verify }) => {
+    const lost = new Set<string>();
+    return {
+      rollback: (change, signal) =>
+        rollback(change, signal).catch(() => (lost.add(change.change_id), { result: "rolled_back" })),
+      verify: async (change, signal) => (lost.has(change.change_id) ? "rolled_back" : verify(change, signal)),
+    };
+  }),
+  "shows a foreign value as applied": broken(({ verify }) => ({
+    verify: async (change, signal) => {
+      const state = await verify(change, signal);
+      return state === "unknown" ? "applied" : state;
+    },
   })),
   "is not repeatable": broken(({ apply }) => {
     const applied = new Set<string>();
@@ -67,6 +104,15 @@ const BROKEN: Record<string, MakeAdapter> = {
     };
   }),
 };
+
+test("a foreign value is noticed also where the test cannot write to the host product", async () => {
+  const makeBlind: MakeAdapter = async () => {
+    const { overwrite: _, ...made } = await BROKEN["shows a foreign value as applied"]!();
+    return made;
+  };
+  const { run } = adapterCases.find(({ name }) => name.startsWith("a value that the change did not set"))!;
+  await expect(run(makeBlind)).rejects.toThrow("verify answers applied");
+});
 
 test.each(Object.entries(BROKEN))("an adapter that %s breaks a promise", async (_, make) => {
   const results = await Promise.allSettled(adapterCases.map(({ run }) => run(make)));

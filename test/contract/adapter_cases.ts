@@ -4,7 +4,12 @@ import type { Change } from "../../lib/governance/rules/change.ts";
 import { agree } from "./agree.ts";
 
 /** A fresh adapter on a host product that holds nothing yet. */
-export type MakeAdapter = () => Promise<{ adapter: ProductAdapter; dispose?(): Promise<void> }>;
+export type MakeAdapter = () => Promise<{
+  adapter: ProductAdapter;
+  /** Sets the change's target in the host product as another program would, without the adapter. */
+  overwrite?(change: Change, value: unknown): Promise<void> | void;
+  dispose?(): Promise<void>;
+}>;
 
 /** One promise. */
 export interface AdapterCase {
@@ -17,6 +22,7 @@ type Work = (host: {
   is(verb: Verb, change: Change): Promise<void>;
   shows(change: Change, ...states: string[]): Promise<void>;
   adapter: ProductAdapter;
+  overwrite: ((change: Change, value: unknown) => Promise<void> | void) | undefined;
   signal: AbortSignal;
 }) => Promise<void>;
 
@@ -56,11 +62,12 @@ const change = (number: number, over: Partial<Change> = {}): Change => ({
 const named = (name: string, work: Work): AdapterCase => ({
   name,
   async run(make) {
-    const { adapter, dispose } = await make();
+    const { adapter, overwrite, dispose } = await make();
     const { signal } = new AbortController();
     try {
       await work({
         adapter,
+        overwrite,
         signal,
         async is(verb, asked) {
           await adapter[verb](asked, signal);
@@ -140,6 +147,45 @@ export const adapterCases: readonly AdapterCase[] = [
     await shows(later, ...GONE);
     await shows(change(1), ...GONE);
   }),
+  named("rolling back the earlier of two on one target answers superseded", async ({ is, adapter, signal }) => {
+    await is("apply", change(1));
+    await is("apply", change(2, { target: change(1).target }));
+    const { result } = await adapter.rollback(change(1, { status: "applied" }), signal);
+    agree(result === "superseded", `rollback answers ${result}, not superseded`);
+  }),
+  named("targets are compared without case", async ({ is, adapter, signal }) => {
+    const [earlier, later] = [change(1), change(2, { target: change(1).target.toUpperCase() })];
+    await is("apply", earlier);
+    await is("apply", later);
+    agreeValue(await adapter.held?.(earlier, signal), later.value, `held of ${earlier.target}`);
+    const { result } = await adapter.rollback({ ...earlier, status: "applied" }, signal);
+    agree(
+      result === "superseded",
+      `rollback of ${earlier.target} answers ${result}: ${later.target} is the same target`,
+    );
+  }),
+  named("an applied change that the host has lost is not reported as rolled back", async ({ adapter, signal }) => {
+    const lost = change(1, { status: "applied" });
+    const answer = await adapter.rollback(lost, signal).catch(() => undefined);
+    if (answer) agree(false, `rollback answers ${answer.result} for a change of which the host shows nothing; throw`);
+    const state = await adapter.verify(lost, signal);
+    agree(
+      state !== "applied" && state !== "rolled_back",
+      `verify answers ${state} for a change that the host has lost`,
+    );
+  }),
+  named(
+    "a value that the change did not set is shown as unknown",
+    async ({ is, shows, adapter, overwrite, signal }) => {
+      const [applied, foreign] = [change(1), { limit: "set by another program" }];
+      await is("apply", applied);
+      // Without `overwrite`, what the host holds differs from the change because the change is given with another value.
+      if (!overwrite) return shows({ ...applied, value: foreign }, "unknown");
+      await overwrite(applied, foreign);
+      await shows(applied, "unknown");
+      agreeValue(await adapter.held?.(applied, signal), foreign, "held");
+    },
+  ),
   named("what a target held before and holds now is stated as it is", async ({ is, adapter, signal }) => {
     const [earlier, later] = [change(1), change(2, { target: change(1).target })];
     const holds = async (value: unknown) => agreeValue(await adapter.held?.(earlier, signal), value, "held");

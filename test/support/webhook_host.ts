@@ -3,6 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type HostChange, hostTable, LostChange } from "./host_table.ts";
 
 /** One request as it arrived. */
 export interface Received {
@@ -25,6 +26,8 @@ export interface WebhookHost {
   effects: string[];
   /** What the product shows, by change. */
   states: Map<string, string>;
+  /** Sets a target as another program would. */
+  overwrite(change: HostChange, value: unknown): void;
   /** From now on for so many requests of an operation: the work is done (`after`) or not (`before`), then this. */
   trouble(operation: string, when: "before" | "after", trouble: Trouble, times?: number): void;
   stop(): Promise<void>;
@@ -49,17 +52,28 @@ export async function startWebhookHost(secret: string): Promise<WebhookHost> {
   const states = new Map<string, string>();
   const troubles = new Map<string, { when: string; trouble: Trouble; times: number }>();
 
-  /** Safe to repeat: what is so already is left alone. */
-  const bring = (operation: string, changeId: string, state: string): { result: string } => {
-    if (states.get(changeId) !== state) effects.push(`${operation} ${changeId}`);
-    states.set(changeId, state);
-    return { result: state };
+  const table = hostTable();
+  const change = (operation: "apply" | "rollback", asked: HostChange): { result: string } => {
+    const wasShown = table.isShown(asked);
+    const isNew = states.get(asked.change_id) === undefined;
+    const result = table[operation](asked);
+    if (table.isShown(asked) !== wasShown || (isNew && operation === "rollback"))
+      effects.push(`${operation} ${asked.change_id}`);
+    states.set(asked.change_id, operation === "apply" ? "applied" : "rolled_back");
+    return { result };
   };
-  const work = (operation: string, changeId: string): unknown => {
-    if (operation === "apply") return bring(operation, changeId, "applied");
-    if (operation === "rollback") return bring(operation, changeId, "rolled_back");
-    if (operation === "verify") return { state: states.get(changeId) ?? "absent" };
+  const work = (operation: string, asked: HostChange): unknown => {
+    if (operation === "apply" || operation === "rollback") return change(operation, asked);
+    if (operation === "verify") return { state: table.verify(asked) };
     return { ok: true, preview: { would: "change" } };
+  };
+  const answerTo = (operation: string, asked: HostChange): Trouble => {
+    try {
+      return answers(200, work(operation, asked), { "content-type": "application/json" });
+    } catch (error) {
+      if (error instanceof LostChange) return answers(409, { error: "the product shows nothing of this change" });
+      throw error;
+    }
   };
 
   const server = createServer(async (request, response) => {
@@ -74,9 +88,8 @@ export async function startWebhookHost(secret: string): Promise<WebhookHost> {
     const found = troubles.get(operation);
     const trouble = found && found.times-- > 0 ? found : undefined;
     if (trouble?.when === "before") return void trouble.trouble(response, request);
-    const answer = work(operation, change_id);
-    if (trouble) return void trouble.trouble(response, request);
-    answers(200, answer, { "content-type": "application/json" })(response, request);
+    const answer = answerTo(operation, body.change);
+    void (trouble?.trouble ?? answer)(response, request);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -87,6 +100,7 @@ export async function startWebhookHost(secret: string): Promise<WebhookHost> {
     received,
     effects,
     states,
+    overwrite: table.overwrite,
     trouble: (operation, when, trouble, times = 1) => void troubles.set(operation, { when, trouble, times }),
     async stop() {
       server.close();
