@@ -1519,6 +1519,8 @@ class Certificate:
                 "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count"
             )
         statuses = self.statuses(life, said.get("tier"))
+        for entry in (entry for entry, _ in life if is_loss(entry)):
+            self.remarks.append(f"{loss_text(loss_in(entry))}; consents before it do not count after it")
         consents = Consents(life, said, erased, intents, signed, unsigned, self.people)
         for finding in consents.faults(statuses):
             self.found(*finding)
@@ -1586,13 +1588,14 @@ class Certificate:
             first, identifier = life[0][0], entry["id"]
             if index == 0 and entry["event_type"] != "change_proposed":
                 self.found(identifier, "form", "its first entry is not the proposal")
-            if entry["change_id"] != first["change_id"]:
+            lost = is_loss(entry)
+            if entry["change_id"] != ("" if lost else first["change_id"]):
                 self.found(identifier, "form", "it is about another change than the first")
             if entry["origin"] != first["origin"]:
                 self.found(identifier, "origin", "it is of another log than the first")
             if index > 0 and identifier <= life[index - 1][0]["id"]:
                 self.found(identifier, "id", "it does not stand behind the one before")
-            if detail.get("digest") != digest:
+            if not lost and detail.get("digest") != digest:
                 self.found(identifier, "content", "it is not about the content in this file")
 
     def require_one_checkpoint(self, proven):
@@ -1733,6 +1736,9 @@ class Consents:
         """How many consents of one kind are eligible at a step, by name, and how many its intent asks for."""
         intent, names = self.intents.get(manifest_in(at)), set()
         for entry, detail in self.life[: index + 1]:
+            if is_loss(entry):
+                # A revocation of an earlier consent may be among what was lost.
+                names.clear()
             name = text_of(detail.get("approver"))
             consent = entry["event_type"] == "consent_decision" and detail.get("decision") == "approved"
             if not consent or name is None or (detail.get("emergency") is True) != urgent:
@@ -1769,6 +1775,11 @@ class Consents:
         return key is not None and (any(one["id"] == key for one in keys) or (not keys and not intent.signed_only))
 
 
+def is_loss(entry):
+    """Whether an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it."""
+    return entry["event_type"] == "loss_accepted"
+
+
 def status_step(entry, detail, status, tier):
     """What the change must be before an entry, and what it is then; None where the entry does not say."""
     event = entry["event_type"]
@@ -1786,7 +1797,7 @@ def status_step(entry, detail, status, tier):
 def signer_in(entry, detail):
     """(name,) in which an entry decides what may have to be signed; None for an entry that does not."""
     event, decision = entry["event_type"], detail.get("decision")
-    if event == "content_erased":
+    if event in ("content_erased", "loss_accepted"):
         return (text_of(detail.get("actor")),)
     decides = event == "consent_decision" and decision in ("approved", "denied", "revoked")
     return (text_of(detail.get("approver")),) if decides or event == "emergency_reviewed" else None
@@ -1825,6 +1836,7 @@ STEPS = {
     "change_rolled_back": "rolled back",
     "emergency_reviewed": "emergency reviewed",
     "content_erased": "content erased",
+    "loss_accepted": "loss of the log's end accepted",
 }
 
 

@@ -4,6 +4,7 @@
  * entry in a C2SP `tlog-proof`.
  */
 import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
+import { readHead } from "../audit/chain.ts";
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
 import { inclusionPath, withWholeTree } from "../audit/prove.ts";
@@ -13,10 +14,13 @@ import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { once } from "../kit/once.ts";
 import type { Reads } from "../store/store.ts";
+import { consulting } from "./evidence.ts";
+import { refuseBroken } from "./reading.ts";
 import { findChange } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent, digestOf } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
+import { isLive } from "./rules/in_force.ts";
 
 /** What decides; a try that failed, and what was found about the host, do not. */
 const DECIDING: readonly string[] = [
@@ -59,12 +63,13 @@ export function certifier(
   let node = nodeReader(deps);
   return async ({ change, entries: all }) => {
     const { change_id } = change;
-    const entries = all.filter(({ event_type }) => DECIDING.includes(event_type));
-    if (entries[0] === undefined || toldDigest(entries) !== digestOf(change, sha256))
+    const own = all.filter(({ event_type }) => DECIDING.includes(event_type));
+    if (own[0] === undefined || toldDigest(own) !== digestOf(change, sha256))
       throw new AppError(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
       );
+    const entries = [...own, ...(await lossesWithin(deps, change, own))].sort((a, b) => a.id - b.id);
     const last = entries.at(-1)!.id;
     const { length, note } = await checkpointOver(last);
     if (length < last) throw notCovered(deps, change_id, length);
@@ -85,6 +90,20 @@ export function certifier(
       ...proofs.map((proof) => part("proof", proof)),
     ].join("");
   };
+}
+
+/**
+ * The accepted losses of the log's end that ended consents of a change: those between its proposal and its apply, or up to
+ * now where it is not applied yet.
+ */
+async function lossesWithin(deps: WitnessDeps, { status }: Change, own: readonly AuditEntry[]): Promise<AuditEntry[]> {
+  const proposed = own[0]!.id;
+  if (((await readHead(deps.store))?.loss?.length ?? 0) < proposed) return [];
+  if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
+  const applied = own.find(({ event_type }) => event_type === "change_applied");
+  const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
+  const losses = await consulting(deps, (evidence) => evidence.allOf("loss_accepted", proposed));
+  return losses.filter(({ id }) => id < end);
 }
 
 /** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */

@@ -64,6 +64,11 @@ export function evidenceOf(
     return look();
   };
 
+  const allFrom = async (from: number, name: string, isAbout: (entry: AuditEntry) => boolean) => {
+    const ids = await held(from, () => [...outline.find(named(name), head.length, from - 1)].reverse());
+    return (await get(ids)).filter(isAbout);
+  };
+
   /** The entries under which a subject may be found and that are about it, newest first, as far as the log was read. */
   const newest = (sought: Sought, isAbout: (entry: AuditEntry) => boolean): Walk => {
     const from = outline.after + 1;
@@ -111,10 +116,9 @@ export function evidenceOf(
       return isOne(id) ? (await get([id]))[0] : undefined;
     },
     /** All entries about a change from an id on, the lowest first. */
-    async about(changeId: string, from: number): Promise<AuditEntry[]> {
-      const ids = await held(from, () => [...outline.find(named(changeId), head.length, from - 1)].reverse());
-      return (await get(ids)).filter(({ change_id }) => change_id === changeId);
-    },
+    about: (changeId: string, from: number) => allFrom(from, changeId, ({ change_id }) => change_id === changeId),
+    /** All entries of a type that is about no change from an id on, the lowest first. */
+    allOf: (type: EventType, from: number) => allFrom(from, type, ({ event_type }) => event_type === type),
     /** The entries of a type that is about no change, as far as the log was read. */
     newest: newestOf,
     /** The last entry of one of these types, of those that are about no change, as far as the log was read. */

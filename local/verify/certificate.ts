@@ -6,7 +6,8 @@ import { Unreadable } from "./kept.ts";
 import { type Intent, parseIntent } from "./intent.ts";
 import { type Detail, parseObject, asText } from "./json.ts";
 import { decoded, parseDetail, readManifestHash } from "./detail.ts";
-import { type Found, requireConsents, findSigner, deriveStatuses, type RecordedEntry } from "./life.ts";
+import { type Found, requireConsents, findSigner, deriveStatuses, isLoss, type RecordedEntry } from "./life.ts";
+import { lossText, readLoss } from "./losses.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
 import { proofsIn, whyUnclear } from "./proofs.ts";
@@ -118,6 +119,8 @@ function judge(
     );
   const statuses = deriveStatuses(life, content["tier"], found);
   const { isErased } = parts;
+  for (const { entry } of life.filter(isLoss))
+    remarks.push(`${lossText(readLoss(entry)!)}; consents before it do not count after it`);
   requireConsents(life, statuses, { content, isErased, intents, signed, unsigned, people: trusted.people }, found);
   const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;
   return {
@@ -182,12 +185,15 @@ function requireOneChange(life: readonly RecordedEntry[], digest: string, found:
   const [first] = life;
   if (!first) return;
   if (first.entry.eventType !== "change_proposed") found(first.entry.id, "form", "its first entry is not the proposal");
-  for (const [index, { entry, detail }] of life.entries()) {
-    if (entry.changeId !== first.entry.changeId) found(entry.id, "form", "it is about another change than the first");
+  for (const [index, told] of life.entries()) {
+    const { entry, detail } = told;
+    const isOther = isLoss(told) ? entry.changeId !== "" : entry.changeId !== first.entry.changeId;
+    if (isOther) found(entry.id, "form", "it is about another change than the first");
     if (entry.origin !== first.entry.origin) found(entry.id, "origin", "it is of another log than the first");
     if (index > 0 && entry.id <= life[index - 1]!.entry.id)
       found(entry.id, "id", "it does not stand behind the one before");
-    if (detail["digest"] !== digest) found(entry.id, "content", "it is not about the content in this file");
+    if (!isLoss(told) && detail["digest"] !== digest)
+      found(entry.id, "content", "it is not about the content in this file");
   }
 }
 

@@ -26,6 +26,7 @@ const WHAT: ReadonlyMap<string, string> = new Map([
   ["change_rolled_back", "rolled back"],
   ["emergency_reviewed", "emergency reviewed"],
   ["content_erased", "content erased"],
+  ["loss_accepted", "loss of the log's end accepted"],
 ]);
 
 function stepText({ entry, at, event, decision, name, authenticated, note, status, key, manifest_hash }: Step): string {

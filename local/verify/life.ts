@@ -35,6 +35,9 @@ const OPERATIONS: ReadonlyMap<string, { from: string; to: string }> = new Map([
   ["change_rolled_back", { from: "applied", to: "rolled_back" }],
 ]);
 
+/** Checks that an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it. */
+export const isLoss = ({ entry }: RecordedEntry): boolean => entry.eventType === "loss_accepted";
+
 /** Returns the status after each entry; each step must follow from those before it, so that none that decides is left out. */
 export function deriveStatuses(life: readonly RecordedEntry[], tier: unknown, found: Found): string[] {
   let status = "";
@@ -134,7 +137,8 @@ function countOf(
 ): { given: number; needed: number } {
   const intent = grounds.intents.get(readManifestHash(detail));
   const names = new Set<string>();
-  for (const recorded of life) {
+  // A revocation of an earlier consent may be among what was lost.
+  for (const recorded of life.slice(life.findLastIndex(isLoss) + 1)) {
     const name = asText(recorded.detail["approver"]);
     const isConsent = recorded.entry.eventType === "consent_decision" && recorded.detail["decision"] === "approved";
     if (!isConsent || name === undefined || (recorded.detail["emergency"] === true) !== isUrgent) continue;
@@ -181,7 +185,7 @@ const SIGNED: ReadonlySet<unknown> = new Set(["approved", "denied", "revoked"]);
 
 /** The name in which an entry decides what may have to be signed; undefined for an entry that does not. */
 export function findSigner({ entry: { eventType }, detail }: RecordedEntry): { by: string | undefined } | undefined {
-  if (eventType === "content_erased") return { by: asText(detail["actor"]) };
+  if (eventType === "content_erased" || eventType === "loss_accepted") return { by: asText(detail["actor"]) };
   const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]);
   return isDecision || eventType === "emergency_reviewed" ? { by: asText(detail["approver"]) } : undefined;
 }

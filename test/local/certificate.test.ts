@@ -13,6 +13,7 @@ import { filesOf } from "../../local/verify/container.ts";
 import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
 import { LONG } from "../support/length.ts";
+import { rebuilt } from "../support/certificate_parts.ts";
 import type { Fields } from "../support/requests.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { numbers } from "../support/numbers.ts";
@@ -55,20 +56,6 @@ function cosigned(text: string, name: string, key: SigningKey, at = 1_800_000_00
       return `\n\n${body}\n${lines}— ${name} ${line}\n`;
     }),
   );
-}
-
-/** A certificate with each of its parts changed, and their lengths with them. */
-function rebuilt(text: string, change: (part: string, name: string, index: number) => string | null): string {
-  let rest = Buffer.from(text).subarray("countersign-certificate/v1\n".length);
-  const parts: string[] = [];
-  for (let index = 0; rest.length > 0; index++) {
-    const [head, name, length] = /^(\w+) (\d+)\n/.exec(rest.toString("latin1"))!;
-    const end = head.length + Number(length);
-    const changed = change(rest.toString("utf8", head.length, end), name!, index);
-    if (changed !== null) parts.push(`${name} ${Buffer.byteLength(changed)}\n${changed}`);
-    rest = rest.subarray(end);
-  }
-  return `countersign-certificate/v1\n${parts.join("")}`;
 }
 
 let api: TestService;

@@ -8,10 +8,18 @@ const line = { file: "local/verify/line.ts", tests: DAMAGE };
 const CERTIFICATE = ["test/local/certificate.test.ts"];
 const FORGED = ["test/local/verify/forged.test.ts"];
 const certificate = { file: "local/verify/certificate.ts", tests: CERTIFICATE };
+const LOST = ["test/local/verify/lost_consents.test.ts"];
 const life = { file: "local/verify/life.ts", tests: CERTIFICATE };
 const note = { file: "local/verify/note.ts", tests: PROGRAM };
 
 export const verifier = [
+  {
+    ...life,
+    name: "the verifier counts consents from before an accepted loss of the log's end",
+    find: "life.slice(life.findLastIndex(isLoss) + 1)",
+    replace: "life",
+    tests: LOST,
+  },
   {
     ...chain,
     name: "the verifier does not hold an entry against its hash",

@@ -1,0 +1,144 @@
+/** Certificates of changes whose consents an accepted loss of the log's end came after: it is in them, and ends consents. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { type CertificateReport, verifyCertificate } from "../../../local/verify/certificate.ts";
+import { certificateText } from "../../../local/verify/certificate_text.ts";
+import { rebuilt } from "../../support/certificate_parts.ts";
+import { rewindingStore } from "../../support/rewinding_store.ts";
+import { service, type TestService } from "../../support/service.ts";
+import { pythonMissing, runPythonOften } from "../../tamper/verifiers.ts";
+
+const INTENT = { policy: { required_approvers: { standard: 2 }, approvers: ["ana", "bo", "cy"] } };
+
+const folder = mkdtempSync(join(tmpdir(), "lost-consents-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let api: TestService;
+/** Certificates of changes: consented again and applied; applied before a loss; approved, and not consented to again. */
+let again: string;
+let before: string;
+let waiting: string;
+/** The entries of the loss. */
+let loss: number;
+
+const certificate = async (id: string): Promise<string> => (await api.get(`changes/${id}/certificate`)).text;
+
+async function consent(change_id: string, ...approvers: string[]): Promise<void> {
+  for (const approver of approvers)
+    expect(await api.post("approve", { change_id, approver })).toMatchObject({ status: 200 });
+}
+
+beforeAll(async () => {
+  const rewinding = rewindingStore();
+  api = await service({ store: rewinding.store, intent: INTENT });
+  const [first, second, third] = [
+    (await api.propose()).change_id,
+    (await api.propose({ target: "ui.menu" })).change_id,
+    (await api.propose({ target: "ui.other" })).change_id,
+  ];
+  for (const id of [first, second, third]) await consent(id, "ana", "bo");
+  await api.must("apply", second);
+  const copy = await rewinding.copy();
+  await api.propose({ target: "ui.lost" });
+  await rewinding.goBack(copy);
+  await api.post("propose", { tenant_id: "t1", kind: "config", target: "ui.late", summary: "Late" });
+  const { length, head } = (await readHead(rewinding.store))!;
+  const accepted = await api.post("audit/accept-loss", { actor: "bo", note: "failover", length, head });
+  expect(accepted.status, accepted.text).toBe(200);
+  loss = accepted.body.audit_entry.id;
+  await api.post("unfreeze", { actor: "bo" });
+  await consent(first, "ana", "cy");
+  await api.must("apply", first);
+  [again, before, waiting] = [await certificate(first), await certificate(second), await certificate(third)];
+});
+
+/** Both verifiers' report on a certificate; they must say the same. */
+function verify(text: string): CertificateReport {
+  const path = join(folder, "change.certificate");
+  writeFileSync(path, text);
+  const report = verifyCertificate(Buffer.from(text), { manifests: [] });
+  if (pythonMissing !== null) return report;
+  const [asJson, asText] = runPythonOften([
+    ["certificate", path, "--json"],
+    ["certificate", path],
+  ]);
+  expect(JSON.parse(asJson!.stdout), asJson!.stderr).toEqual(report);
+  expect(asText!.stdout).toBe(`${certificateText(path, report)}\n`);
+  return report;
+}
+
+const entryIn = (part: string): { id: number; event_type: string } =>
+  JSON.parse(Buffer.from(/\nextra (.*)\n/.exec(part)![1]!, "base64").toString());
+/** The certificate without the entries for which `isLeft` holds. */
+const without = (text: string, isLeft: (entry: { id: number; event_type: string }) => boolean): string =>
+  rebuilt(text, (part, name) => (name === "proof" && isLeft(entryIn(part)) ? null : part));
+
+test("consents given again after an accepted loss count, and the loss is reported", () => {
+  const report = verify(again);
+  expect(report).toMatchObject({ verdict: "consistent", findings: [] });
+  expect(report.steps.map(({ event, name, status }) => [event, name, status])).toEqual([
+    ["change_proposed", null, "pending_consent"],
+    ["consent_decision", "ana", "pending_consent"],
+    ["consent_decision", "bo", "approved"],
+    ["loss_accepted", "bo", "approved"],
+    ["consent_decision", "ana", "approved"],
+    ["consent_decision", "cy", "approved"],
+    ["change_applied", null, "applied"],
+  ]);
+  expect(report.remarks).toContainEqual(
+    expect.stringMatching(
+      `^entry ${loss}, .*: bo accepted that entries .* are lost; .*; consents before it do not count after it$`,
+    ),
+  );
+  expect(certificateText("c", report)).toContain(
+    `: loss of the log's end accepted by "bo" (known by: claimed, note "failover")`,
+  );
+});
+
+test("an apply on consents from before an accepted loss is rejected", () => {
+  const forged = without(again, ({ id, event_type }) => id > loss && event_type === "consent_decision");
+  expect(verify(forged)).toMatchObject({
+    verdict: "bad",
+    findings: [{ rule: "quorum", message: "it was applied with 0 of 2 consents" }],
+  });
+});
+
+test("one consent after an accepted loss and one before do not make two", () => {
+  let first = true;
+  const forged = without(again, ({ id, event_type }) => {
+    if (id < loss || event_type !== "consent_decision" || !first) return false;
+    first = false;
+    return true;
+  });
+  expect(verify(forged).findings).toMatchObject([{ rule: "quorum", message: "it was applied with 1 of 2 consents" }]);
+});
+
+test("an accepted loss has its place in the order of entries, and is proven as they are", () => {
+  const isLoss = (part: string, name: string) => name === "proof" && entryIn(part).event_type === "loss_accepted";
+  const twice = rebuilt(again, (part, name) => (isLoss(part, name) ? [part, part] : part));
+  expect(verify(twice).findings).toMatchObject([{ entry: loss, rule: "id" }]);
+  const edited = rebuilt(again, (part, name) =>
+    isLoss(part, name)
+      ? part.replace(/(?<=\nextra ).*/, (extra) => {
+          const entry = Buffer.from(extra, "base64").toString();
+          return Buffer.from(entry.replace("failover", "failovas")).toString("base64");
+        })
+      : part,
+  );
+  expect(verify(edited).verdict).toBe("bad");
+});
+
+test("a change that was applied before the loss has a certificate without it", () => {
+  const report = verify(before);
+  expect(report).toMatchObject({ verdict: "consistent", findings: [] });
+  expect(report.steps.map(({ event }) => event)).not.toContain("loss_accepted");
+});
+
+test("a change that waits for its apply has the losses up to now", () => {
+  const report = verify(waiting);
+  expect(report).toMatchObject({ verdict: "consistent", findings: [] });
+  expect(report.steps.at(-1)).toMatchObject({ entry: loss, event: "loss_accepted", status: "approved" });
+});

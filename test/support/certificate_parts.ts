@@ -1,0 +1,18 @@
+/** Certificates with parts that a test changes. */
+
+/** Returns a certificate with each of its parts changed, left out (`null`) or written several times. */
+export function rebuilt(
+  text: string,
+  change: (part: string, name: string, index: number) => string | null | string[],
+): string {
+  let rest = Buffer.from(text).subarray("countersign-certificate/v1\n".length);
+  const parts: string[] = [];
+  for (let index = 0; rest.length > 0; index++) {
+    const [head, name, length] = /^(\w+) (\d+)\n/.exec(rest.toString("latin1"))!;
+    const end = head.length + Number(length);
+    const changed = change(rest.toString("utf8", head.length, end), name!, index);
+    for (const one of [changed ?? []].flat()) parts.push(`${name} ${Buffer.byteLength(one)}\n${one}`);
+    rest = rest.subarray(end);
+  }
+  return `countersign-certificate/v1\n${parts.join("")}`;
+}
