@@ -51,7 +51,7 @@ const HELP = {
   sealed_damage: "Files of the store that are damaged.",
   compaction_failed: "1 while erased and superseded records cannot be removed from the store's files.",
   store_free_bytes: "Bytes that can still be written where the store's files lie.",
-  writes_taken: "1 while the last proof that writes are taken succeeded.",
+  writes_taken: "1 while the last proof that writes are taken succeeded; absent where the process may not write.",
   evidence_mismatches: "Changes of which something is stored that the audit log does not tell, as far as is known.",
   tasks: "Tasks by status.",
   task_mean_rating: "Mean of all ratings, 1 to 5.",
@@ -103,7 +103,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     reading(deps, waiting),
     link?.peers(),
     witnessed(deps),
-    writeProof(deps),
+    deps.readsOnly ? undefined : writeProof(deps),
   ]);
   const { effect, reliability, need, kpis, goals, values } = figures;
   const of = (counter: Counter): number => total[counter] ?? 0;
@@ -147,7 +147,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, seen }) =>
       known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
     ),
-    writes_taken: known(Number(writes.ok)),
+    writes_taken: known(writes && Number(writes.ok)),
     audit_chain_valid: known(product && Number(!integrity.breach && !faults?.damaged.length)),
     sealed_damage: known(faults?.damaged.length),
     compaction_failed: known(faults && Number(faults.compaction !== null)),

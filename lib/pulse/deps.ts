@@ -30,6 +30,8 @@ export interface PulseDeps extends GovernanceDeps {
   llm?: Llm | undefined;
   /** How often it is asked in an hour at most; 300 where it is not said. */
   llmCallsPerHour?: number | undefined;
+  /** This process has no right to write to the store, so that it cannot tell whether writes are taken. */
+  readsOnly?: boolean | undefined;
   /** What this host adds to the capability map. */
   capabilities?: readonly Capability[] | undefined;
 }

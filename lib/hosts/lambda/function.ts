@@ -31,8 +31,11 @@ export function lambdaFunction(
   const access = mostOf(endpoints.map(accessOf));
   const storeless = new Set(endpoints.filter((endpoint) => accessOf(endpoint) === "none").map(({ path }) => path));
 
+  // The function that answers /readyz reads, and may write to prove that writes are taken.
+  const readsOnly = access !== "write" && !endpoints.some(({ path }) => path === "/readyz");
+
   const composed = whileFresh(env, async () => {
-    const deps = await composeLambda(env, access, log, parts);
+    const deps = { ...(await composeLambda(env, access, log, parts)), readsOnly };
     return { fetch: routed(endpoints, deps), opened: once(() => openTable(deps, access)) };
   });
   const open = async (request: Request): Promise<Handler> => {

@@ -48,3 +48,16 @@ test("a store that stalls is reported after two seconds", async () => {
     vi.useRealTimers();
   }
 });
+
+test("a process that may only read writes nothing for the metric, and leaves it out", async () => {
+  const kept = memoryStore();
+  let writes = 0;
+  const counted: typeof kept = { ...kept, transact: (decide) => (writes++, kept.transact(decide)) };
+  const api = await service({ store: counted, readsOnly: true });
+  writes = 0;
+  const { status, text } = await api.get("/api/metrics");
+  expect(status).toBe(200);
+  expect(text).not.toContain("countersign_writes_taken");
+  expect(text).toContain("countersign_audit_chain_valid 1");
+  expect(writes).toBe(0);
+});
