@@ -1,7 +1,7 @@
 /** Proposals a second on Postgres, beside a plain SQL function that chains the same entries, called by as many clients. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Pool } from "pg";
@@ -62,13 +62,30 @@ interface Rate {
   perSecond: number;
   /** The processor's time of the services, microseconds a proposal. */
   cpu: number;
+  /** Proposals a commit, and tries a commit: above 1 where processes are in each other's way. */
+  perCommit: number;
+  tries: number;
 }
+
+/** How many commits a store has had, and how many its writers tried. */
+type Counter = () => Promise<{ commits: number; tries: number }>;
+
+const counterOf =
+  (pool: Pool, store: string): Counter =>
+  async () => {
+    const { rows } = await pool.query<{ commits: number; tries: number }>(
+      `select commits::float8, (select coalesce(sum(revision), 0)::float8 from countersign_rows
+         where store = $1 and collection = '') as tries from countersign_heads where store = $1`,
+      [store],
+    );
+    return rows[0]!;
+  };
 
 const cpuOf = async (services: readonly Service[]): Promise<number> =>
   ((await Promise.all(services.map(processorTime))) as number[]).reduce((sum, one) => sum + one, 0);
 
-async function proposals(services: readonly Service[], count: number): Promise<Rate> {
-  const before = await cpuOf(services);
+async function proposals(services: readonly Service[], count: number, counted: Counter): Promise<Rate> {
+  const [before, from] = [await cpuOf(services), await counted()];
   const began = performance.now();
   await Promise.all(
     services.map(({ port }) =>
@@ -82,7 +99,10 @@ async function proposals(services: readonly Service[], count: number): Promise<R
     ),
   );
   const perSecond = count / ((performance.now() - began) / 1000);
-  return { perSecond, cpu: ((await cpuOf(services)) - before) / count };
+  const to = await counted();
+  const commits = to.commits - from.commits;
+  const cpu = ((await cpuOf(services)) - before) / count;
+  return { perSecond, cpu, perCommit: count / commits, tries: (to.tries - from.tries) / commits };
 }
 
 async function plain(pool: Pool, count: number): Promise<Rate> {
@@ -100,7 +120,7 @@ async function plain(pool: Pool, count: number): Promise<Rate> {
     connection.release();
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
-  return { perSecond: count / ((performance.now() - began) / 1000), cpu: NaN };
+  return { perSecond: count / ((performance.now() - began) / 1000), cpu: NaN, perCommit: 1, tries: 1 };
 }
 
 /** Measures, and prints. */
@@ -121,7 +141,12 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
   const [near, far] = [await serviceOn(server.url, folder, "near"), await serviceOn(at(link.port), folder, "far")];
   const one = services.slice(0, 1);
   try {
-    for (const warm of [services, [near], [far], one]) await proposals(warm, 3000);
+    const counters = {
+      countersign: counterOf(pool, "countersign"),
+      near: counterOf(pool, "near"),
+      far: counterOf(pool, "far"),
+    };
+    for (const warm of [services, [near], [far], one]) await proposals(warm, 3000, counters.countersign);
     const rates = {
       plain: [] as Rate[],
       one: [] as Rate[],
@@ -131,18 +156,23 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
     };
     for (let round = 0; round < rounds; round++) {
       rates.plain.push(await plain(pool, count));
-      rates.one.push(await proposals(one, count));
-      rates.three.push(await proposals(services, count));
-      rates.near.push(await proposals([near], count));
-      rates.far.push(await proposals([far], count));
+      rates.one.push(await proposals(one, count, counters.countersign));
+      rates.three.push(await proposals(services, count, counters.countersign));
+      rates.near.push(await proposals([near], count, counters.near));
+      rates.far.push(await proposals([far], count, counters.far));
     }
     const of = (name: keyof typeof rates, other: keyof typeof rates) =>
       median(rates[name].map(({ perSecond }, index) => perSecond / rates[other][index]!.perSecond)).toFixed(2);
     const rate = (name: keyof typeof rates) => {
       const [perSecond, cpu] = [rates[name].map((one) => one.perSecond), rates[name].map((one) => one.cpu)];
-      return `${Math.round(median(perSecond))}/s${name === "plain" ? "" : `, ${Math.round(median(cpu))} µs each`}`;
+      const [perCommit, tries] = [rates[name].map((one) => one.perCommit), rates[name].map((one) => one.tries)];
+      const counted = `${Math.round(median(cpu))} µs each, ${median(perCommit).toFixed(1)} a commit, ${median(tries).toFixed(2)} tries a commit`;
+      return `${Math.round(median(perSecond))}/s${name === "plain" ? "" : `, ${counted}`}`;
     };
-    console.log(`Postgres, ${CLIENTS} clients, ${rounds} rounds of ${count}; ratios are medians of the rounds`);
+    const busy = loadavg()[0]!.toFixed(1);
+    console.log(
+      `Postgres, ${CLIENTS} clients, ${rounds} rounds of ${count}; ratios are medians of the rounds; load of the machine ${busy}`,
+    );
     console.log(`  plain chained SQL function   ${rate("plain")}`);
     console.log(
       `  one process                  ${rate("one")}, ${of("one", "plain")} of the plain function (must 1.0)`,
