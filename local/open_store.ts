@@ -7,6 +7,7 @@ import { acquireLock } from "./lock.ts";
 import { newDoor } from "./moving/owner_door.ts";
 import { isDatabase } from "./option_values.ts";
 import { openFileStore } from "./store/file_store.ts";
+import { whileBusy } from "./while_busy.ts";
 
 /** What messages call the value of `--state`: never with a password. */
 export const stateName = (state: string): string => (isDatabase(state) ? placeOf(state) : state);
@@ -35,7 +36,10 @@ export async function openFile(state: string, log: Log, onReadOnly?: () => void)
 async function openDatabase(url: string, log: Log, name: string): Promise<Store> {
   hideArgument(url, "ui_server");
   const { postgresStore } = await import("../lib/store/postgres/store.ts").catch(withoutDriver);
-  return about("--state", postgresStore({ url, name, log }));
+  return about(
+    "--state",
+    whileBusy(() => postgresStore({ url, name, log }), log),
+  );
 }
 
 /** Its driver is installed and loaded by those who use it only. Throws an error for people. */

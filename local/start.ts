@@ -6,6 +6,7 @@ import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
 import { IdentityMismatch, IntentOutdated } from "../lib/governance/open.ts";
 import { contradictionsIn } from "../lib/governance/rules/contradictions.ts";
+import type { Identity } from "../lib/governance/runtime.ts";
 import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
@@ -26,6 +27,7 @@ import type { Options } from "./options.ts";
 import { adapterOf, openParts, startParts } from "./parts.ts";
 import { openUi, withUi } from "./ui.ts";
 import { watching } from "./watch.ts";
+import { whileBusy } from "./while_busy.ts";
 
 /** A started program. */
 export interface Running {
@@ -72,11 +74,11 @@ async function open(
   const ui = await openUi(options.uiDir, log);
   const cycles = cycleTimer(() => service.cycle(), options.cycleInterval * 1000, log);
   const parts = await openParts(options, log);
-  const opening = countersign({
+  const given = {
     ...parts,
     store,
     intent,
-    adapter: (identity) => adapterOf(options, store, identity),
+    adapter: (identity: Identity) => adapterOf(options, store, identity),
     node_id,
     instance_id,
     exclusive: !isDatabase(state),
@@ -97,7 +99,8 @@ async function open(
     wake: cycles.wake,
     nextTurn: setImmediate,
     Response: FastResponse as unknown as typeof Response,
-  });
+  };
+  const opening = whileBusy(() => countersign(given), log);
   const service = await about(
     `--state ${stateName(state)}`,
     opening.catch((error: unknown) => {

@@ -1,13 +1,18 @@
 /** Errors as answers. */
 import { AppError } from "../kit/errors.ts";
 import { answer, responseOf } from "./answer.ts";
-import { RevisionConflict, StoreBusy, StoreMoved, StoreUnavailable } from "../store/store.ts";
+import { RevisionConflict, StoreBusy, StoreMoved, StoreUnavailable, StoreUnreadable } from "../store/store.ts";
 
 /** What a client is told of any error: one that is not ours becomes a constant, so that nothing leaks. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StoreMoved)
     return new AppError("store_moved", `the store takes no writes: ${error.shown}; nothing was changed`);
+  if (error instanceof StoreUnreadable)
+    return new AppError(
+      "store_unavailable",
+      `the store cannot be read now${error.shown ? `: ${error.shown}` : ""}; nothing was changed; try again, and see the service's log where it lasts`,
+    );
   if (error instanceof StoreUnavailable)
     return new AppError(
       "store_unavailable",

@@ -144,6 +144,9 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** The store cannot be read now, which says nothing about what is in it: the same read may succeed later. */
+export class StoreUnreadable extends StoreUnavailable {}
+
 /** The log of the store goes on elsewhere, or a move of it is under way. */
 export class StoreMoved extends StoreUnavailable {}
 

@@ -1,7 +1,7 @@
 /** Proves that writes are taken, by a write of a record of its own: a store that can be read need not be writable. */
 import type { Clock, Log } from "../kit/platform.ts";
 import { step } from "../kit/time_limit.ts";
-import { type Store, StoreUnavailable } from "./store.ts";
+import { type Store, StoreUnavailable, StoreUnreadable } from "./store.ts";
 
 declare module "./store.ts" {
   interface Meta {
@@ -73,6 +73,7 @@ async function attempt(store: Store, now: number): Promise<string | null> {
     return null;
   } catch (error) {
     const shown = error instanceof StoreUnavailable ? error.shown : undefined;
-    return `the store cannot be written${shown ? `: ${shown}` : ""}; see the service's log`;
+    const what = error instanceof StoreUnreadable ? "cannot be read" : "cannot be written";
+    return `the store ${what}${shown ? `: ${shown}` : ""}; see the service's log`;
   }
 }

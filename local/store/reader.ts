@@ -1,13 +1,13 @@
 /** Reads records from the journal's files by their places. */
 import type { Version } from "../../lib/store/engine/view.ts";
 import { Json } from "../../lib/store/json.ts";
-import { StoreUnavailable } from "../../lib/store/store.ts";
+import { StoreUnreadable } from "../../lib/store/store.ts";
 import { fileOf, offsetOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
 import { isEarlier, type Segment } from "./segment.ts";
 
-/** Cold reads. Errors: `StoreDamaged`, and `StoreUnavailable` where a file cannot be read now. */
+/** Cold reads. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
 export interface Reader {
   read(collection: string, id: string, place: number): Version;
   /** Reads a page, operations that lie near each other in one call. */
@@ -56,16 +56,14 @@ export function newReader(
     return error;
   };
 
-  /** Errors: `StoreUnavailable` where the file cannot be read now (EIO, ENOMEM): that says nothing about what is in it. */
+  /** Errors: `StoreUnreadable` where the file cannot be read now (EIO, ENOMEM): that says nothing about what is in it. */
   const readNow: Files["read"] = (...args) => {
     try {
       return files.read(...args);
     } catch (cause) {
       const { code = String(cause) } = cause as NodeJS.ErrnoException;
-      throw new StoreUnavailable(`the journal cannot be read now: ${code}`, {
-        cause,
-        shown: `it cannot be read now (${code})`,
-      });
+      const message = `the journal cannot be read now (${code}): reads that need it are refused until they succeed. Check the disk.`;
+      throw new StoreUnreadable(message, { cause, shown: code });
     }
   };
 
