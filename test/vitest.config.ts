@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { makeRunFolder } from "./support/folders.ts";
+import { QuietRun } from "./support/quiet_run.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
@@ -26,7 +27,7 @@ const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, enco
   .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/length.ts"'))
   .map((file) => join("test", file));
 
-const reporters = [new Watchdog(), new ProjectTimes()];
+const reporters = [new Watchdog(), new ProjectTimes(), new QuietRun()];
 /** As a plugin, so that a reporter named on the command line does not replace them. */
 const always: Plugin = {
   name: "reporters that are always there",

@@ -13,6 +13,7 @@ import { openFileStore } from "../../local/store/file_store.ts";
 import { type Client, client, type Reply } from "../support/client.ts";
 import { HOUR, SECOND, type TestClock, testClock } from "../support/clock.ts";
 import { manifest } from "../support/intents.ts";
+import { silentLog } from "../support/silent_log.ts";
 
 /** In a summary, a rationale, and a name and a text within a value: of no others is a single byte to be found. */
 const WORDS = ["Wombat-summary-1", "Wombat-rationale-2", "wombat_name_3", "Wombat-value-4"] as const;
@@ -39,7 +40,7 @@ afterEach(async () => {
 });
 
 async function start(): Promise<void> {
-  const log = { info() {}, warn() {}, error() {} };
+  const log = silentLog;
   const store = await openFileStore({ path: join(folder, "data/state.json"), log, now: clock.now });
   const path = join(folder, "product_config.json");
   const identity = { product_id: "acme-crm", instance_id: "acme-crm@local" };

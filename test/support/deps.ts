@@ -6,8 +6,9 @@ import type { Store } from "../../lib/store/store.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { countedIds } from "./ids.ts";
 import { type Manifest, manifest } from "./intents.ts";
+import { silentLog } from "./silent_log.ts";
 
-/** What a test may choose; the rest is real, with a clock that stands still and counted ids. */
+/** What a test may choose; the rest is real, with a clock that stands still, counted ids and a silent log. */
 export interface TestOptions extends Omit<Partial<ServiceOptions>, "intent" | "clock"> {
   /** Members of the intent, `null` for a service without one. */
   intent?: Manifest | null | undefined;
@@ -21,6 +22,7 @@ export async function opened({ intent = {}, clock = testClock(), ...given }: Tes
   const { store = memoryStore() } = given;
   const { deps } = await countersign({
     ids: countedIds(),
+    log: silentLog,
     pause: async () => {},
     ...given,
     store,

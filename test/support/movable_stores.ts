@@ -9,6 +9,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { startDynamoDb } from "./dynamodb_server.ts";
 import { startPostgres } from "./postgres_server.ts";
+import { silentLog } from "./silent_log.ts";
 
 /** A store that can be opened by a second process, where its kind can. */
 export interface Movable {
@@ -24,14 +25,13 @@ export async function movableStores() {
     mkdtemp(join(tmpdir(), "movable-")),
   ]);
   let made = 0;
-  const silent = { info: () => {}, warn: () => {}, error: () => {} };
   const memory = async (): Promise<Movable> => {
     const store = memoryStore();
     return { name: `memory ${++made}`, open: async () => store };
   };
   const file = async (): Promise<Movable> => {
     const path = join(folder, `${++made}`, "state.json");
-    return { name: path, open: () => openFileStore({ path, log: silent }) };
+    return { name: path, open: () => openFileStore({ path, log: silentLog }) };
   };
   const inPostgres = async (): Promise<Movable> => {
     const name = `product-${++made}`;

@@ -129,7 +129,7 @@ test.each<[string, string, number]>([
   ["CRLF", bodyOf(100, 150).replaceAll("\n", "\r\n"), 400],
   ["over 64 KiB", bodyOf(100, 150) + "— x ".padEnd(70_000, "A"), 413],
 ])("%s is refused, and nothing is cosigned or kept", async (_, body, status) => {
-  const w = await witness({ log: { info() {}, warn() {}, error() {} } });
+  const w = await witness();
   await send(w, bodyOf(0, 100));
   const before = (await w.get(`/${HASH}/checkpoint`)).text;
   const reply = await send(w, body);

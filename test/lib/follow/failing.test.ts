@@ -49,8 +49,7 @@ async function live({ post, propose, must, bring, cycle, hours, host }: PulseSer
 test("with every read and write of followers' records failing all is governed as ever; mended, they catch up exactly", async () => {
   let broken = true;
   const base = memoryStore();
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds(), log });
+  const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds() });
   const service = await pulse({ ...options(), store: brokenCollections(base, OWN, () => broken) });
   await live(service);
   const whole = await pulse(options());

@@ -11,6 +11,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { HOUR, type TestClock, testClock } from "../../support/clock.ts";
 import { countedIds } from "../../support/ids.ts";
+import { silentLog } from "../../support/silent_log.ts";
 
 /** What following needs, and the log that is followed. */
 export type HandMade = Awaited<ReturnType<typeof handMade>>;
@@ -22,7 +23,7 @@ export const followDeps = (store: Store, clock: TestClock = testClock()): Follow
   sha256,
   integrity: {},
   mutex: createKeyedMutex(),
-  log: { info: () => {}, warn: () => {}, error: () => {} },
+  log: silentLog,
 });
 
 /** A new log over a store, to which a test appends. */

@@ -13,6 +13,7 @@ import { expectOneChain, instance, writeAtOnce } from "../../support/many_writer
 import { LONG } from "../../support/length.ts";
 import { notedPacing } from "../../support/noted_pacing.ts";
 import { holdHead, startPostgres } from "../../support/postgres_server.ts";
+import { silentLog } from "../../support/silent_log.ts";
 
 const [dynamoDb, postgres] = [await startDynamoDb(), await startPostgres()];
 afterAll(async () => void (await Promise.all([dynamoDb?.stop(), postgres?.stop()])));
@@ -87,7 +88,7 @@ onDynamoDb("on a table an idle cycle reads the head, and no more until another p
   const send = vi.fn<typeof fetch>(access.fetch ?? fetch);
   const clock = testClock();
   const store = dynamoDbStore({ ...access, fetch: send });
-  const service = await countersign({ store, clock, intent: manifest() });
+  const service = await countersign({ store, clock, log: silentLog, intent: manifest() });
   const other = await instance(dynamoDbStore(access), "node-2");
   await other.bring("applied");
   const cycle = async (): Promise<number> => {
@@ -110,7 +111,7 @@ onPostgres("an idle cycle is one statement, until another process writes", async
   pool.on("error", () => undefined);
   const store = await postgresStore({ pool, name: "idle" });
   const clock = testClock();
-  const service = await countersign({ store, clock, intent: manifest() });
+  const service = await countersign({ store, clock, log: silentLog, intent: manifest() });
   const other = await instance(await postgresStore({ url: postgres!.url, name: "idle" }), "node-2");
   await other.bring("applied");
   const asked = vi.spyOn(Client.prototype, "query");

@@ -10,6 +10,7 @@ import { openFileStore } from "../../../local/store/file_store.ts";
 import { type Client, client } from "../../support/client.ts";
 import { type TestClock, testClock } from "../../support/clock.ts";
 import { manifest } from "../../support/intents.ts";
+import { silentLog } from "../../support/silent_log.ts";
 
 let folder: string;
 let clock: TestClock;
@@ -29,7 +30,7 @@ const data = () => join(folder, "data");
 const host = () => JSON.parse(readFileSync(join(folder, "product_config.json"), "utf8")).values.t1;
 
 async function start(): Promise<void> {
-  const log = { info() {}, warn() {}, error() {} };
+  const log = silentLog;
   const store = await openFileStore({ path: join(data(), "state.json"), log, now: clock.now });
   const identity = { product_id: "acme-crm", instance_id: "acme-crm@local" };
   const adapter = fileAdapter({ path: join(folder, "product_config.json"), store, ...identity, clock });

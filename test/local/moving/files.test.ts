@@ -13,7 +13,8 @@ import { newDoor } from "../../../local/moving/owner_door.ts";
 import { storeAddress } from "../../../local/moving/store_addresses.ts";
 import { openFile } from "../../../local/open_store.ts";
 import { openFileStore } from "../../../local/store/file_store.ts";
-import { doneWith, refusedWith, type Service, serviceOver, SILENT, expectKept, writing } from "./movers.ts";
+import { doneWith, refusedWith, type Service, serviceOver, expectKept, writing } from "./movers.ts";
+import { silentLog } from "../../support/silent_log.ts";
 
 let folder: string;
 const at = (name: string): string => join(folder, name);
@@ -34,7 +35,7 @@ const done = (...argv: string[]): Promise<string> => doneWith(environment(), ...
 const refused = (...argv: string[]): Promise<string> => refusedWith(environment(), ...argv);
 
 /** A service on a file store, which owns it. */
-const serviceOn = async (path: string): Promise<Service> => serviceOver(await openFile(path, SILENT));
+const serviceOn = async (path: string): Promise<Service> => serviceOver(await openFile(path, silentLog));
 
 /** A service with a few changes. */
 async function lived(path = live()): Promise<Service> {
@@ -160,7 +161,7 @@ function edited(name: string, edit: (lines: string[]) => string[], { signs = fal
 test("the owner closes a silent connection, and sets the mark for a command that comes later", async () => {
   const door = newDoor(500);
   const lock = await acquireLock(live(), undefined, door.enter);
-  const store = await openFileStore({ path: lock.path, log: SILENT });
+  const store = await openFileStore({ path: lock.path, log: silentLog });
   door.open(store.whole!);
   const { api } = await serviceOver({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
   await api.propose();
@@ -213,7 +214,7 @@ test("a move whose last step was lost is ended by the same command", async () =>
 });
 
 test("a store without a log is neither moved nor copied, and a file has no stores of several names", async () => {
-  await (await openFile(live(), SILENT)).close();
+  await (await openFile(live(), silentLog)).close();
   for (const given of [
     ["backup", at("b.jsonl"), "--state", live()],
     ["export", at("e.jsonl"), "--state", live()],
@@ -287,7 +288,7 @@ test("what another command left is removed by that command alone, or with --forc
   const { store } = await lived();
   await done("backup", at("b.jsonl"), "--state", live());
   const to = at("to/state.json");
-  const broken = await openFile(to, SILENT);
+  const broken = await openFile(to, silentLog);
   const mark = { state: "loading", move: "another", from: "elsewhere", at: "2026-01-01T00:00:00.000Z" } as const;
   await broken.whole!.commit([], { from: undefined, to: mark });
   await broken.close();
@@ -298,7 +299,7 @@ test("what another command left is removed by that command alone, or with --forc
     expect(await refused(...given)).toContain(
       `${to} takes nothing: a move into it, from elsewhere, has not ended. Give that command again, or add --force`,
     );
-  const again = await openFile(to, SILENT);
+  const again = await openFile(to, silentLog);
   expect(await again.whole!.mark()).toEqual(mark);
   await again.close();
   await done("restore", at("b.jsonl"), "--state", to, "--force");
@@ -316,7 +317,7 @@ test("a missing or wrong file is rejected before the destination is touched", as
   expect(readdirSync(folder).sort()).toEqual(["b.jsonl", "live", "there"]);
 
   // What the file of this name left when it was a backup stays where it is none any more.
-  const half = await openFile(at("half/state.json"), SILENT);
+  const half = await openFile(at("half/state.json"), silentLog);
   const mark = { state: "loading", move: "m", from: at("b.jsonl"), at: "2026-01-01T00:00:00.000Z" } as const;
   await half.whole!.commit([], { from: undefined, to: mark });
   await half.close();
@@ -324,7 +325,7 @@ test("a missing or wrong file is rejected before the destination is touched", as
   expect(await refused("restore", at("b.jsonl"), "--state", at("half/state.json"), "--force")).toContain(
     "no file that",
   );
-  const again = await openFile(at("half/state.json"), SILENT);
+  const again = await openFile(at("half/state.json"), silentLog);
   expect(await again.whole!.mark()).toEqual(mark);
   await again.close();
 });

@@ -5,15 +5,11 @@ import { expect, onTestFinished } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { risingIds } from "../../../lib/kit/ids.ts";
-import type { Log } from "../../../lib/kit/platform.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { run } from "../../../local/command_line/run.ts";
 import { type Client, client } from "../../support/client.ts";
 import { testClock } from "../../support/clock.ts";
 import { opened } from "../../support/deps.ts";
-
-/** A log that says nothing. */
-export const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -57,12 +53,10 @@ export interface Service {
 export async function serviceOver(store: Store, { exclusive = true } = {}): Promise<Service> {
   onTestFinished(() => store.close());
   const clock = testClock(new Date().toISOString());
-  const deps = await opened({ store, exclusive, clock, ids: risingIds(), log: SILENT }).catch(
-    async (error: unknown) => {
-      await store.close();
-      throw error;
-    },
-  );
+  const deps = await opened({ store, exclusive, clock, ids: risingIds() }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   return { api: client(app(deps)), store };
 }
 

@@ -16,7 +16,8 @@ import { openFile } from "../../../local/open_store.ts";
 import { program } from "../../e2e/server.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
-import { doneWith, expectKept, refusedWith, serviceOver, SILENT, writing } from "./movers.ts";
+import { doneWith, expectKept, refusedWith, serviceOver, writing } from "./movers.ts";
+import { silentLog } from "../../support/silent_log.ts";
 
 const [postgres, dynamoDb] = await Promise.all([startPostgres(), startDynamoDb()]);
 afterAll(() => Promise.all([postgres?.stop(), dynamoDb?.stop()]));
@@ -121,7 +122,7 @@ if (postgres && dynamoDb) {
     expect(await store.whole!.mark()).toBeUndefined();
     const path = join(dirname(file), "restored/state.json");
     await doneWith({}, "restore", file, "--state", path);
-    const restored = await serviceOver(await openFile(path, SILENT));
+    const restored = await serviceOver(await openFile(path, silentLog));
     expect((await readHead(restored.store))!.length).toBeGreaterThan(length);
     const { body } = await restored.api.get("audit/verify");
     expect(body).toMatchObject({ valid: true, state: { mismatched: 0 } });
@@ -219,7 +220,7 @@ if (postgres && dynamoDb) {
   ])("into %s the same restore, given twice at once: one fails, and of the other all is there", async (_, there) => {
     const file = join(folderOf(), "b.jsonl");
     const state = join(folderOf(), "state.json");
-    const { api, store } = await serviceOver(await openFile(state, SILENT));
+    const { api, store } = await serviceOver(await openFile(state, silentLog));
     await api.propose();
     for (let page = 0; page < 60; page++)
       await store.transact((tx) => {
@@ -251,7 +252,7 @@ if (postgres && dynamoDb) {
   test("a command killed while it loads leaves a fenced source and can be run again", async () => {
     const main = join(dirname(await program()), "command_line/main.js");
     const state = join(folderOf(), "state.json");
-    const { api, store } = await serviceOver(await openFile(state, SILENT));
+    const { api, store } = await serviceOver(await openFile(state, silentLog));
     await api.propose();
     const record = { revision: 1, json: json({ text: "x".repeat(200) }) };
     for (let page = 0; page < 60; page++)

@@ -25,6 +25,7 @@ import { testClock } from "../../../support/clock.ts";
 import { opened } from "../../../support/deps.ts";
 import { startDynamoDb } from "../../../support/dynamodb_server.ts";
 import { startPostgres } from "../../../support/postgres_server.ts";
+import { silentLog } from "../../../support/silent_log.ts";
 
 const SAMPLES = join(import.meta.dirname, "../../../samples");
 const heads = JSON.parse(await readFile(join(SAMPLES, "heads.json"), "utf8")) as Record<string, ChainHead>;
@@ -35,7 +36,7 @@ async function inFolder(sample: string): Promise<Store> {
   const folder = await mkdtemp(join(tmpdir(), "sample-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   await cp(join(SAMPLES, sample), folder, { recursive: true });
-  return openFileStore({ path: join(folder, "state.json"), log: { info() {}, warn() {}, error() {} } });
+  return openFileStore({ path: join(folder, "state.json"), log: silentLog });
 }
 
 async function inPostgres(): Promise<Store> {
