@@ -8,7 +8,7 @@ import { countedIds } from "./ids.ts";
 import { type Manifest, manifest } from "./intents.ts";
 import { silentLog } from "./silent_log.ts";
 
-/** What a test may choose; the rest is real, with a clock that stands still, counted ids and a silent log. */
+/** Options of a test; the rest is real, with a clock that stands still, counted ids and a silent log. */
 export interface TestOptions extends Omit<Partial<ServiceOptions>, "intent" | "clock"> {
   /** Members of the intent, `null` for a service without one. */
   intent?: Manifest | null | undefined;
