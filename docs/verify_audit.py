@@ -366,6 +366,7 @@ OTHERS = {
     "clock_accepted": "accept_clock",
     "loss_accepted": "accept_loss",
     "content_erased": "erase",
+    "note_added": "note",
 }
 DECIDING = {*OTHERS, "consent_decision", "change_applied", "change_rolled_back", "intent_in_force"}
 
@@ -605,7 +606,8 @@ def statement_of(entry, detail):
     else:
         facts.update({"approver": by, **digest})
         facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
-        facts.update({"verdict": detail["verdict"]} if decision == "review" and "verdict" in detail else {})
+        own = {"review": "verdict", "note": "item"}.get(decision)
+        facts.update({own: detail[own]} if own in detail else {})
     if not all(isinstance(fact, str) or (name == "length" and is_whole(fact, 0)) for name, fact in facts.items()):
         return None, None
     return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
@@ -1709,11 +1711,20 @@ class Consents:
             free = kind != "model" and (kind != "agent" or (intent.minor is not None and intent.minor_agents))
             if not free or not intent.is_minor(self.content, self.erased):
                 yield entry["id"], "quorum", "it is minor, and its intent lets no such change pass without consent"
+            if not self.is_proposer_known(entry, detail, intent):
+                yield entry["id"], "quorum", "it is minor, and nothing but the request says who proposed it"
         for index, step in enumerate(self.life):
             message = self.too_few(index, statuses[index - 1] if index > 0 else "", step)
             if message:
                 yield step[0]["id"], "quorum", message
                 return
+
+    def is_proposer_known(self, entry, detail, intent):
+        """Whether a signature, a proxy or an agent's secret vouches for the proposer, where the intent has principals."""
+        how, proposer = text_of(detail.get("authenticated")), text_of(detail.get("proposer"))
+        if not intent.keys or entry["id"] in self.signed or how in ("proxy", "jwt"):
+            return True
+        return how == "agent" and proposer is not None and same_name(proposer) in intent.agents
 
     def too_few(self, index, before, step):
         """Which consents a step lacks, or None; `before` is the status before it."""

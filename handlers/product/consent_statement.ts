@@ -6,7 +6,7 @@ import { changeId, freeText, personName, time, wholeNumber, word } from "../../l
 import { consentStatement, statementAnswer } from "../../lib/governance/consent_statement.ts";
 import { statementTime } from "../../lib/governance/proof_input.ts";
 import { followupFields, proposalFields } from "../../lib/governance/proposal_fields.ts";
-import { REVIEW_VERDICTS } from "../../lib/governance/rules/change.ts";
+import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/governance/rules/change.ts";
 import { ACTS, DECISIONS } from "../../lib/governance/rules/statement.ts";
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
@@ -31,6 +31,7 @@ export const consentStatementOf = endpoint(
           .describe("The change that is decided on; absent for a proposal and for most acts."),
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
+        item: word(LATE_ITEMS).optional().describe("Of a late note: what it is."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
         length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
         head: z

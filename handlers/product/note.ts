@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { addLateNote } from "../../lib/governance/add_note.ts";
+import { ACT_ERRORS, actTerms } from "../../lib/governance/decision_declaration.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { proofFields } from "../../lib/governance/proof_input.ts";
 import { changeSchema, LATE_ITEMS } from "../../lib/governance/rules/change.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
@@ -10,15 +12,13 @@ import { changeId, freeText, personName, word } from "../../lib/http/form.ts";
 /** POST /api/product/note: says afterwards what is missing on the record of a change that was decided. */
 export const note = endpoint(
   {
-    method: "POST",
+    ...actTerms,
     path: "/api/product/note",
     summary: "Add a late note",
     operation: "addLateNote",
     description:
       "Adds the rationale or the note that a decided change lacks. It is marked late, and changes no content and no decision.",
     example: { change_id: CHANGE_ID, actor: "bo@acme.example", item: "rationale", note: "Support raised it by hand." },
-    product: true,
-    token: true,
     names: "actor",
     input: () =>
       z.strictObject({
@@ -28,6 +28,7 @@ export const note = endpoint(
         note: freeText(4000)
           .refine((text) => text.trim() !== "", "must not be empty")
           .describe("The words."),
+        ...proofFields(),
       }),
     output: () =>
       z.object({
@@ -35,13 +36,7 @@ export const note = endpoint(
         change: changeSchema(),
         audit_entry: entrySchema(),
       }),
-    errors: [
-      "change_not_found",
-      "illegal_transition",
-      "identity_mismatch",
-      "idempotency_key_reused",
-      "version_mismatch",
-    ],
+    errors: ["change_not_found", "illegal_transition", ...ACT_ERRORS, "version_mismatch"],
   },
   (input, call: Call<GovernanceDeps>) => addLateNote(call, input),
 );

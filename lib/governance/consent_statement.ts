@@ -13,7 +13,7 @@ import { findChange } from "./records.ts";
 import { CONTENT_FIELDS, digestOf } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
-import { changeSchema, type Verdict } from "./rules/change.ts";
+import { changeSchema, type LateItem, type Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
 import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
 
@@ -46,6 +46,7 @@ export interface StatementInput {
   change_id?: string | undefined;
   note?: string | undefined;
   verdict?: Verdict | undefined;
+  item?: LateItem | undefined;
   until?: string | undefined;
   length?: number | undefined;
   head?: string | undefined;
@@ -89,6 +90,7 @@ const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> =
   change_id: (decision) => decision === "erase" || (decision !== "propose" && !isAct(decision)),
   note: (decision) => decision !== "propose",
   verdict: (decision) => decision === "review",
+  item: (decision) => decision === "note",
   until: (decision) => decision === "freeze",
   length: (decision) => decision === "accept_loss",
   head: (decision) => decision === "accept_loss",
@@ -110,12 +112,13 @@ async function contentToErase({ deps: { store } }: Call<GovernanceDeps>, { chang
 /** The decision and what it is about; of a proposal also its content. */
 async function contentOf(call: Call<GovernanceDeps>, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = call.deps;
-  const { decision, approver, change_id, verdict } = input;
+  const { decision, approver, change_id, verdict, item } = input;
   if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
+  if (decision === "note" && item === undefined) throw invalidField("item", "is required");
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
     const { digest } = (await findChange(store, change_id)).change;
-    return { about: { decision, change_id, verdict, digest } };
+    return { about: { decision, change_id, verdict, item, digest } };
   }
   const stated = proposalIn(input);
   const proposal = { ...stated, proposer: stated.proposer ?? approver };

@@ -4,6 +4,7 @@ import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/governance/rules/content.ts";
 import { type Act, type Decision, statementText } from "../../lib/governance/rules/statement.ts";
 import { sha256 } from "../node_ports.ts";
+import { changeText } from "./change_text.ts";
 import { NotDone, UsageError } from "./exit.ts";
 import { shownJson, visible } from "./text.ts";
 import type { Session } from "./verb.ts";
@@ -25,6 +26,8 @@ interface Decided {
   decision: Decision;
   approver: string;
   note: string;
+  /** Item of a late note. */
+  item?: string | undefined;
   change: ChangeDetail;
 }
 
@@ -64,6 +67,21 @@ export async function signed(session: Session, matter: Matter, key: string, isSu
   return { proof: { type: "ssh", signature }, at };
 }
 
+/** Shows a change and has a decision on it signed. Returns the fields and the condition that go with the decision. */
+export async function signDecision(
+  session: Session,
+  change_id: string,
+  decided: Omit<Decided, "change">,
+  key: string,
+  isSure: boolean,
+) {
+  const change = await session.client.get("/api/product/changes/{change_id}", { params: { path: { change_id } } });
+  if (change.change_id !== change_id) throw new NotDone(`the service shows ${change.change_id}; sign nothing`);
+  session.say(`${changeText(change)}\n`);
+  const fields = await signed(session, { ...decided, change }, key, isSure);
+  return { fields, params: { header: { "If-Match": `"${change.revision}"` } } };
+}
+
 /** The statement is made here of what was shown; the service's own must be the same to the byte. */
 async function statementFor({ client }: Session, matter: Matter, at: string): Promise<string> {
   const { decision, note } = matter;
@@ -77,13 +95,13 @@ async function statementFor({ client }: Session, matter: Matter, at: string): Pr
   throw new NotDone(`what the service wants signed is not what it shows; nothing was signed\n${both}`);
 }
 
-function aboutChange({ decision, approver, change }: Decided) {
+function aboutChange({ decision, approver, item, change }: Decided) {
   const { change_id, digest, audit_entries } = change;
   const origin = audit_entries[0]?.origin;
   if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
   if (sha256(canonicalContent(change)) !== digest)
     throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
-  return { asked: { approver, change_id }, facts: { origin, change_id, digest, decision, approver } };
+  return { asked: { approver, change_id, item }, facts: { origin, change_id, digest, decision, approver, item } };
 }
 
 async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Done) {

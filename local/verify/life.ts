@@ -82,7 +82,7 @@ export function requireConsents(
 ): void {
   const [first] = life;
   if (!first) return;
-  const { content, isErased, intents } = grounds;
+  const { content, isErased, intents, signed } = grounds;
   const { tier } = content;
   if (!TIERS.includes(tier)) found(null, "content", "its tier is none of minor, standard and major");
   const claimed = first.detail["required_approvers"];
@@ -94,6 +94,8 @@ export function requireConsents(
     const isFree = kind !== "model" && (kind !== "agent" || ofProposal.minor?.agents === true);
     if (!isFree || !isMinor(content, isErased, ofProposal))
       found(first.entry.id, "quorum", "it is minor, and its intent lets no such change pass without consent");
+    if (!isProposerKnown(first, ofProposal, signed))
+      found(first.entry.id, "quorum", "it is minor, and nothing but the request says who proposed it");
   }
   for (const [index, step] of life.entries()) {
     const why = whyTooFew(life.slice(0, index + 1), statuses[index - 1] ?? "", step, grounds);
@@ -101,6 +103,16 @@ export function requireConsents(
     found(step.entry.id, "quorum", why);
     return;
   }
+}
+
+/** Ways in which a proxy vouches for a name. */
+const BY_PROXY: ReadonlySet<unknown> = new Set(["proxy", "jwt"]);
+
+/** Checks that a signature, a proxy or an agent's secret vouches for the proposer, where the intent has principals. */
+function isProposerKnown({ entry, detail }: RecordedEntry, intent: Intent, signed: Grounds["signed"]): boolean {
+  if (intent.keys.size === 0 || signed.has(entry.id) || BY_PROXY.has(detail["authenticated"])) return true;
+  const proposer = asText(detail["proposer"]);
+  return detail["authenticated"] === "agent" && proposer !== undefined && intent.agents.has(sameName(proposer));
 }
 
 /** Explains which consents a step lacks, if it lacks any; `before`: the status before it. */

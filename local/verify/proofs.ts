@@ -38,6 +38,7 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["clock_accepted", "accept_clock"],
   ["loss_accepted", "accept_loss"],
   ["content_erased", "erase"],
+  ["note_added", "note"],
 ]);
 
 /** Events whose detail must be readable: the state of a change, or who may decide, follows from it. */
@@ -149,14 +150,15 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
     return undefined;
   }
   if (decision === undefined || by === undefined || at === undefined) return undefined;
-  const { digest, manifest_hash, note = "", verdict, length, head } = detail;
+  const { digest, manifest_hash, note = "", verdict, item, length, head } = detail;
   const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
   const until = detail["until"] ?? undefined;
   const own = decision === "erase" ? { change_id, digest } : decision === "accept_loss" ? { length, head } : {};
+  const ofDecision = decision === "review" ? { verdict } : decision === "note" ? { item } : {};
   const facts: Record<string, unknown> = ACTS.has(decision)
     ? { ...shared, actor: by, until, ...own }
-    : { ...shared, approver: by, change_id, digest, verdict: decision === "review" ? verdict : undefined };
+    : { ...shared, approver: by, change_id, digest, ...ofDecision };
   const isFact = ([name, fact]: [string, unknown]): boolean =>
     fact === undefined || typeof fact === "string" || (name === "length" && isWhole(fact, 0));
   if (!Object.entries(facts).every(isFact)) return undefined;

@@ -85,15 +85,17 @@ export const callers = [
   },
   {
     ...decisions,
+    file: "local/command_line/signing.ts",
     name: "the command line signs another change than it was asked to",
     find: "if (change.change_id !== change_id)",
     replace: "if (change_id === undefined)",
   },
   {
     ...decisions,
+    file: "local/command_line/signing.ts",
     name: "the command line does not hold a signed decision to the revision that was shown",
-    find: 'params = { header: { "If-Match": `"${change.revision}"` } };',
-    replace: "",
+    find: 'params: { header: { "If-Match": `"${change.revision}"` } }',
+    replace: "params: {}",
   },
   {
     file: "local/command_line/verbs/wait.ts",

@@ -54,6 +54,13 @@ export const proof = [
   },
   {
     ...ACTS,
+    name: "a late note in a name with keys need not be signed",
+    file: "lib/governance/rules/require_signature.ts",
+    find: 'new Set(["freeze", "note"])',
+    replace: 'new Set(["freeze"])',
+  },
+  {
+    ...ACTS,
     name: "a review need not be signed",
     file: "lib/governance/rules/state_machine.ts",
     find: "...reviewOf(change, command, intent), ...told, ...signed(command, context) }",
@@ -64,8 +71,8 @@ export const proof = [
     ...ACTS,
     name: "whoever has keys freezes the service by their word",
     file: "lib/governance/rules/require_signature.ts",
-    find: 'const byKey = type === "freeze" || ',
-    replace: "const byKey = ",
+    find: 'new Set(["freeze", "note"])',
+    replace: 'new Set(["note"])',
   },
   {
     ...ACTS,
@@ -78,8 +85,8 @@ export const proof = [
   {
     name: "a verdict is not what is signed",
     file: "local/verify/proofs.ts",
-    find: 'verdict: decision === "review" ? verdict : undefined',
-    replace: "verdict: undefined",
+    find: 'decision === "review" ? { verdict }',
+    replace: 'decision === "review" ? {}',
     tests: ["test/local/verify_proofs.test.ts"],
   },
   {

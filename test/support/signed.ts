@@ -51,13 +51,13 @@ interface ActFields extends Fields {
 export async function decide(
   api: Poster,
   pen: Pen,
-  decision: "approve" | "deny" | "withdraw" | "revoke" | "review",
-  fields: { change_id: string; approver: string; note?: string; verdict?: string },
+  decision: "approve" | "deny" | "withdraw" | "revoke" | "review" | "note",
+  fields: { change_id: string; approver: string; note?: string; verdict?: string; item?: string },
 ): Promise<Reply> {
   const { approver, ...rest } = fields;
   const statement = await statementOf(api, { decision, ...fields });
-  const name: Fields = decision === "withdraw" ? { proposer: approver } : { approver };
-  return api.post(decision, { ...rest, ...name, ...proven(pen, statement) });
+  const field = decision === "withdraw" ? "proposer" : decision === "note" ? "actor" : "approver";
+  return api.post(decision, { ...rest, [field]: approver, ...proven(pen, statement) });
 }
 
 /** Writes a consent into log and record beside the service: a whole entry, rightly chained, that nobody gave. */

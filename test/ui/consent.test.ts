@@ -398,6 +398,24 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(reviewed.statement)).toMatchObject({ decision: "review", verdict: "not_accepted" });
   });
 
+  inLong(test)("a late note is signed with its item", async () => {
+    const { service, page } = await enrolled({ approvers: ["ana", "bo"] }, { others: { bo: { kind: "person" } } });
+    const change_id = await service.propose({ rationale: "" });
+    await visit(page, named(service), `changes/${change_id}`);
+    await button(page, "Deny…").click();
+    await button(page, "Deny with your key").click();
+    await button(page, "Add a late rationale…").click();
+    await page.getByRole("textbox", { name: "Rationale" }).fill("Support asked for it.");
+    await page.getByText("ana adds this late rationale.").waitFor();
+    expect(await seriousOn(page, "signed late rationale")).toEqual([]);
+    await button(page, "Add a late rationale with your key").click();
+    await page.getByText("Said late, by ana").waitFor();
+    const { entries } = await service.get(`api/product/audit?change_id=${change_id}`);
+    const detail = JSON.parse(entries.at(-1).detail);
+    expect(detail).toMatchObject({ actor: "ana", item: "rationale", authenticated: "signature" });
+    expect(JSON.parse(detail.statement)).toMatchObject({ decision: "note", item: "rationale", approver: "ana" });
+  });
+
   inLong(test)("the page of one's keys lists them, and makes no second passkey where there is one", async () => {
     const { page } = await enrolled();
     await page.reload();

@@ -1250,6 +1250,7 @@ export interface paths {
               | "review"
               | "withdraw"
               | "propose"
+              | "note"
               | "freeze"
               | "unfreeze"
               | "accept_clock"
@@ -1267,6 +1268,9 @@ export interface paths {
 
             /** Of a review: what was found. */
             verdict?: "accepted" | "not_accepted" | undefined;
+
+            /** Of a late note: what it is. */
+            item?: "rationale" | "note" | undefined;
 
             /** Of a freeze: when it ends by itself. */
             until?: string | undefined;
@@ -1669,6 +1673,8 @@ export interface paths {
 
             /** The words. */
             note: string;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
           }
         >;
       };

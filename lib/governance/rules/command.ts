@@ -53,7 +53,7 @@ export type Command =
     }
   | { type: "review"; name: string; note: string; verdict: Verdict; signature?: Presented | undefined }
   /** What is missing on its record, said afterwards. */
-  | { type: "note"; name: string; item: LateItem; note: string }
+  | { type: "note"; name: string; item: LateItem; note: string; signature?: Presented | undefined }
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
   | { type: "lapse" }

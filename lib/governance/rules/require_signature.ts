@@ -7,7 +7,7 @@ import type { Act } from "./statement.ts";
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
-  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | Act;
+  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | "note" | Act;
   name: string;
   signature?: Presented | undefined;
 }
@@ -37,13 +37,15 @@ const CONSENTS: ReadonlySet<string> = new Set([
   "erase",
 ]);
 
+/** Actions that only a name with keys must sign: a freeze is always safe, and a late note decides nothing. */
+const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note"]);
+
 function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Policy, { authenticated }: Actor): void {
   const isConsent = CONSENTS.has(type);
   const isNamed = authenticated === "proxy" || authenticated === "agent";
-  // Stopping is always safe: whoever has no keys is taken at their word for a freeze.
-  const byKey = type === "freeze" || (type === "withdraw" && !isNamed);
+  const byKey = SIGNED_BY_KEYED.has(type) || (type === "withdraw" && !isNamed);
   if (isConsent ? mustSign(name, signing) : byKey && keysOf(name, signing).length > 0) refuse(name, signing);
-  if (isConsent || isNamed || type === "freeze") return;
+  if (isConsent || isNamed || SIGNED_BY_KEYED.has(type)) return;
   // Whoever is nobody in particular could propose under another name, and approve under their own.
   if ((signing.only && !self_approval) || (type === "propose" && keysOf(name, signing).length > 0))
     throw new AppError(

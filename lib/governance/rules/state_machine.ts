@@ -46,7 +46,10 @@ export function decide(change: Change | undefined, command: Command, context: Co
         detail: { ...reviewOf(change, command, intent), ...told, ...signed(command, context) },
       };
     case "note":
-      return { event_type: "note_added", detail: { ...lateNoteOf(change, command, intent), ...told } };
+      return {
+        event_type: "note_added",
+        detail: { ...lateNoteOf(change, command, intent), ...told, ...signed(command, context) },
+      };
     case "erase": {
       refuseErasure(change, command, intent);
       const content = remainingOf(change);
@@ -88,7 +91,7 @@ export function requireOperable(change: Change, operation: Operation, intent: In
 export const allowedInstead = (change: Change, intent: Intent): Action[] =>
   allowedActions(change, intent).filter((action) => action !== "apply");
 
-const signed = (command: Consent | Review | Erasure, { intent, actor }: Context): object =>
+const signed = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
 /** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
@@ -99,6 +102,7 @@ export function requireRehearsable(change: Change, operation: Operation, intent:
 
 type Erasure = Extract<Command, { type: "erase" }>;
 type Review = Extract<Command, { type: "review" }>;
+type LateNote = Extract<Command, { type: "note" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function consent(change: Change, command: Consent, { intent, actor }: Context): object {

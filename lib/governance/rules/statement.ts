@@ -3,7 +3,16 @@ import { base64UrlOf } from "../../kit/base64.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 
 /** What can be signed of a change. */
-export const DECISIONS = ["approve", "approve_emergency", "deny", "revoke", "review", "withdraw", "propose"] as const;
+export const DECISIONS = [
+  "approve",
+  "approve_emergency",
+  "deny",
+  "revoke",
+  "review",
+  "withdraw",
+  "propose",
+  "note",
+] as const;
 export type Decision = (typeof DECISIONS)[number];
 
 /** What can be signed of the service itself. */
@@ -29,6 +38,8 @@ export interface StatementFacts extends Facts {
   approver: string;
   /** Of a review. */
   verdict?: string | undefined;
+  /** Item of a late note. */
+  item?: string | undefined;
 }
 
 /** What the statement of an act on the service says. */

@@ -1,13 +1,24 @@
+import { nameIn, signDecision, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
-/** Says afterwards what a decided change lacks. */
+/** Adds what a decided change lacks. */
 export const note: Verb = {
   usage: "note <change_id>",
   operation: "POST /api/product/note",
   fields: ["item", "note", "actor"],
-  async run({ client }, { args: { change_id = "" }, fields }) {
-    const body = { change_id, ...fields };
-    const { change, audit_entry } = await client.post("/api/product/note", { body: body as never });
-    return { text: `${change_id}  ${change.status}, late ${String(fields["item"])}, entry ${audit_entry.id}` };
+  options: SIGNING,
+  async run(session, { args: { change_id = "" }, fields, options }) {
+    const item = String(fields["item"]);
+    let body: object = { change_id, ...fields };
+    let params: { header?: { "If-Match": string } } = {};
+    if (typeof options["key"] === "string") {
+      const approver = nameIn(fields, "actor");
+      const decided = { decision: "note", approver, note: String(fields["note"] ?? ""), item } as const;
+      const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
+      body = { ...body, ...signed.fields };
+      params = signed.params;
+    }
+    const { change, audit_entry } = await session.client.post("/api/product/note", { body: body as never, params });
+    return { text: `${change_id}  ${change.status}, late ${item}, entry ${audit_entry.id}` };
   },
 };

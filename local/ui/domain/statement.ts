@@ -26,6 +26,8 @@ export interface Decided {
   note: string;
   /** Of a review. */
   verdict?: string | undefined;
+  /** Item of a late note. */
+  item?: string | undefined;
 }
 
 /** A decision on a change; it is not stated where the digest is not that of the content that is shown. */

@@ -46,12 +46,12 @@ export function noteRules(open: Open): void {
     await api.post("approve", { change_id, approver: "ana", note: "fine" });
     expect(await refused()).toBe("illegal_transition");
     await api.must("apply", change_id);
+    expect((await api.post("note", { change_id, item: "rationale", note: "x" })).body.code).toBe("invalid_field");
     expect((await add(api, change_id)).status).toBe(200);
     expect(await refused(), "a second time").toBe("illegal_transition");
     expect(await refused({ item: "note" }), "it has one").toBe("illegal_transition");
     expect(await refused({ item: "summary" })).toBe("invalid_field");
     expect(await refused({ note: " " })).toBe("invalid_field");
-    expect((await api.post("note", { change_id, item: "note", note: "x" })).body.code).toBe("invalid_field");
     expect((await add(api, "chg_none")).body.code).toBe("change_not_found");
     // Said before the close, it is on record at the close, and late.
     await api.must("rollback", change_id);

@@ -1,4 +1,4 @@
-/** What is signed beside consents: reviews, freezes and what lifts them, proposals; and that none of it can be sent twice. */
+/** Signed actions other than consents: reviews, late notes, freezes and what lifts them, proposals; none can be sent twice. */
 import { describe, expect, test } from "vitest";
 import { statementText } from "../../../lib/governance/rules/statement.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
@@ -89,6 +89,52 @@ describe("a review", () => {
       refused("proof_required"),
     );
     expect((await api.post("review", { change_id, approver: "eve", verdict: "accepted" })).status).toBe(200);
+  });
+});
+
+describe("a late note", () => {
+  const RATIONALE = { item: "rationale", note: "Support raised it by hand." };
+  const denied = async (api: Core): Promise<string> => {
+    const { change_id } = await api.propose();
+    await decide(api, BO, "deny", { change_id, approver: "bo" });
+    return change_id;
+  };
+
+  test("is signed with its item by a name with keys, and claimed by any other", async () => {
+    const api = await under();
+    const change_id = await denied(api);
+    const said = { change_id, approver: "ana", ...RATIONALE };
+    const { approver: _, ...sent } = { ...said, actor: "ana" };
+    expect(await api.post("note", sent)).toMatchObject(refused("proof_required"));
+    const statement = await statementOf(api, { decision: "note", ...said });
+    const { digest } = await api.change(change_id);
+    const facts = { decision: "note", change_id, digest, approver: "ana", ...RATIONALE };
+    expect(JSON.parse(statement)).toMatchObject(facts);
+    const proof = proven(ANA, statement);
+    for (const other of [{ item: "note" }, { note: "x" }, { actor: "bo" }])
+      expect(await api.post("note", { ...sent, ...proof, ...other })).toMatchObject(refused("proof_invalid"));
+    const noted = await api.post("note", { ...sent, ...proof });
+    expect(noted).toMatchObject({ status: 200, body: { change: { late_notes: [{ ...RATIONALE, actor: "ana" }] } } });
+    expect(detailOf(noted)).toMatchObject({ statement, authenticated: "signature", actor: "ana", ...RATIONALE });
+    const claimed = await api.post("note", { change_id, actor: "eve", item: "note", note: "Too soon." });
+    expect(claimed.status).toBe(200);
+    expect(detailOf(claimed)).not.toHaveProperty("proof");
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+  });
+
+  test("is rejected for its transition first, then for its name, its proof, and last its revision", async () => {
+    const api = await under();
+    const change_id = await denied(api);
+    const add = async (over: object = {}, headers = {}) =>
+      (await api.post("note", { change_id, ...RATIONALE, ...over }, headers)).body.code;
+    const stale = { "if-match": '"1"' };
+    const { change_id: pending } = await api.propose({ target: "ui.other" });
+    expect(await add({ change_id: pending }, stale), "no name").toBe("illegal_transition");
+    expect(await add({}, stale), "no name").toBe("invalid_field");
+    expect(await add({ actor: "ana", at: api.deps.clock.iso() }, stale), "no proof").toBe("invalid_field");
+    expect(await add({ actor: "ana" }, stale)).toBe("proof_required");
+    expect(await add({ actor: "eve" }, stale)).toBe("version_mismatch");
+    expect(await add({ actor: "eve" })).toBeUndefined();
   });
 });
 
@@ -193,6 +239,8 @@ test.each([
   ["change_id", { decision: "propose", change_id: "chg_1" }],
   ["verdict", { decision: "approve", change_id: "chg_1", verdict: "accepted" }],
   ["verdict", { decision: "review", change_id: "chg_1" }],
+  ["item", { decision: "approve", change_id: "chg_1", item: "note" }],
+  ["item", { decision: "note", change_id: "chg_1" }],
   ["until", { decision: "unfreeze", until: "2027-01-01T00:00:00Z" }],
   ["proposal", { decision: "unfreeze", proposal: JSON.stringify(PROPOSAL) }],
   ["followup", { decision: "propose", proposal: JSON.stringify(PROPOSAL), followup: JSON.stringify(FOLLOWUP) }],

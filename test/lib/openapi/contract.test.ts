@@ -47,10 +47,11 @@ const APART: Record<string, string[]> = {
       "acceptClock",
       "acceptLoss",
       "eraseContent",
+      "addLateNote",
     ].map((operation) => [operation, ["proof", "at"]]),
   ),
   approveChange: ["proof", "at", "emergency"],
-  getConsentStatement: ["proposal", "followup", "verdict", "until", "length", "head"],
+  getConsentStatement: ["proposal", "followup", "verdict", "item", "until", "length", "head"],
 };
 
 /** What is answered only of a log that is watched; test/lib/audit/watching.test.ts asks it of one. */

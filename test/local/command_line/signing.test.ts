@@ -122,6 +122,19 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(called).toMatchObject({ code: 0, out: `${id}  denied, entry 3\n` });
   });
 
+  test("a late note is signed with its item", async () => {
+    const line = await opened();
+    const id = await proposed(line);
+    await line.answer(signing("deny", id, "--yes"), REAL);
+    const note = ["note", id, "--item", "rationale", "--note", "Support asked for it.", "--actor", ANA];
+    expect(await line.call(note)).toMatchObject({ code: 1, err: expect.stringContaining("(proof_required") });
+    const { code, out, err } = await line.call([...note, "--key", ana, "--yes"], REAL);
+    expect([code, out]).toEqual([0, `${id}  denied, late rationale, entry 4\n`]);
+    for (const shown of ['"decision": "note"', '"item": "rationale"']) expect(err).toContain(shown);
+    const { audit_entries } = await line.answer(["show", id]);
+    expect(JSON.parse(audit_entries.at(-1).detail)).toMatchObject({ authenticated: "signature_unattended" });
+  });
+
   test("a freeze and what lifts it are signed too", async () => {
     const line = await opened();
     const act = (verb: string, ...more: string[]) =>

@@ -105,6 +105,7 @@ const without =
 const unsigned = without("proof", "statement", "key");
 const approved = (name: string): number =>
   world.entries.find((entry) => read(entry)["decision"] === "approved" && read(entry)["approver"] === name)!.id;
+const lateNote = (): number => world.entries.find((entry) => entry.event_type === "note_added")!.id;
 const policyOf = (intent: Detail, over: Detail): Detail => ({
   ...intent,
   policy: { ...(intent["policy"] as Detail), ...over },
@@ -249,6 +250,48 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       });
     },
   ],
+  [
+    "a minor change whose proposer is claimed under an intent with principals",
+    1,
+    () => certificate({ target: "ui.minor", edits: { 0: (d) => ({ ...d, authenticated: "token" }) } }),
+  ],
+  [
+    "a minor change said to be signed, without a signature",
+    1,
+    () => certificate({ target: "ui.minor", edits: { 0: (d) => ({ ...d, authenticated: "signature" }) } }),
+  ],
+  [
+    "a minor change said to come with an agent's secret, of somebody who is no agent",
+    1,
+    () =>
+      certificate({
+        target: "ui.minor",
+        content: (c) => ({ ...c, proposer: "eve" }),
+        edits: { 0: (d) => ({ ...d, proposer: "eve", proposer_kind: "person" }) },
+      }),
+  ],
+  [
+    "a minor change whose proposer the proxy names",
+    0,
+    () => certificate({ target: "ui.minor", edits: { 0: (d) => ({ ...d, authenticated: "proxy" }) } }),
+  ],
+  [
+    "a minor change whose proposer is claimed under an intent without principals",
+    0,
+    () =>
+      certificate({
+        target: "ui.minor",
+        intent: ({ principals: _, ...rest }) => rest,
+        edits: { 0: (d) => ({ ...d, authenticated: "claimed", proposer_kind: "unknown" }) },
+      }),
+  ],
+  ["a late note that nobody signed, of a name with keys", 1, () => exported(edited({ [lateNote()]: unsigned }))],
+  [
+    "a late note of another item than the one signed",
+    1,
+    () => exported(edited({ [lateNote()]: (d) => ({ ...d, item: "rationale" }) })),
+  ],
+  ["a late note without an item", 1, () => exported(edited({ [lateNote()]: without("item") }))],
   ["a log as it is", 0, () => exported(world.entries)],
   ["a log as it is, with people's keys", 0, () => exported(world.entries, people(), ["--policy", "people"])],
   [

@@ -102,6 +102,9 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
   await api.post("erase", { actor: "ana", ...erasure, ...proven(pens["ana"]!, statement) });
   await act(api, pens["cy"]!, "freeze", { actor: "cy", note: "" });
   await act(api, pens["bo"]!, "unfreeze", { actor: "bo" });
+  const noted = (await api.propose({ target: "ui.noted" })).change_id;
+  await decide(api, pens["bo"]!, "deny", { change_id: noted, approver: "bo" });
+  await decide(api, pens["ana"]!, "note", { change_id: noted, approver: "ana", item: "note", note: "Too soon." });
   const lines = (await api.get("export")).text.trimEnd().split("\n");
   const carried: Carried[] = [];
   const own: string[] = [];

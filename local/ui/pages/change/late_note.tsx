@@ -4,15 +4,20 @@ import { isMissing } from "../../../../lib/governance/rules/late_items.ts";
 import type { AuditEntry, ChangeDetail } from "../../core/api_types.ts";
 import { post } from "../../core/api.ts";
 import { useValue } from "../../core/hooks.tsx";
+import { brief } from "../../core/format.ts";
 import { adminToken, personName } from "../../core/session.ts";
-import { asSent } from "../../domain/keys.ts";
+import { useIntent } from "../../core/shared.ts";
+import { asSent, keysOf } from "../../domain/keys.ts";
 import { keepReceipt } from "../../domain/receipts.ts";
+import { decisionOn } from "../../domain/statement.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Lines } from "../../parts/field.tsx";
 import { Failure, tokenHint } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { KeptTokenField, NameField } from "../../parts/person_fields.tsx";
 import { DialogEnd, useKeys, useSending } from "../../parts/sending.tsx";
+import { Signing } from "../../parts/signing.tsx";
+import type { Prove } from "../../parts/use_signature.tsx";
 
 const ITEMS = {
   rationale: {
@@ -55,20 +60,18 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
           </button>
         </p>
       ))}
-      {adding && (
-        <LateNoteDialog change_id={change.change_id} item={adding} onClose={() => add(undefined)} onDone={done} />
-      )}
+      {adding && <LateNoteDialog change={change} item={adding} onClose={() => add(undefined)} onDone={done} />}
     </Panel>
   );
 }
 
 function LateNoteDialog({
-  change_id,
+  change,
   item,
   onClose,
   onDone,
 }: {
-  change_id: string;
+  change: ChangeDetail;
   item: Item;
   onClose: () => void;
   onDone: () => void;
@@ -79,10 +82,15 @@ function LateNoteDialog({
   const [asksName] = useState(kept === "");
   const [name, setName] = useState(kept);
   const [note, setNote] = useState("");
+  const [prove, setProve] = useState<Prove | undefined>();
+  const { data: intent } = useIntent();
+  const actor = asSent(name);
+  const signs = keysOf(name, intent?.keys).length > 0;
   const key = useKeys();
   const request = async () => {
     personName.set(name.trim());
-    const sent = { change_id, actor: asSent(name), item, note };
+    const fields = { change_id: change.change_id, actor, item, note };
+    const sent = { ...fields, ...(signs && (await prove?.())) };
     const answer = await post<{ audit_entry: AuditEntry }>("api/product/note", sent, { key: key(sent) });
     keepReceipt(answer.audit_entry);
   };
@@ -102,12 +110,28 @@ function LateNoteDialog({
           error={faultOf("note")}
           first={!asksName}
         />
+        {signs && (
+          <Signing
+            name={actor}
+            matter={decisionOn(change, { decision: "note", approver: actor, note, item })}
+            facts={[["Content", <code title={change.digest}>{brief(change.digest)}</code>]]}
+            error={error}
+            onProve={(given) => setProve(() => given)}
+          >
+            adds this late {item}.
+          </Signing>
+        )}
         {asksToken && error !== undefined && <KeptTokenField />}
         <Failure error={error} alert tokenHint={tokenHint(asksToken ? "above" : "under “You”")} />
         <p class="quiet">
           It is an entry of its own, under your name and of now. Content and decisions stay as they are.
         </p>
-        <DialogEnd verb={verb} busy={busy} onClose={onClose} />
+        <DialogEnd
+          verb={signs ? `${verb} with your key` : verb}
+          busy={busy}
+          disabled={signs && !prove && !busy}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );
