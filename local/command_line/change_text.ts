@@ -63,9 +63,14 @@ export function changeText(change: ChangeDetail): string {
     );
   if (change.missing.length > 0) parts.push(`\nMissing:\n${change.missing.map(missingText).join("\n")}`);
   if (change.late_notes?.length) parts.push(`\nSaid late:\n${change.late_notes.map(lateText).join("\n")}`);
-  const held = change.gates.filter(({ state }) => state !== "pass");
-  if (held.length > 0)
-    parts.push(`\nIn its way:\n${held.map(({ gate, message }) => `  ${gate}: ${visible(message)}`).join("\n")}`);
+  for (const [state, title] of [
+    ["block", "Blocks its apply"],
+    ["warn", "Warnings"],
+  ]) {
+    const gates = change.gates.filter((gate) => gate.state === state);
+    if (gates.length > 0)
+      parts.push(`\n${title}:\n${gates.map(({ gate, message }) => `  ${gate}: ${visible(message)}`).join("\n")}`);
+  }
   if (change.drift) parts.push(`\nDrifted: ${DRIFT[change.drift.state]}, seen ${change.drift.since}`);
   if (change.related.length > 0) parts.push(`\nBeside it:\n${change.related.map(relatedText).join("\n")}`);
   const entries = change.audit_entries.map((entry) => [String(entry.id), entry.timestamp, entry.event_type]);

@@ -48,6 +48,18 @@ test("a change goes from proposal to rollback", async () => {
   expect((await call(["list", "--status", "denied"])).out).toBe("no changes\n");
 });
 
+test("show tells what blocks an apply from what it only warns of", async () => {
+  const { call, answer } = await commandLine({ intent: { policy: { on_conflict: "report" } } });
+  const { change_id: first } = await answer(PROPOSE);
+  const { change_id: second } = await answer(PROPOSE);
+  const { out } = await call(["show", second]);
+  expect(out).toContain("Blocks its apply:\n  consent: 0 of 1 consent\n");
+  expect(out).toContain(`Warnings:\n  target_conflict: other live changes on this target: ${first}\n`);
+  await call(["approve", second, "--approver", "ana"]);
+  expect((await call(["show", second])).out).not.toContain("Blocks its apply");
+  expect((await call(["apply", second])).code).toBe(0);
+});
+
 test("decisions end a change, each under its name", async () => {
   const { call, answer } = await commandLine();
   const propose = async () => (await answer([...PROPOSE, "--proposer", "pat"])).change_id as string;
