@@ -130,6 +130,16 @@ export function fileAdapter(options: FileAdapterOptions): ProductAdapter {
     rollback: (change, signal, told) =>
       write((config, one, at) => rollback(config, one, at, history, told), change, signal),
 
+    async findProblem() {
+      try {
+        ours(await look());
+        await checkFolder(files, path);
+        return null;
+      } catch (error) {
+        return (fault(error, path) as Error).message;
+      }
+    },
+
     forget: (change, signal) =>
       inTurn(signal, async () => {
         await history.forget(change.change_id);

@@ -15,6 +15,8 @@ export { type Environment, OptionError } from "./secrets.ts";
 /** All options with their defaults in place. Paths are as given, relative to the working directory. */
 export interface Options extends Given {
   evolvedDir: string;
+  /** `--evolved-dir` was given: a folder of another service is then an error. */
+  isEvolvedDirGiven: boolean;
   nodeId: string;
   crossLinkHost: string;
   /** The value of the variable that `--llm-key-env` names; undefined when it is unset or empty. */
@@ -114,6 +116,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
   const options: Options = {
     ...given,
     crossLinkSecrets: linkSecrets(given),
+    isEvolvedDirGiven: given.evolvedDir !== undefined,
     evolvedDir: given.evolvedDir ?? join(folderOf(given), evolvedName(given)),
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,

@@ -2,6 +2,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
 import { app, countersign } from "../handlers/index.ts";
+import { readHead } from "../lib/audit/chain.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
 import { IdentityMismatch, IntentOutdated } from "../lib/governance/open.ts";
@@ -16,6 +17,7 @@ import type { Service } from "../lib/service.ts";
 import { about } from "./about.ts";
 import { readBackupEnd } from "./backup_end.ts";
 import { capabilitiesOf } from "./capabilities.ts";
+import { claimEvolvedFolder, SharedFolder } from "./evolved_owner.ts";
 import { cycleTimer } from "./cycle_timer.ts";
 import { firstSteps } from "./first_steps.ts";
 import { readIntent } from "./intent_file.ts";
@@ -111,7 +113,9 @@ async function open(
   close = service.close;
   const { deps } = service;
   if (deps.watch) log.info("watching", watching(deps.watch));
+  await claimEvolved(deps, options);
   reportRules(deps, options);
+  await reportAdapter(deps, options);
   undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
   const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));
   const server = await serveHttp(fetch, { host, port, deps }).catch((error) => {
@@ -125,6 +129,25 @@ async function open(
   // The newest entries were checked before anything was served; the rest follows while it is.
   if (deps.product) verifyChain(deps).catch((error: unknown) => log.warn("the chain was not checked", { error }));
   return { url: server.url, reload: () => reload(service, options, cycles.wake) };
+}
+
+/** Claims the folder of self-evolution files for this service's log; one that cannot be written stops no start. */
+async function claimEvolved({ store, log }: Deps, { evolvedDir, isEvolvedDirGiven }: Options): Promise<void> {
+  const head = await readHead(store);
+  if (!head) return;
+  try {
+    await claimEvolvedFolder(evolvedDir, head.origin, isEvolvedDirGiven);
+  } catch (error) {
+    const message = `--evolved-dir ${evolvedDir}: ${(error as Error).message}`;
+    if (error instanceof SharedFolder) throw new Error(message, { cause: error });
+    log.warn(message);
+  }
+}
+
+/** Warns where the host product cannot be changed now. */
+async function reportAdapter({ product, log }: Deps, { productConfig }: Options): Promise<void> {
+  const problem = await product?.adapter?.findProblem?.();
+  if (problem) log.warn(`--product-config ${productConfig}: ${problem}`);
 }
 
 /** Logs which rules are in force, and what is wrong with them. */

@@ -32,6 +32,7 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const intent = "--product-intent PATH";
   // Where what waits cannot be read, that is told by its follower.
   const failure = product?.adapter && (await reading(deps, waiting).catch(() => undefined))?.state.adapter_error;
+  const problem = (await product?.adapter?.findProblem?.()) ?? null;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
   const misfits = misfitsOf(integrity);
@@ -39,7 +40,7 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const own = [
     capability("product_runtime", "product", off, intent),
     product?.adapter
-      ? working("product_adapter", "product", failure ?? null)
+      ? working("product_adapter", "product", problem ?? failure ?? null)
       : capability("product_adapter", "product", recorded, "--product-config PATH, or --product-adapter URL"),
     breach
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
@@ -72,6 +73,7 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const wordless = llm?.problem?.() ?? null;
   const spent = llm?.use?.().spent ?? null;
   const better = [
+    ...(problem !== null ? [working(`${product!.adapter!.name}_adapter`, "product", problem)] : []),
     ...(wordless !== null
       ? [working("llm", "chat", wordless)]
       : spent !== null

@@ -22,9 +22,9 @@ const SYSTEM: Record<string, [what: string, remedy: string]> = {
 };
 
 /** The error to throw in place of `error`; one that has nothing to do with the file is passed through. */
-export function fault(error: unknown, path: string, signal: AbortSignal): unknown {
+export function fault(error: unknown, path: string, signal?: AbortSignal): unknown {
   const name = `product config file ${JSON.stringify(basename(path))}`;
-  if (signal.aborted && error === signal.reason)
+  if (signal?.aborted && error === signal.reason)
     return new ConfigFileError(`${name}: stopped before it was replaced; try again`, { cause: error });
   if (error instanceof ConfigBroken)
     return new ConfigFileError(`${name} ${error.message}, and was left as it is; ${error.remedy}`);

@@ -157,6 +157,7 @@ test("defaults", () => {
     port: 8420,
     state: "data/state.json",
     evolvedDir: "data/evolved",
+    isEvolvedDirGiven: false,
     agentId: "local",
     nodeId: "local",
     instanceId: undefined,

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,6 +82,53 @@ test("a start that fails lets go of the state file", async () => {
   await expect(begin([`--port=${port}`])).rejects.toThrow(`--port ${port}: something listens there already`);
   taken.close();
   expect((await propose(await begin())).status).toBe(201);
+});
+
+test("a config file that cannot be written is a warning and a failing capability until it can", async () => {
+  const blocked = join(folder, "config");
+  await writeFile(blocked, "a file where a folder must be");
+  const config = join(blocked, "product.json");
+  const program = await begin([`--product-config=${config}`]);
+  const reason =
+    'product config file "product.json" cannot be used: a part of its path is a file, not a folder (ENOTDIR)';
+  expect(logged).toContainEqual(expect.stringContaining(`--product-config ${config}: ${reason}`));
+  const stands = async () => {
+    const { capabilities } = await answerOf(await fetch(`${program.url}/api/capabilities`));
+    const ids = ["product_adapter", "file_adapter"];
+    return (capabilities as { id: string; status: string; reason: string | null }[])
+      .filter(({ id }) => ids.includes(id))
+      .map(({ status, reason: why }) => [status, why]);
+  };
+  const failing = ["failing", expect.stringContaining(reason)];
+  expect(await stands()).toEqual([failing, failing]);
+  expect((await fetch(`${program.url}/readyz`)).status).toBe(200);
+  await rm(blocked);
+  expect(await stands()).toEqual([
+    ["available", null],
+    ["available", null],
+  ]);
+});
+
+test("an --evolved-dir that has the files of another service stops the start", async () => {
+  const shared = `--evolved-dir=${join(folder, "reports")}`;
+  await (await begin([shared])).stop();
+  await (await begin([shared])).stop();
+  const other = `--state=${join(folder, "other.json")}`;
+  await expect(begin([other, shared])).rejects.toThrow(
+    /^--evolved-dir \S+reports: has the files of another service, with the log acme-crm\/audit\/[0-9a-f]+; give each/,
+  );
+  const own = `--evolved-dir=${join(folder, "evolved-other")}`;
+  await (await begin([other])).stop();
+  await (await begin([other, own])).stop();
+  await expect(begin([own])).rejects.toThrow("has the files of another service");
+});
+
+test("the default folder of evolved files passes on to a new log of the same name", async () => {
+  await (await begin()).stop();
+  for (const name of await readdir(folder))
+    if (name.startsWith("state.json")) await rm(join(folder, name), { recursive: true });
+  await begin();
+  expect(await readFile(join(folder, "evolved", ".log-origin"), "utf8")).toMatch(/^acme-crm\/audit\//);
 });
 
 test("the admin token guards writes", async () => {

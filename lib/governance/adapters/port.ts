@@ -43,6 +43,8 @@ export interface ProductAdapter {
   rollback(change: Change, signal: AbortSignal, told?: RollbackTold): Promise<AdapterResult>;
   /** What the change's target holds now; `null`: nothing; undefined: the host does not say. Touches nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
+  /** Explains why the host product cannot be changed now; null where nothing is known. Calls no other machine. */
+  findProblem?(): Promise<string | null>;
   /** Removes what the adapter itself keeps of a content that was erased; absent where it keeps none. */
   forget?(change: Change, signal: AbortSignal): Promise<void>;
 }
