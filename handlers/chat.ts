@@ -4,7 +4,7 @@ import { chatAnswer, converseWith } from "../lib/chat/reply.ts";
 import { htmlResponse, listItem } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { conversation } from "../lib/chat/conversation.ts";
-import { freeText, personName, word } from "../lib/http/form.ts";
+import { freeText, line, personName, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 
 const text = freeText(8000).refine((message) => message.trim() !== "", "must not be empty");
@@ -17,7 +17,7 @@ export const chat = endpoint(
     summary: "Send a message and get a reply",
     operation: "sendMessage",
     description:
-      "Answers a question about this product from its records and memories, and cites them. A model can draft a change, never decide on it.",
+      "Answers a question about this product from its records and memories, and cites them. A model can draft a change, which is stored when the caller confirms it; it never decides.",
     example: { message: "What waits for me?", author: "ana@acme.example" },
     token: "protect_all",
     input: z
@@ -26,13 +26,19 @@ export const chat = endpoint(
         text: text.optional().describe("Other name of message."),
         content: text.optional().describe("Other name of message."),
         author: personName().optional().describe("Who says it; absent: whom the proxy names."),
+        confirm_draft: line(100)
+          .optional()
+          .describe("Id of a draft in an earlier reply, to store it as a proposal; message may then be absent."),
         conversation_id: conversation
           .optional()
           .describe("A conversation by name; absent: the author's own, or the common one where nobody is named."),
         memory: word(["on", "off"]).optional().describe("off: memory is neither asked nor added to."),
       })
-      .meta({ anyOf: ["message", "text", "content"].map((name) => ({ required: [name] })) })
-      .transform(({ message, text: alias, content, ...rest }) => ({ ...rest, message: message ?? alias ?? content }))
+      .meta({ anyOf: ["message", "text", "content", "confirm_draft"].map((name) => ({ required: [name] })) })
+      .transform(({ message, text: alias, content, ...rest }) => ({
+        ...rest,
+        message: message ?? alias ?? content ?? (rest.confirm_draft && `Confirm ${rest.confirm_draft}`),
+      }))
       .pipe(z.object({ message: z.string("is required") }).loose()),
     output: z.union([chatAnswer, z.string().meta({ contentMediaType: "text/html" })]),
     errors: ["identity_mismatch"],

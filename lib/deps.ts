@@ -38,7 +38,11 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
     owner: crypto.randomUUID(),
     ...given,
   };
-  deps.llm &&= boundedLlm(deps.llm, { clock: deps.clock, callsPerHour: deps.llmCallsPerHour });
+  deps.llm &&= boundedLlm(deps.llm, {
+    clock: deps.clock,
+    callsPerHour: deps.llmCallsPerHour,
+    timeoutSeconds: deps.llmTimeout,
+  });
   if (intent === undefined) return deps;
   const { manifest, agents } = manifestOf(intent, deps);
   const identity = identityOf(manifest.intent.product_id, node_id, instance_id);

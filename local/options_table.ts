@@ -1,7 +1,7 @@
 /** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
 import { checkWebhookUrl } from "../lib/governance/adapters/webhook.ts";
 import { NOTIFY_FORMATS } from "../lib/pulse/notify/format.ts";
-import { CALLS_PER_HOUR, MOST_CALLS_PER_HOUR } from "../lib/llm/bounds.ts";
+import { CALL_TIMEOUT_S, CALLS_PER_HOUR, MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../lib/llm/bounds.ts";
 import * as read from "./option_values.ts";
 
 /** One option; `fallback` is its value when it is not given. */
@@ -154,6 +154,12 @@ export const TABLE = {
     read.wholeNumber(1, MOST_CALLS_PER_HOUR),
     CALLS_PER_HOUR,
     "calls to the model in an hour at most; then the built-in responder answers",
+  ),
+  llmTimeout: option(
+    "llm-timeout SECONDS",
+    read.wholeNumber(1, MAX_CALL_TIMEOUT_S),
+    CALL_TIMEOUT_S,
+    "time limit of each call of the model; then the built-in responder answers",
   ),
   notifyUrl: {
     ...hidden(

@@ -35,6 +35,7 @@ export async function openParts(options: Options, log: Log) {
         ? await openLlm({ provider: llm, model: llmModel, key: llmKey, baseUrl: llmBaseUrl })
         : undefined,
     llmCallsPerHour: options.llmCallsPerHour,
+    llmTimeout: options.llmTimeout,
     checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
     witnesses: witnessesOf(options),
     watch: watchOf(options, log.warn),

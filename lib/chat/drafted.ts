@@ -5,7 +5,14 @@ export const draftedSchema = z.object({
   kind: z.enum(["change", "task"]).describe("A change is a proposal; a task is a suggestion."),
   stored: z
     .boolean()
-    .describe("Whether a change was put on record, which needs a caller who may write; a task never is."),
+    .describe("Whether a change was put on record, as it is when the caller confirms it; a task never is."),
+  draft_id: z
+    .string()
+    .nullable()
+    .meta({
+      description: "Send this as confirm_draft to store the change; null where it cannot be stored so.",
+      examples: ["draft_0000000000000007"],
+    }),
   change_id: z.string().nullable().describe("Id of the stored change; null when nothing was stored."),
   reason: z
     .string()

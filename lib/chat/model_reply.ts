@@ -1,6 +1,7 @@
 /** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
+import { lines } from "../find/found_text.ts";
 import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
 import { type Citation, type Turn, turnsBefore } from "../memory/history.ts";
@@ -27,7 +28,7 @@ export interface Question {
   page(changeId: string): string;
 }
 
-/** What the model answered, or why it did not; what it drafted is told in both cases. */
+/** The model's answer, or why there is none; with what it drafted and the queries that ran for it in both cases. */
 type ModelReply = { drafted: Drafted[] } & (
   { text: string; citations: Citation[]; memories: Recalled[] } | { failed: string }
 );
@@ -37,13 +38,15 @@ export async function answerByModel(deps: PulseDeps, llm: Llm, question: Questio
   const { asked, memory, mayWrite } = question;
   const drafted: Drafted[] = [];
   const memories = [...question.memories];
+  const queries = new Set<string>();
   const tools = toolbox({
     deps,
-    asked: { model: llm.model, by: asked.author, known: Boolean(asked.known), message_id: asked.message_id },
+    caller: asked.author,
     conversation: asked.conversation_id,
     mayWrite,
     memory,
     drafted,
+    queries,
     recalled: memories,
   });
   const fence = `data ${crypto.randomUUID()}`;
@@ -52,8 +55,9 @@ export async function answerByModel(deps: PulseDeps, llm: Llm, question: Questio
   const data = { snapshot: await snapshot(deps), memories: question.memories };
   const messages = promptMessages(asked, fence, data, turns);
   try {
-    const text = await converse(llm, systemPrompt(fence), messages, tools, { gone: question.gone });
-    return { text, drafted, memories: distinct(memories), citations: await citedIn(deps, text, drafted, memories) };
+    const said = await converse(llm, systemPrompt(fence), messages, tools, question.gone);
+    const text = lines(said, [...queries]);
+    return { text, drafted, memories: distinct(memories), citations: await citedIn(deps, said, memories) };
   } catch (error) {
     const failed = error instanceof LlmFailed ? error.message : "it failed";
     deps.log.warn("the language model failed", { model: llm.model, reason: failed, error: (error as Error).name });
@@ -75,15 +79,9 @@ const distinct = (memories: readonly Recalled[]): Recalled[] => [
 ];
 
 /** The records that a text names and that exist, and the memories that were shown: a model may name what does not exist. */
-async function citedIn(
-  { store }: PulseDeps,
-  text: string,
-  drafted: readonly Drafted[],
-  memories: readonly Recalled[],
-): Promise<Citation[]> {
+async function citedIn({ store }: PulseDeps, text: string, memories: readonly Recalled[]): Promise<Citation[]> {
   const named = [...text.matchAll(/chg_[0-9a-f-]{36}|mem_\d{16}/g)].map(([id]) => id);
-  const drafts = drafted.flatMap(({ change_id }) => change_id ?? []);
-  const ids = [...new Set([...named, ...drafts])].slice(0, CITED);
+  const ids = [...new Set(named)].slice(0, CITED);
   const changes = await store.getMany("changes", ids);
   const records = ids.flatMap((id, index) => {
     if (memories.some((memory) => memory.id === id)) return { kind: "memory", id };

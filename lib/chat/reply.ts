@@ -4,6 +4,7 @@ import type { PulseDeps } from "../pulse/deps.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
+import { requireNamed } from "../http/principals.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { pageOf } from "../pulse/page_address.ts";
 import { tickOf } from "../pulse/state.ts";
@@ -11,6 +12,8 @@ import { OutcomeUnknown } from "../store/store.ts";
 import { addTurn, type Citation, conversationOf, type Turn } from "../memory/history.ts";
 import { remember } from "../follow/memory.ts";
 import { speakerOf } from "./conversation.ts";
+import { confirmDraft, draftFor } from "./confirm_draft.ts";
+import { addDraft, type UnconfirmedDraft } from "./draft_store.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
 import { asksOnly } from "../memory/asks.ts";
 import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";
@@ -22,6 +25,8 @@ import { type Drafted, draftedSchema } from "./drafted.ts";
 /** What a person sends. */
 export interface Message {
   message: string;
+  /** Id of a draft that the person confirms. */
+  confirm_draft?: string | undefined;
   author?: string | undefined;
   conversation_id?: string | undefined;
   /** `off`: memory is neither asked nor added to. */
@@ -59,7 +64,10 @@ const RECALLED = 5;
 /** The share of a message's terms that a memory must hold to be thought of. */
 const COVERAGE = 1 / 3;
 
-/** Takes a message and resolves with both turns and the answer. Errors: 403 `identity_mismatch`. */
+/**
+ * Takes a message, or the confirmation of a draft, and resolves with both turns and the answer. Errors: 403 `identity_mismatch`; for
+ * a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
+ */
 export async function converseWith(
   call: Call<PulseDeps>,
   input: Message,
@@ -68,21 +76,25 @@ export async function converseWith(
   const author = speakerOf(call, input.author);
   const memory = input.memory !== "off";
   const { message: text, conversation_id = conversationOf(author, deps) } = input;
-  const recalled = memory ? await think(deps, text, conversation_id) : [];
+  const confirmed = input.confirm_draft === undefined ? undefined : await ownDraft(call, input.confirm_draft, author);
+  const recalled = memory && !confirmed ? await think(deps, text, conversation_id) : [];
   const known = call.person ? ({ known: true } as const) : {};
   const asked = await keepMessage(deps, { author, ...known, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
-  const reply = await replyTo(deps, {
-    asked,
-    memory,
-    mayWrite: mayWrite(call),
-    memories: recalled,
-    gone: call.request.signal,
-    page: (changeId) => pageOf(call, changeId) ?? `/#/changes/${changeId}`,
-  });
-  const kept = await keepReply(deps, asked, reply);
+  const page = (changeId: string): string => pageOf(call, changeId) ?? `/#/changes/${changeId}`;
+  const reply: Reply = confirmed
+    ? { ...(await confirmDraft(deps, confirmed, asked, page)), mode: "rules", memories: [] }
+    : await replyTo(deps, {
+        asked,
+        memory,
+        mayWrite: mayWrite(call),
+        memories: recalled,
+        gone: call.request.signal,
+        page,
+      });
+  const { turn: kept, drafts } = await keepReply(deps, asked, reply, mayWrite(call) && !confirmed);
   const { message_id: id, at, citations = [] } = kept;
-  const { mode, memories, drafted: drafts } = reply;
+  const { mode, memories } = reply;
   const answer = {
     message_id: asked.message_id,
     reply: { id, text: kept.text, mode, citations, at },
@@ -118,12 +130,22 @@ async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
   return { ...ofRules, text: `${failed}\n${text}`, drafted: answered.drafted };
 }
 
-/** What a product write would ask of this request: the token, and behind a proxy a person. */
-function mayWrite({ request, deps, person }: Call<PulseDeps>): boolean {
-  if (person === "") return false;
+/** The draft that the caller confirms. Errors: what a product write asks of the request, 404, and 403 `identity_mismatch`. */
+function ownDraft(call: Call<PulseDeps>, draftId: string, author: string | null): Promise<UnconfirmedDraft> {
+  requireWriter(call);
+  return draftFor(call.deps, draftId, author);
+}
+
+/** Requires what a product write would: the token, and behind a proxy a person. Errors: 401, 403 `person_required`. */
+function requireWriter({ request, deps, person }: Call<PulseDeps>): void {
+  refuseAnonymousWrites(deps);
+  requireToken(request, deps);
+  requireNamed(person, deps);
+}
+
+function mayWrite(call: Call<PulseDeps>): boolean {
   try {
-    refuseAnonymousWrites(deps);
-    requireToken(request, deps);
+    requireWriter(call);
     return true;
   } catch (error) {
     if (error instanceof AppError) return false;
@@ -177,11 +199,13 @@ async function keepMessage(
 }
 
 function keepReply(
-  { store, clock }: PulseDeps,
-  { conversation_id, message_id: to }: Turn,
+  { store, clock, llm }: PulseDeps,
+  { author, conversation_id, message_id: to }: Turn,
   reply: Reply,
-): Promise<Turn> {
-  const { text, mode, citations, memories } = reply;
+  canConfirm: boolean,
+): Promise<{ turn: Turn; drafts: Drafted[] }> {
+  const { text, mode, citations, memories, drafted } = reply;
+  const model = llm?.model ?? "";
   return store.transact(async (tx) => {
     const at = new Date(clock.now()).toISOString();
     const said = { role: "assistant", author: null, conversation_id, to, text, at, mode, citations } as const;
@@ -189,7 +213,15 @@ function keepReply(
     const memory_ids = memories.map(({ id }) => id);
     const injected = memory_ids.length > 0;
     tx.put("meta", "chat_provenance", { injected, reply_id: turn.message_id, memory_ids, mode, at });
-    return turn;
+    const drafts: Drafted[] = [];
+    for (const draft of drafted) {
+      const isConfirmable = canConfirm && draft.kind === "change";
+      const draft_id = isConfirmable
+        ? await addDraft(tx, { model, author, message_id: to, content: draft.content })
+        : null;
+      drafts.push({ ...draft, draft_id: draft_id ?? draft.draft_id });
+    }
+    return { turn, drafts };
   });
 }
 

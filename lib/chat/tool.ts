@@ -4,11 +4,11 @@ import type { Recalled } from "../memory/recall.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import type { Drafted } from "./drafted.ts";
 
-/** For whom the tools work. */
+/** The caller of the tools, and what they collect for the reply. */
 export interface ToolContext {
   deps: PulseDeps;
-  /** The model, who asked it, and in which message. */
-  asked: { model: string; by: string | null; known: boolean; message_id: string };
+  /** The person who asked; null where nobody is named. */
+  caller: string | null;
   /** Whether the caller may write to the product. */
   mayWrite: boolean;
   /** The conversation that the message is part of. */
@@ -17,6 +17,8 @@ export interface ToolContext {
   memory: boolean;
   /** Collects what is drafted. */
   drafted: Drafted[];
+  /** Collects the queries that ran, each with its total, for the person to see. */
+  queries: Set<string>;
   /** Collects the memories that the model is shown. */
   recalled: Recalled[];
 }

@@ -11,7 +11,6 @@ import { fieldsOf } from "../http/body.ts";
 import { freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
 import { OPEN_DRAFTS } from "../governance/drafts.ts";
 import { proposalFields } from "../governance/proposal_fields.ts";
-import { submitDraft } from "../governance/submit_proposal.ts";
 import { overview } from "./facts.ts";
 import { READING } from "./reading_tools.ts";
 import { type Tool, tool, type ToolContext } from "./tool.ts";
@@ -51,39 +50,33 @@ const SUGGEST_TASK = tool({
   run: async (task, { drafted }) => {
     if (drafted.filter(({ kind }) => kind === "task").length >= OPEN_DRAFTS) return "enough tasks are suggested";
     const reason = "a suggestion; submit it yourself";
-    drafted.push({ kind: "task", stored: false, change_id: null, reason, content: task });
+    drafted.push({ kind: "task", stored: false, draft_id: null, change_id: null, reason, content: task });
     return "suggested to the person; not stored";
   },
 });
 
-/** The fields that a client has, held to the same. No tier: a draft is never minor. No proposer: it is the model. */
-const draftChange = (deps: Pick<PulseDeps, "product">): Tool => {
+/**
+ * The fields of a draft: those of a client's proposal, with a rationale. A draft is never minor, and its proposer is the model.
+ */
+export function draftFields(deps: Pick<PulseDeps, "product">) {
   const { tier: _, proposer: _by, supersedes: _for, rationale, ...fields } = proposalFields(deps);
-  return tool({
-    description: "Files a proposal that waits for people's consent. It applies nothing.",
-    input: z.strictObject({ ...fields, rationale: rationale.unwrap() }),
-    run: async (input, { deps, asked: { model, by, known, message_id }, mayWrite, drafted }) => {
+  return z.strictObject({ ...fields, rationale: rationale.unwrap() });
+}
+
+const draftChange = (deps: Pick<PulseDeps, "product">): Tool =>
+  tool({
+    description:
+      "Shows the person a proposal, which is stored when they confirm it. It stores and applies nothing itself.",
+    input: draftFields(deps),
+    run: async (input, { mayWrite, drafted }) => {
       if (drafted.filter(({ kind }) => kind === "change").length >= OPEN_DRAFTS) return "enough changes are drafted";
-      if (!mayWrite) {
-        const reason = "not stored: this request carries no authority to write";
-        drafted.push({ kind: "change", stored: false, change_id: null, reason, content: input });
-        return reason;
-      }
-      const proposal = { ...input, proposer: `llm:${model.slice(0, 190)}` } as const;
-      const filed = await submitDraft(deps, proposal, { asked_by: by, known, message_id });
-      if ("open" in filed)
-        return `not stored: ${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`;
-      if ("waits" in filed) return `not stored: this very change waits for consent already: ${filed.waits}`;
-      if ("turned_down" in filed) return { not_stored: TURNED_DOWN, ...filed };
-      const { change_id, status } = filed;
-      drafted.push({ kind: "change", stored: true, change_id, reason: null, content: input });
-      return { change_id, status };
+      const reason = mayWrite ? UNCONFIRMED : "not stored: this request carries no authority to write";
+      drafted.push({ kind: "change", stored: false, draft_id: null, change_id: null, reason, content: input });
+      return mayWrite ? "shown to the person; it is stored when they confirm it" : reason;
     },
   });
-};
 
-const TURNED_DOWN =
-  "people turned down this very change, as told here; do not draft it again, nor in other words: a person may propose it";
+const UNCONFIRMED = "not stored until you confirm it";
 
 /** Hands out the tools that make sense here: product tools with a product, memory where it may be searched. */
 export function toolbox(context: ToolContext): Toolbox {

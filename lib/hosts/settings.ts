@@ -3,7 +3,7 @@ import type { Deps, ProductOptions } from "../deps.ts";
 import type { ProductAdapter } from "../governance/adapters/port.ts";
 import { webhookAdapter } from "../governance/adapters/webhook.ts";
 import type { Identity } from "../governance/runtime.ts";
-import { MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
+import { MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
 import { SecretRefused } from "../kit/webhook_signature.ts";
 
 /** The setting is malformed; the message names it and its rule, and never repeats a secret. */
@@ -24,6 +24,7 @@ export type Settings = ProductOptions &
     | "allowedHosts"
     | "publicUrl"
     | "llmCallsPerHour"
+    | "llmTimeout"
   >;
 
 /** Reads the settings. `adapter` stands in for the webhook that they name. Errors: `SettingRefused`. */
@@ -62,14 +63,15 @@ export function settingsOf(
       .map((name) => name.trim().toLowerCase())
       .filter((name) => name !== ""),
     publicUrl: consoleAt(text("SVC_PUBLIC_URL")),
-    llmCallsPerHour: callsPerHour(text("SVC_LLM_CALLS_PER_HOUR")),
+    llmCallsPerHour: wholeNumber("SVC_LLM_CALLS_PER_HOUR", text("SVC_LLM_CALLS_PER_HOUR"), MOST_CALLS_PER_HOUR),
+    llmTimeout: wholeNumber("SVC_LLM_TIMEOUT", text("SVC_LLM_TIMEOUT"), MAX_CALL_TIMEOUT_S),
   };
 }
 
-function callsPerHour(told: string | undefined): number | undefined {
-  if (told === undefined) return undefined;
-  if (/^\d{1,6}$/.test(told) && Number(told) >= 1 && Number(told) <= MOST_CALLS_PER_HOUR) return Number(told);
-  throw new SettingRefused(`SVC_LLM_CALLS_PER_HOUR must be a whole number from 1 to ${MOST_CALLS_PER_HOUR}`);
+function wholeNumber(name: string, given: string | undefined, max: number): number | undefined {
+  if (given === undefined) return undefined;
+  if (/^\d{1,6}$/.test(given) && Number(given) >= 1 && Number(given) <= max) return Number(given);
+  throw new SettingRefused(`${name} must be a whole number from 1 to ${max}`);
 }
 
 /** Where people reach the console, which this host may not have itself. */

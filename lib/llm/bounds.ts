@@ -1,8 +1,9 @@
 /**
- * How much a model is asked: a few calls at a time, and so many an hour, since the bill is the owner's. Counted in this
- * process: nothing waits for a store before it may ask, and the bound holds for each process that is started.
+ * How much a model is asked: a few calls at a time, each within a time limit, and so many an hour, since the bill is the owner's.
+ * Counted in this process: nothing waits for a store before it may ask, and the bound holds for each process that is started.
  */
 import type { Clock } from "../kit/platform.ts";
+import { step } from "../kit/time_limit.ts";
 import { type Llm, LlmFailed, type LlmRequest, type LlmUse, whyEnded } from "./port.ts";
 
 /** Calls an hour where nothing else is said: some fifty replies with their tools. */
@@ -10,6 +11,12 @@ export const CALLS_PER_HOUR = 300;
 
 /** What that may be set to at most: the start of each is remembered for the hour. */
 export const MOST_CALLS_PER_HOUR = 100_000;
+
+/** The default time limit of one call, in seconds. */
+export const CALL_TIMEOUT_S = 60;
+
+/** The longest time limit of one call that can be configured, in seconds. */
+export const MAX_CALL_TIMEOUT_S = 3600;
 
 const HOUR_MS = 3_600_000;
 const LIMITS = { atOnce: 4, waiting: 16, waitMs: 5_000 };
@@ -19,11 +26,17 @@ interface Bounds {
   clock: Clock;
   /** Started in any hour; none are started beyond it. */
   callsPerHour?: number | undefined;
+  /** Time limit of each call. */
+  timeoutSeconds?: number | undefined;
   limits?: Partial<typeof LIMITS>;
 }
 
 /** The model, asked within bounds. Errors: `LlmFailed` also where a call is not made, which says nothing of the model. */
-export function boundedLlm(llm: Llm, { clock, callsPerHour = CALLS_PER_HOUR, limits = {} }: Bounds): Llm {
+export function boundedLlm(
+  llm: Llm,
+  { clock, callsPerHour = CALLS_PER_HOUR, timeoutSeconds = CALL_TIMEOUT_S, limits = {} }: Bounds,
+): Llm {
+  const limitMs = timeoutSeconds * 1000;
   const { atOnce, waiting: most, waitMs } = { ...LIMITS, ...limits };
   const refused = { busy: 0, budget: 0 };
   let [calls, underWay] = [0, 0];
@@ -88,7 +101,7 @@ export function boundedLlm(llm: Llm, { clock, callsPerHour = CALLS_PER_HOUR, lim
         refuseSpent();
         started.push(clock.now());
         calls++;
-        return await whileWanted(llm, request);
+        return await completeWithin(llm, request, limitMs);
       } finally {
         leavePlace();
       }
@@ -101,16 +114,24 @@ function refuseUnwanted(signal: AbortSignal): void {
   if (signal.aborted) throw whyEnded(signal);
 }
 
-/** Ends with the signal, also when the model does not: a place must not be held by what nobody waits for. */
-async function whileWanted(llm: Llm, request: LlmRequest): ReturnType<Llm["complete"]> {
+/** Ends with the signal and at the time limit, also when the model does not: an abandoned call must not hold a place. */
+async function completeWithin(llm: Llm, request: LlmRequest, limitMs: number): ReturnType<Llm["complete"]> {
   const { signal } = request;
+  const ending = new AbortController();
   let end!: () => void;
   const unwanted = new Promise<never>((_, reject) => {
-    end = () => reject(whyEnded(signal));
+    end = () => {
+      reject(whyEnded(signal));
+      ending.abort(signal.reason);
+    };
     signal.addEventListener("abort", end);
   });
+  const complete = (late: AbortSignal): ReturnType<Llm["complete"]> => {
+    late.addEventListener("abort", () => ending.abort());
+    return Promise.race([llm.complete({ ...request, signal: ending.signal }), unwanted]);
+  };
   try {
-    return await Promise.race([llm.complete(request), unwanted]);
+    return await step(complete, limitMs, () => new LlmFailed("no answer in time"));
   } finally {
     signal.removeEventListener("abort", end);
   }

@@ -1,56 +1,46 @@
-/** The conversation with a language model: its wishes for tools are answered until it answers, within a time and a number of rounds. */
-import { step } from "../kit/time_limit.ts";
+/** The conversation with a language model: its tool calls are answered until it answers, within a number of calls. */
 import { type Llm, LlmFailed, type LlmMessage, LlmUnwanted, type Toolbox, whyEnded } from "./port.ts";
 
-/** How long a model may take for one reply, all rounds together, in milliseconds. */
-export const LLM_LIMIT_MS = 20_000;
-
-const ROUNDS = 5;
-const CALLS_A_ROUND = 8;
+/** Calls of the model for one reply. */
+const MAX_CALLS = 8;
+/** Tools that one answer of the model may use. */
+const MAX_TOOLS_PER_CALL = 8;
 const LONGEST_REPLY = 8000;
 
-/** How long a conversation may last, and what ends it sooner. */
-interface Ends {
-  limitMs?: number | undefined;
-  /** Aborted when whoever asks has gone. */
-  gone?: AbortSignal | undefined;
-}
-
-/** The model's text. Errors: `LlmFailed`; after it nothing more is done for the model. */
-export function converse(
+/**
+ * Returns the model's text. `gone` is aborted when the client has gone. Errors: `LlmFailed`; after it nothing more is done for the
+ * model.
+ */
+export async function converse(
   llm: Llm,
   system: string,
   opening: readonly LlmMessage[],
   tools: Toolbox,
-  { limitMs = LLM_LIMIT_MS, gone }: Ends = {},
+  gone?: AbortSignal,
 ): Promise<string> {
-  const late = (): LlmFailed => new LlmFailed("no answer in time");
+  const { signal } = unwantedAfter(gone);
   const messages = [...opening];
-  const talk = async (signal: AbortSignal): Promise<string> => {
-    for (let round = 0; round < ROUNDS; round++) {
-      const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
-      if (answer.toolCalls.length === 0) return textOf(answer.text, answer.isCut);
-      const toolCalls = answer.toolCalls.slice(0, CALLS_A_ROUND);
-      const results: { id: string; text: string }[] = [];
-      for (const call of toolCalls) {
-        if (signal.aborted) throw whyEnded(signal);
-        results.push({ id: call.id, text: await tools.use(call) });
-      }
-      messages.push({ role: "assistant", text: answer.text, toolCalls }, { role: "tool", results });
+  for (let call = 0; call < MAX_CALLS; call++) {
+    const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
+    if (answer.toolCalls.length === 0) return textOf(answer.text, answer.isCut);
+    const toolCalls = answer.toolCalls.slice(0, MAX_TOOLS_PER_CALL);
+    const results: { id: string; text: string }[] = [];
+    for (const toolCall of toolCalls) {
+      if (signal.aborted) throw whyEnded(signal);
+      results.push({ id: toolCall.id, text: await tools.use(toolCall) });
     }
-    throw new LlmFailed("it asked for tools without end");
-  };
-  return step((signal) => talk(eitherOf(signal, gone)), limitMs, late);
+    messages.push({ role: "assistant", text: answer.text, toolCalls }, { role: "tool", results });
+  }
+  throw new LlmFailed("it asked for tools without end");
 }
 
-/** Aborts when the time is over, and when nobody waits for an answer. */
-function eitherOf(time: AbortSignal, gone: AbortSignal | undefined): AbortSignal {
-  const either = new AbortController();
-  time.addEventListener("abort", () => either.abort());
-  const unwanted = (): void => either.abort(new LlmUnwanted("nobody waits for its answer"));
-  if (gone?.aborted) unwanted();
-  gone?.addEventListener("abort", unwanted);
-  return either.signal;
+/** Makes a controller that aborts with `LlmUnwanted` when the client has gone. */
+function unwantedAfter(gone: AbortSignal | undefined): AbortController {
+  const unwanted = new AbortController();
+  const abort = (): void => unwanted.abort(new LlmUnwanted("nobody waits for its answer"));
+  if (gone?.aborted) abort();
+  gone?.addEventListener("abort", abort);
+  return unwanted;
 }
 
 /**

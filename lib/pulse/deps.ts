@@ -32,6 +32,8 @@ export interface PulseDeps extends GovernanceDeps {
   llmCallsPerHour?: number | undefined;
   /** This process has no right to write to the store, so that it cannot tell whether writes are taken. */
   readsOnly?: boolean | undefined;
+  /** Time limit of each call of the model, in seconds; 60 where it is not given. */
+  llmTimeout?: number | undefined;
   /** What this host adds to the capability map. */
   capabilities?: readonly Capability[] | undefined;
 }

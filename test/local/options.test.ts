@@ -89,6 +89,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   llmModel: ["m-1", "m-1"],
   llmKeyEnv: ["MY_KEY", "MY_KEY"],
   llmCallsPerHour: ["50", 50],
+  llmTimeout: ["5", 5],
   notifyUrl: ["https://hooks.example/x", "https://hooks.example/x"],
   notifyFormat: ["slack", "slack"],
   publicUrl: ["https://Gov.example/console/", "https://gov.example/console"],

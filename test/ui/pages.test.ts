@@ -230,6 +230,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       await page.locator(".recollections").getByText("turquoise").first().waitFor();
       const card = page.locator("article.draft");
       expect(await card.innerText()).toMatch(/Drafted change\s+Fewer limits\s+Asked\./);
+      await card.getByRole("button", { name: "Store as a proposal" }).click();
       await card.getByRole("link", { name: "Read it and decide" }).click();
       await page
         .getByRole("heading", { name: /^The model m1, asked by ana, asks to change\s+limits\.drafted/ })

@@ -9,6 +9,12 @@ export const agentParts: Parts = async (env, deps) => {
   const llm = await modelOf(env);
   return {
     ...(deps.product && { checkpoint: { make: () => currentCheckpoint(deps) } }),
-    ...(llm && { llm: boundedLlm(llm, { clock: deps.clock, callsPerHour: deps.llmCallsPerHour }) }),
+    ...(llm && {
+      llm: boundedLlm(llm, {
+        clock: deps.clock,
+        callsPerHour: deps.llmCallsPerHour,
+        timeoutSeconds: deps.llmTimeout,
+      }),
+    }),
   };
 };

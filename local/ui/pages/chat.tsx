@@ -10,7 +10,7 @@ import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Given, Prose, ShortId } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
-import { Ask } from "./chat/ask.tsx";
+import { Ask, type OnAnswer } from "./chat/ask.tsx";
 import { Memory } from "./chat/memory.tsx";
 import { Provenance } from "./chat/provenance.tsx";
 
@@ -24,6 +24,10 @@ export function ChatPage() {
     reload,
   } = useResource(`chat of ${name}`, read, { concerns: (news) => news?.type === "tick" });
   const [answers, setAnswers] = useState<Readonly<Record<string, ChatAnswer>>>({});
+  const onAnswer: OnAnswer = async (answer) => {
+    setAnswers((known) => ({ ...known, [answer.reply.id]: answer }));
+    await reload();
+  };
   useTitle("Chat and memory");
   return (
     <>
@@ -36,13 +40,8 @@ export function ChatPage() {
           {!said && <Pending error={error} what="the conversation" />}
           {said && (
             <>
-              <Log said={said} answers={answers} />
-              <Ask
-                onAnswer={async (answer) => {
-                  setAnswers((known) => ({ ...known, [answer.reply.id]: answer }));
-                  await reload();
-                }}
-              />
+              <Log said={said} answers={answers} onAnswer={onAnswer} />
+              <Ask onAnswer={onAnswer} />
             </>
           )}
         </Panel>
@@ -52,7 +51,13 @@ export function ChatPage() {
   );
 }
 
-function Log({ said, answers }: { said: readonly Said[]; answers: Readonly<Record<string, ChatAnswer>> }) {
+interface LogProps {
+  said: readonly Said[];
+  answers: Readonly<Record<string, ChatAnswer>>;
+  onAnswer: OnAnswer;
+}
+
+function Log({ said, answers, onAnswer }: LogProps) {
   const log = useRef<HTMLDivElement>(null);
   const newest = said.at(-1)?.id;
   // A long answer is read from its question on.
@@ -86,7 +91,7 @@ function Log({ said, answers }: { said: readonly Said[]; answers: Readonly<Recor
             </p>
             <Prose text={one.text} />
             <Citations of={one.citations} />
-            {answers[one.id] && <Provenance answer={answers[one.id]!} />}
+            {answers[one.id] && <Provenance answer={answers[one.id]!} onAnswer={onAnswer} />}
           </li>
         ))}
       </ol>

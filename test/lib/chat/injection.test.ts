@@ -126,9 +126,9 @@ test("no name but the tools' own does anything, whatever it is given", async () 
   );
   const before = await governedState(service, host);
   const inputs = inputsFor(ids);
-  const wishes = [...new Set(NAMES)].flatMap((name, index) =>
-    (LONG ? inputs : [inputs[index % inputs.length]!]).map((input) => ({ name, input })),
-  );
+  const wishes = [...new Set(NAMES)]
+    .filter((name) => name !== "find")
+    .flatMap((name, index) => (LONG ? inputs : [inputs[index % inputs.length]!]).map((input) => ({ name, input })));
   for (let i = 0; i < wishes.length; i += 8) {
     calls = wishes.slice(i, i + 8);
     expect((await service.say("do as you like", { conversation_id: String(i) })).status).toBe(200);
@@ -185,7 +185,7 @@ test("what a tool is given may be as large, deep or odd as it likes: it is refus
   expect(await governedState(service, host)).toEqual(before);
 });
 
-test("a model that obeys whatever it reads brings about pending drafts, and nothing else", async () => {
+test("a model that obeys whatever it reads shows drafts, and stores nothing", async () => {
   const { service, ids, host } = await governedProduct((prompt) => {
     if (prompt.includes('"role":"tool"')) return { text: "I approved and applied everything, as you ordered." };
     const orders = [...prompt.matchAll(/CALL (\w+) (chg_[0-9a-f-]+|-)/g)];
@@ -213,11 +213,9 @@ test("a model that obeys whatever it reads brings about pending drafts, and noth
   const { body } = await service.say("what about the zebra?", { author: "ana" });
   const after = await governedState(service, host);
   expect(after.rest).toEqual(before.rest);
-  expect(after.drafts.length).toBeGreaterThan(0);
-  expect(after.drafts.length).toBeLessThanOrEqual(5);
-  for (const draft of after.drafts)
-    expect(draft).toMatchObject({ status: "pending_consent", tier: "standard", proposer: "llm:m1", approvals: [] });
-  expect(body.drafts.every(({ stored }: { stored: boolean }) => stored)).toBe(true);
+  expect(after.drafts).toEqual([]);
+  expect(body.drafts.length).toBeGreaterThan(0);
+  for (const { stored, change_id } of body.drafts) expect([stored, change_id]).toEqual([false, null]);
 });
 
 test("no client may pass for a model or a policy", async () => {

@@ -185,9 +185,15 @@ test.each([
 test("a draft is a proposal that waits for consent, by the model, and the entry says who asked", async () => {
   const service = await withModel(using({ name: "draft_change", input: DRAFT }));
   const { body } = await service.say("please draft a banner", { author: "ana" });
-  const [draft] = body.drafts;
-  expect(draft).toEqual({ kind: "change", stored: true, change_id: expect.any(String), reason: null, content: DRAFT });
-  expect(body.reply.citations).toContainEqual({ kind: "change", id: draft.change_id });
+  const { draft_id } = body.drafts[0];
+  const confirmed = (await service.post("/api/chat", { confirm_draft: draft_id, author: "ana" })).body;
+  const [draft] = confirmed.drafts;
+  const shown = { kind: "change", content: DRAFT };
+  expect(body.drafts).toEqual([
+    { ...shown, stored: false, draft_id, change_id: null, reason: "not stored until you confirm it" },
+  ]);
+  expect(draft).toEqual({ ...shown, stored: true, draft_id: null, change_id: expect.any(String), reason: null });
+  expect(confirmed.reply.citations).toContainEqual({ kind: "change", id: draft.change_id });
   const change = await service.change(draft.change_id);
   expect(change).toMatchObject({
     ...DRAFT,
@@ -212,9 +218,9 @@ test("a draft is never minor, though the intent would have it so", async () => {
     ),
     { intent: { policy: { minor } } },
   );
-  const { drafts } = (await service.say("draft")).body;
+  const drafts = await service.sayAndConfirm("draft");
   expect(drafts).toHaveLength(1);
-  expect(await service.change(drafts[0].change_id)).toMatchObject({ status: "pending_consent", tier: "standard" });
+  expect(await service.change(drafts[0]!.change_id!)).toMatchObject({ status: "pending_consent", tier: "standard" });
   const own = await service.propose({ ...DRAFT, ...claims, tier: "minor" });
   expect(own.status).toBe("approved");
 });
@@ -241,20 +247,25 @@ const draftsOf = (...values: readonly number[]) =>
   values.map((value) => ({ name: "draft_change", input: { ...DRAFT, value } }));
 
 test("five drafts may be open; deciding one makes room for another", async () => {
-  const service = await withModel(using(...draftsOf(1, 2, 3, 4, 5, 6, 7)));
-  const first = (await service.say("draft")).body.drafts;
-  expect(first).toHaveLength(5);
-  const full = (await service.say("draft")).body;
-  expect(full.drafts).toEqual([]);
-  expect(full.reply.text).toContain("5 drafts wait for consent already");
-  await service.must("deny", first[0].change_id);
-  expect((await service.say("draft")).body.drafts).toHaveLength(1);
+  let value = 0;
+  const service = await withModel((said, round) =>
+    using(...draftsOf(...[1, 2, 3, 4, 5, 6, 7].map((n) => value + n)))(said, round),
+  );
+  const first = await service.sayAndConfirm("draft");
+  expect(first.map(({ stored }) => stored)).toEqual([true, true, true, true, true]);
+  value = 10;
+  const full = await service.sayAndConfirm("draft");
+  expect(full).toHaveLength(5);
+  for (const { stored, reason } of full)
+    expect([stored, reason]).toEqual([false, expect.stringContaining("5 drafts wait for consent already")]);
+  await service.must("deny", first[0]!.change_id!);
+  expect((await service.sayAndConfirm("draft")).filter(({ stored }) => stored)).toHaveLength(1);
 });
 
-test("five drafts may be open, also when chats come at once", async () => {
+test("five drafts may be open, also when they are confirmed at once", async () => {
   const service = await withModel((said, round) => using(...draftsOf(round))(said, round));
-  const chats = await Promise.all(Array.from({ length: 9 }, () => service.say("draft")));
-  expect(chats.flatMap(({ body }) => body.drafts)).toHaveLength(5);
+  const drafts = await Promise.all(Array.from({ length: 9 }, () => service.sayAndConfirm("draft")));
+  expect(drafts.flat().filter(({ stored }) => stored)).toHaveLength(5);
   expect((await service.get("approvals")).body.pending).toHaveLength(5);
 });
 
@@ -262,9 +273,9 @@ test("a forbidden target is refused, and stands in the growth log", async () => 
   const service = await withModel(using({ name: "draft_change", input: DRAFT }), {
     intent: { policy: { forbidden_targets: ["ui.*"] } },
   });
-  const { body } = await service.say("draft");
-  expect(body.reply.text).toContain("forbidden_targets");
-  expect(body.drafts).toEqual([]);
+  expect(await service.sayAndConfirm("draft")).toMatchObject([
+    { stored: false, change_id: null, reason: expect.stringContaining("forbidden_targets") },
+  ]);
   expect(events(await service.audit())).toEqual(["intent_in_force", "proposal_refused"]);
   expect((await service.get("/api/log")).body.entries).toMatchObject([
     { kind: "proposal_refused", title: "A model's draft on ui.banner was refused", ref: null },
@@ -280,6 +291,7 @@ test("where a token is configured, a draft is stored only with it; without, the 
       {
         kind: "change",
         stored: false,
+        draft_id: null,
         change_id: null,
         reason: expect.stringContaining("no authority"),
         content: DRAFT,
@@ -287,14 +299,14 @@ test("where a token is configured, a draft is stored only with it; without, the 
     ]);
   }
   expect(await service.audit()).toEqual([]);
-  const allowed = await service.say("draft", {}, { "x-svc-admin-token": "hunter2hunter2" });
-  expect(allowed.body.drafts[0].stored).toBe(true);
+  const allowed = await service.sayAndConfirm("draft", {}, { "x-svc-admin-token": "hunter2hunter2" });
+  expect(allowed[0]!.stored).toBe(true);
 });
 
 test("behind a proxy, nobody in person stores no draft", async () => {
   const service = await withModel(using({ name: "draft_change", input: DRAFT }), { identityHeader: "x-user" });
-  expect((await service.say("draft")).body.drafts[0].stored).toBe(false);
-  expect((await service.say("draft", {}, { "x-user": "ana" })).body.drafts[0].stored).toBe(true);
+  expect((await service.say("draft")).body.drafts[0].draft_id).toBeNull();
+  expect((await service.sayAndConfirm("draft", {}, { "x-user": "ana" }))[0]!.stored).toBe(true);
 });
 
 test("what was drafted before the model failed is told all the same", async () => {
@@ -303,7 +315,7 @@ test("what was drafted before the model failed is told all the same", async () =
   );
   const { body } = await service.say("draft");
   expect(body.reply.mode).toBe("rules");
-  expect(body.drafts).toMatchObject([{ stored: true, content: DRAFT }]);
+  expect(body.drafts).toMatchObject([{ draft_id: expect.any(String), content: DRAFT }]);
 });
 
 test("a suggested task is told and stored nowhere", async () => {
@@ -311,7 +323,7 @@ test("a suggested task is told and stored nowhere", async () => {
   const service = await withModel(using({ name: "suggest_task", input: task }));
   const { body } = await service.say("what should we do?");
   expect(body.drafts).toEqual([
-    { kind: "task", stored: false, change_id: null, reason: expect.any(String), content: task },
+    { kind: "task", stored: false, draft_id: null, change_id: null, reason: expect.any(String), content: task },
   ]);
   expect(await service.deps.store.list("tasks", { limit: 10 })).toEqual([]);
 });
@@ -325,22 +337,10 @@ test("without an intent there is nothing to draft", async () => {
 });
 
 test("every reading tool answers from the records", async () => {
-  const reading = [
-    "get_status",
-    "list_pending",
-    "list_changes",
-    "get_kpis",
-    "list_failures",
-    "get_audit",
-    "get_change",
-    "count_changes",
-    "list_outcomes",
-  ];
+  const reading = ["get_status", "find", "get_kpis", "get_audit", "get_change"];
   let change_id = "";
   const inputs: Record<string, object> = {
-    get count_changes() {
-      return { group: "approver" };
-    },
+    find: { query: "is:approved" },
     get get_change() {
       return { change_id };
     },
@@ -357,14 +357,26 @@ test("every reading tool answers from the records", async () => {
   expect(answers).toHaveLength(reading.length);
   const shown = answers.map((answer) => JSON.parse(answer).data);
   expect(shown[0].product.changes).toEqual({ pending_consent: 0, approved: 1 });
-  expect(shown[1].approved.items[0].change_id).toBe(change_id);
-  expect(shown[2].changes[0].change_id).toBe(change_id);
-  expect(shown[3].parts[0]).toMatchObject({ kpi: "csat", value: 4 });
-  expect(shown[4]).toMatchObject({ failures: [], drift: [], complete: true });
-  expect(shown[5].entries).toHaveLength(4);
-  expect(shown[6].audit_entries).toHaveLength(2);
-  expect(shown[7].groups).toEqual([{ key: "ana", count: 1, change_ids: [change_id] }]);
-  expect(shown[8]).toEqual({ outcomes: [], total: 0, next: null, looked: 1, complete: true });
+  expect(shown[1]).toMatchObject({ query: "is:approved", total: 1, rows: [{ change_id }], next: null });
+  expect(shown[2].parts[0]).toMatchObject({ kpi: "csat", value: 4 });
+  expect(shown[3].entries).toHaveLength(4);
+  expect(shown[4].audit_entries).toHaveLength(2);
+});
+
+test("the reply shows each query that the model ran, with the exact count", async () => {
+  const service = await withModel(({ body }) =>
+    body.messages.at(-1).role === "tool"
+      ? { text: "Two or three, I believe." }
+      : {
+          tools: ["is:approved", "is:approved", "proposer:nobody"].map((query) => ({ name: "find", input: { query } })),
+        },
+  );
+  await service.bring("approved");
+  expect((await service.say("how many are approved?")).body.reply.text).toBe(
+    "Two or three, I believe.\nQuery: is:approved – 1 change.",
+  );
+  expect(JSON.parse(resultsIn(service.received)[1]!).data.total).toBe(1);
+  expect(resultsIn(service.received)[2]).toMatch(/^refused: .*proposer/);
 });
 
 test("a model that gives no usable answer shows in the capability map, until it gives one", async () => {

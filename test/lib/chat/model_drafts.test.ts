@@ -4,7 +4,7 @@ import { app } from "../../../handlers/index.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
 import { form } from "../../support/requests.ts";
-import { DRAFT as BANNER, resultsIn, using, withModel } from "./with_model.ts";
+import { DRAFT as BANNER, using, withModel } from "./with_model.ts";
 
 const DRAFT = { ...BANNER, value: { shown: true, colour: "red" } };
 
@@ -39,8 +39,8 @@ test.each([
 test("a draft of as many bytes as a client may send is filed whole", async () => {
   const value = "x".repeat(65_000);
   const service = await withModel(using({ name: "draft_change", input: { ...DRAFT, value } }));
-  const [{ change_id }] = (await service.say("draft")).body.drafts;
-  expect((await service.change(change_id)).value).toBe(value);
+  const [draft] = await service.sayAndConfirm("draft");
+  expect((await service.change(draft!.change_id!)).value).toBe(value);
 });
 
 /** The same tenant to whoever reads it, and the same value. */
@@ -48,13 +48,12 @@ const SAME = [{ tenant_id: "t1 " }, { tenant_id: "ｔ1" }, { value: { colour: "r
 
 test("a draft that waits already is not filed beside itself, so that whoever denies it denies all there is of it", async () => {
   const service = await withModel(using({ name: "draft_change", input: DRAFT }));
-  const [{ change_id }] = (await service.say("hi")).body.drafts;
-  expect((await service.say("hi")).body.drafts).toEqual([]);
-  expect(JSON.parse(resultsIn(service.received)[0]!).data).toBe(
-    `not stored: this very change waits for consent already: ${change_id}`,
-  );
+  const change_id = (await service.sayAndConfirm("hi"))[0]!.change_id!;
+  expect(await service.sayAndConfirm("hi")).toMatchObject([
+    { stored: false, reason: `this very change waits for consent already: ${change_id}` },
+  ]);
   await service.must("deny", change_id);
-  expect((await service.say("hi")).body.drafts).toEqual([]);
+  expect(await service.sayAndConfirm("hi")).toMatchObject([{ stored: false }]);
   expect((await service.get("approvals")).body.pending).toEqual([]);
 });
 
@@ -65,16 +64,17 @@ describe("a draft that people turned down", () => {
       (received, round) => using({ name: "draft_change", input })(received, round),
       options,
     );
-    const say = async (next: object = input) => {
+    let reason: string | null = null;
+    const sayAgain = async (next: object = input): Promise<{ change_id: string }[]> => {
       input = next;
-      const { drafts } = (await service.say("hi")).body;
-      return drafts.map(({ change_id }: { change_id: string }) => ({ change_id })) as { change_id: string }[];
+      const drafts = await service.sayAndConfirm("hi");
+      reason = drafts[0]!.reason;
+      return drafts.flatMap(({ change_id }) => (change_id === null ? [] : [{ change_id }]));
     };
-    const told = () => JSON.parse(resultsIn(service.received)[0]!).data;
-    return { ...service, sayAgain: say, told };
+    return { ...service, sayAgain, reason: () => reason };
   };
 
-  test("is not filed again, in these words or others, and the model is told by whom and why", async () => {
+  test("is not filed again, in these words or others, and the reply says by whom and why", async () => {
     const service = await denying();
     const [first] = (await service.sayAgain()) as [{ change_id: string }];
     await service.post("deny", { change_id: first.change_id, approver: "ana", note: "too loud" });
@@ -86,10 +86,9 @@ describe("a draft that people turned down", () => {
       ...SAME,
     ]) {
       expect(await service.sayAgain({ ...DRAFT, ...words })).toEqual([]);
-      expect(service.told()).toMatchObject({
-        not_stored: expect.stringContaining("turned down"),
-        turned_down: { ...first, resolution: "denied", approver: "ana", approval_note: "too loud" },
-      });
+      expect(service.reason()).toBe(
+        `people turned down this very change: ${first.change_id} was denied by ana (“too loud”). You may propose it yourself`,
+      );
     }
     expect((await service.get("approvals")).body.pending).toEqual([]);
   });
@@ -108,9 +107,9 @@ describe("a draft that people turned down", () => {
     );
     let filed = 0;
     for (let at = 0; at < 30; at++) {
-      const { drafts } = (await service.say("hi")).body;
-      filed += drafts.length;
-      for (const { change_id } of drafts) await service.must("deny", change_id);
+      const filedNow = (await service.sayAndConfirm("hi")).flatMap(({ change_id }) => change_id ?? []);
+      filed += filedNow.length;
+      for (const change_id of filedNow) await service.must("deny", change_id);
     }
     expect(filed).toBe(4);
   });
@@ -120,12 +119,14 @@ describe("a draft that people turned down", () => {
     const [first] = (await service.sayAgain()) as [{ change_id: string }];
     await service.must("deny", first.change_id);
     const deps = await restarted(service.deps, { llm: service.deps.llm });
-    const again = async () => (await app(deps)(form("/api/chat", { message: "hi" }))).json();
-    expect((await again()).drafts).toEqual([]);
+    const ask = async (fields: Record<string, string>) =>
+      (await (await app(deps)(form("/api/chat", fields))).json()).drafts[0];
+    const again = async () => ask({ confirm_draft: (await ask({ message: "hi" })).draft_id });
+    expect(await again()).toMatchObject({ stored: false });
     service.deps.clock.advance(90 * 86_400_000);
-    expect((await again()).drafts).toEqual([]);
+    expect(await again()).toMatchObject({ stored: false });
     service.deps.clock.advance(1);
-    expect((await again()).drafts).toMatchObject([{ stored: true }]);
+    expect(await again()).toMatchObject({ stored: true });
   });
 
   test("counts as such also when nobody decided on it in time, and not when it was rolled back", async () => {
@@ -137,9 +138,66 @@ describe("a draft that people turned down", () => {
     }
     expect((await service.change(first.change_id)).resolution).toBe("expired");
     expect(await service.sayAgain()).toEqual([]);
-    expect(service.told().turned_down).toMatchObject({ ...first, resolution: "expired" });
+    expect(service.reason()).toContain(`${first.change_id} was expired`);
     const [other] = (await service.sayAgain({ ...DRAFT, value: 2 })) as [{ change_id: string }];
     for (const action of ["approve", "apply", "rollback"] as const) await service.must(action, other.change_id);
     expect(await service.sayAgain()).toHaveLength(1);
+  });
+});
+
+describe("the confirmation of a draft", () => {
+  const drafted = async (fields = {}, options: TestOptions = {}, headers = {}) => {
+    const service = await withModel(using({ name: "draft_change", input: DRAFT }), options);
+    const { body } = await service.say("draft", fields, headers);
+    const confirm = (more = {}, as = headers) =>
+      service.post("/api/chat", { confirm_draft: body.drafts[0].draft_id, ...fields, ...more }, as);
+    return { ...service, draft: body.drafts[0], confirm };
+  };
+
+  test("stores the change once, however often it comes", async () => {
+    const service = await drafted();
+    expect(service.draft).toMatchObject({ stored: false, draft_id: expect.stringMatching(/^draft_\d{16}$/) });
+    expect(await service.audit()).toEqual([]);
+    const first = (await service.confirm()).body;
+    const { change_id } = first.drafts[0];
+    expect(first.reply).toMatchObject({ mode: "rules", citations: [{ kind: "change", id: change_id }] });
+    expect(first.reply.text).toContain(`#/changes/${change_id}`);
+    await service.must("deny", change_id);
+    expect((await service.confirm()).body.drafts[0]).toMatchObject({ stored: true, change_id });
+    expect((await service.get("runtime")).body.changes).toHaveLength(1);
+  });
+
+  test("is for the person who asked, and for nobody else", async () => {
+    const service = await drafted({ author: "ana" });
+    expect(await service.confirm({ author: "ben" })).toMatchObject({
+      status: 403,
+      body: { code: "identity_mismatch" },
+    });
+    expect(await service.audit()).toEqual([]);
+    expect((await service.confirm({ author: "Ana" })).body.drafts[0].stored).toBe(true);
+  });
+
+  test("needs what a proposal needs: the token, and behind a proxy a person", async () => {
+    const token = { "x-svc-admin-token": "hunter2hunter2" };
+    const withToken = await drafted({}, { adminToken: "hunter2hunter2" }, token);
+    expect((await withToken.confirm({}, {})).status).toBe(401);
+    const named = await drafted({}, { identityHeader: "x-user" }, { "x-user": "ana" });
+    expect(await named.confirm({}, {})).toMatchObject({ status: 403, body: { code: "person_required" } });
+    expect((await named.confirm()).body.drafts[0].stored).toBe(true);
+  });
+
+  test("of an unknown draft is 404 and says what to do", async () => {
+    const service = await drafted();
+    for (const confirm_draft of ["draft_0000000000000099", "draft_", "chg_1"])
+      expect(await service.confirm({ confirm_draft })).toMatchObject({
+        status: 404,
+        body: { code: "not_found", error: `there is no draft ${confirm_draft}; it may be too old: ask for it again` },
+      });
+  });
+
+  test("keeps a hundred drafts; an older one is gone", async () => {
+    const service = await drafted();
+    for (let more = 0; more < 100; more++) await service.say("draft");
+    expect((await service.confirm()).status).toBe(404);
   });
 });

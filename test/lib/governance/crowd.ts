@@ -385,14 +385,19 @@ async function nobodyIsLockedOut(crowd: Crowd, at: string): Promise<void> {
   }
 }
 
-/** Somebody puts up with the clock as it is, signed where that is asked for. */
+/** The first person who may accepts the clock as it is, signed where a signature is required. */
 async function acceptClock({ doors: [door], clock, rules }: Crowd, at: string): Promise<void> {
-  const [actor, key] = Object.entries(rules.keys)[0] ?? ["ops", undefined];
   const { origin } = (await readHead(door!.deps.store))!;
-  const decided = { origin, decision: "accept_clock", actor, note: "it is right" } as const;
-  const proof = key === undefined ? {} : signed(door!, decided, key);
-  const { status, text } = await door!.post("audit/accept-clock", { actor, note: decided.note, ...proof });
-  expect(status, `${at}: ${text}`).toBe(200);
+  const refused: string[] = [];
+  for (const actor of ["ops", ...NAMES]) {
+    const key = rules.keys[actor];
+    const decided = { origin, decision: "accept_clock", actor, note: "it is right" } as const;
+    const proof = key === undefined ? {} : signed(door!, decided, key);
+    const { status, text } = await door!.post("audit/accept-clock", { actor, note: decided.note, ...proof });
+    if (status === 200) break;
+    refused.push(text);
+  }
+  expect(refused.length, `${at}: nobody may accept the clock: ${refused.join("; ")}`).toBeLessThanOrEqual(NAMES.length);
   expect((await readHead(door!.deps.store))!.at).toBe(clock.iso());
 }
 

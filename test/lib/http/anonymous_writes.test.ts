@@ -73,7 +73,9 @@ test("the model of a chat drafts nothing for a caller who may not write, by what
     const llm = openAiLlm({ model: "m1", baseUrl: url });
     const deps = await opened({ llm, allowAnonymousWrites });
     const call: Call<PulseDeps> = { deps, request: form("/api/chat"), person: undefined, idempotency: undefined };
-    await converseWith(call, { message: "draft a banner" });
+    const { answer } = await converseWith(call, { message: "draft a banner" });
+    const { draft_id } = answer.drafts[0]!;
+    if (draft_id !== null) await converseWith(call, { message: "yes", confirm_draft: draft_id });
     return (await deps.store.list("changes", { limit: 10 })).length;
   };
   expect(await say(false)).toBe(0);

@@ -3,9 +3,11 @@ import { describe, expect, test } from "vitest";
 import { converse } from "../../../lib/llm/converse.ts";
 import { type Llm, LlmFailed, type LlmMessage } from "../../../lib/llm/port.ts";
 import { anthropicLlm } from "../../../lib/llm/anthropic.ts";
+import { boundedLlm } from "../../../lib/llm/bounds.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { openLlm } from "../../../lib/llm/open.ts";
 import { isBaseUrl } from "../../../lib/llm/provider.ts";
+import { systemClock } from "../../../lib/kit/platform.ts";
 import type { Toolbox } from "../../../lib/llm/port.ts";
 import { provider, type Script } from "../chat/provider.ts";
 
@@ -37,8 +39,8 @@ const PROTOCOLS: [string, (url: string) => Llm][] = [
   ["Anthropic", (url) => anthropicLlm({ model: "m1", key: KEY, baseUrl: `${url}/v1` })],
 ];
 
-const ask = (llm: Llm, tools: Toolbox = echo(), limitMs?: number) =>
-  converse(llm, "be brief", [QUESTION], tools, { limitMs });
+const ask = (llm: Llm, tools: Toolbox = echo(), limitMs = 10_000) =>
+  converse(boundedLlm(llm, { clock: systemClock, timeoutSeconds: limitMs / 1000 }), "be brief", [QUESTION], tools);
 
 describe.each(PROTOCOLS)("%s", (name, connect) => {
   const asked = async (script: Script, limitMs?: number) => {
@@ -223,27 +225,31 @@ test("after the limit no tool is used any more, also when the model ignores the 
   expect(tools.used).toEqual([]);
 });
 
-test("after the limit the tools that are left in a round are not used", async () => {
+test("when the client has gone the tools that are left in a round are not used", async () => {
+  const gone = new AbortController();
   const call = (id: string) => ({ id, name: "slow", input: {} });
-  let limit!: AbortSignal;
-  const llm: Llm = {
-    model: "m1",
-    complete: async ({ signal }) => {
-      limit = signal;
-      return { text: "", toolCalls: [call("1"), call("2")] };
-    },
-  };
+  const llm: Llm = { model: "m1", complete: async () => ({ text: "", toolCalls: [call("1"), call("2")] }) };
   const used: string[] = [];
   const tools: Toolbox = {
     specs: [],
     use: async ({ id }) => {
       used.push(id);
-      await new Promise((resolve) => limit.addEventListener("abort", resolve));
+      gone.abort();
       return "late";
     },
   };
-  await expect(ask(llm, tools, 20)).rejects.toThrow("no answer in time");
+  await expect(converse(llm, "be brief", [QUESTION], tools, gone.signal)).rejects.toThrow("nobody waits");
   expect(used).toEqual(["1"]);
+});
+
+test("a model is called at most eight times for a reply", async () => {
+  let calls = 0;
+  const llm: Llm = {
+    model: "m1",
+    complete: async () => ({ text: "", toolCalls: [{ id: String(++calls), name: "echo", input: {} }] }),
+  };
+  await expect(converse(llm, "be brief", [QUESTION], echo())).rejects.toThrow("it asked for tools without end");
+  expect(calls).toBe(8);
 });
 
 test("a provider is chosen by name or by address", async () => {
@@ -286,11 +292,11 @@ test("when whoever asks has gone, the model is told to stop, and is no worse for
   const gone = new AbortController();
   const { url, received } = await provider(() => () => gone.abort());
   const llm = await openLlm({ provider: url, model: "m1" });
-  await expect(converse(llm, "be brief", [QUESTION], echo(), { gone: gone.signal })).rejects.toThrow(
+  await expect(converse(llm, "be brief", [QUESTION], echo(), gone.signal)).rejects.toThrow(
     "nobody waits for its answer",
   );
   await received[0]!.closed;
   expect(llm.problem!()).toBeNull();
-  await expect(converse(llm, "be brief", [QUESTION], echo(), { gone: gone.signal })).rejects.toThrow(LlmFailed);
+  await expect(converse(llm, "be brief", [QUESTION], echo(), gone.signal)).rejects.toThrow(LlmFailed);
   expect(received).toHaveLength(1);
 });

@@ -39,10 +39,10 @@ test("thoughts of a model are left out of its answer", () => {
 
 test("schemas of tools hold neither pattern nor format", async () => {
   const deps = await opened();
-  const asked = { model: "m1", by: null, known: false, message_id: "msg_1" };
   const { specs } = toolbox({
     deps,
-    asked,
+    caller: null,
+    queries: new Set(),
     mayWrite: false,
     memory: true,
     drafted: [],

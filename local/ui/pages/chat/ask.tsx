@@ -6,8 +6,11 @@ import { personName } from "../../core/session.ts";
 import { Lines } from "../../parts/field.tsx";
 import { Failure } from "../../parts/notice.tsx";
 
+/** Shows a reply in the conversation. */
+export type OnAnswer = (answer: ChatAnswer) => Promise<void>;
+
 /** Takes a message and sends it. */
-export function Ask({ onAnswer }: { onAnswer: (answer: ChatAnswer) => Promise<void> }) {
+export function Ask({ onAnswer }: { onAnswer: OnAnswer }) {
   const name = useValue(personName);
   const [message, setMessage] = useState("");
   const [memory, setMemory] = useState(true);

@@ -1,0 +1,84 @@
+/** Stores a draft of the model as a proposal when the person for whom it was made confirms it. */
+import { cite, lines } from "../find/found_text.ts";
+import { type NotFiled, OPEN_DRAFTS } from "../governance/drafts.ts";
+import { sameName } from "../governance/rules/names.ts";
+import { submitDraft } from "../governance/submit_proposal.ts";
+import { parseInput } from "../http/form.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Citation, Turn } from "../memory/history.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
+import { markStored, readDraft, type UnconfirmedDraft } from "./draft_store.ts";
+import type { Drafted } from "./drafted.ts";
+import { draftFields } from "./tools.ts";
+
+/** Finds a draft of the caller's. Errors: 404 `not_found`, 403 `identity_mismatch` for a draft that was made for another person. */
+export async function draftFor(
+  { store }: PulseDeps,
+  draftId: string,
+  author: string | null,
+): Promise<UnconfirmedDraft> {
+  const draft = await readDraft(store, draftId);
+  if (!draft) throw new AppError("not_found", `there is no draft ${draftId}; it may be too old: ask for it again`);
+  if (sameName(draft.author ?? "") !== sameName(author ?? ""))
+    throw new AppError("identity_mismatch", "the draft was made for another person, and only they can confirm it");
+  return draft;
+}
+
+/** Stores it, or says why not; a second confirmation returns the same change. */
+export async function confirmDraft(
+  deps: PulseDeps,
+  draft: UnconfirmedDraft,
+  asked: Turn,
+  page: (changeId: string) => string,
+): Promise<{ text: string; citations: Citation[]; drafted: Drafted[] }> {
+  const { draft_id, model, message_id, content } = draft;
+  const shown = { kind: "change", content } as const;
+  const reply = (changeId: string) => ({
+    text: lines(`The draft is stored as ${changeId}. It waits for consent:`, page(changeId)),
+    citations: cite("change", [changeId]),
+    drafted: [{ ...shown, stored: true, draft_id: null, change_id: changeId, reason: null }],
+  });
+  if (draft.change_id !== undefined) return reply(draft.change_id);
+  const notStored = ({ reason, changeIds }: NotStored) => ({
+    text: `The draft is not stored: ${reason}.`,
+    citations: cite("change", changeIds),
+    drafted: [{ ...shown, stored: false, draft_id, change_id: null, reason }],
+  });
+  try {
+    const proposal = { ...parseInput(draftFields(deps), content), proposer: `llm:${model.slice(0, 190)}` } as const;
+    const filed = await submitDraft(deps, proposal, {
+      asked_by: asked.author,
+      known: asked.known ?? false,
+      message_id,
+    });
+    if (!("change_id" in filed)) return notStored(whyNotStored(filed));
+    await deps.store.transact(async (tx) => markStored(tx, draft, filed.change_id));
+    return reply(filed.change_id);
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) return notStored({ reason: error.message, changeIds: [] });
+    throw error;
+  }
+}
+
+/** Why a draft was not stored, and the changes that stand in its way. */
+interface NotStored {
+  reason: string;
+  changeIds: string[];
+}
+
+function whyNotStored(filed: NotFiled): NotStored {
+  if ("open" in filed)
+    return {
+      reason: `${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`,
+      changeIds: filed.open,
+    };
+  if ("waits" in filed)
+    return { reason: `this very change waits for consent already: ${filed.waits}`, changeIds: [filed.waits] };
+  const { change_id, resolution, approver, approval_note } = filed.turned_down;
+  const by = approver === null ? "" : ` by ${approver}`;
+  const why = approval_note === null || approval_note === "" ? "" : ` (“${approval_note}”)`;
+  return {
+    reason: `people turned down this very change: ${change_id} was ${resolution}${by}${why}. You may propose it yourself`,
+    changeIds: [change_id],
+  };
+}
