@@ -17,6 +17,9 @@ const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 const LONG_ALONE =
   "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,mcp,two_processes,witnesses},lib/{audit/damage,chat/memory_speed,client/platforms,follow/history,governance/{moving/{between_stores,durable_objects,formats},patrol,proof/verify},mcp/{conformance,tasks},memory/queries,openapi/lint,pulse/no_record,store/{contract,postgres/store}},local/{certificate,demo,example_host,store/backup},support/watchdog}.test.ts";
 
+/** Runs the client generators of other projects: `npm run test:long`. */
+const GENERATORS = "test/lib/openapi/clients.test.ts";
+
 /** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
 const HOSTS =
   "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{tampering,openfeature,postgres,process,refused_start,link},lib/{follow/follow,hosts/{edge,edge_reset,lambda_functions},openapi/contract,store/{durable_object,dynamodb_faults,postgres_faults,several_as_one,shared_service,dynamodb/store}},local/{verify,verify/{fuzz,forged},verify_proofs,file_adapter/model,link/siege,moving/shared},tamper/{damage,table}}.test.ts";
@@ -68,9 +71,11 @@ export default defineConfig({
     projects: [
       project("console", [IN_A_BROWSER]),
       project("console-long", [LONG_IN_A_BROWSER, BOTH_IN_A_BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
-      project("service", ["test/**/*.test.ts"], { exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE, HOSTS] }),
+      project("service", ["test/**/*.test.ts"], {
+        exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE, GENERATORS, HOSTS],
+      }),
       project("hosts", [HOSTS], { testTimeout: PATIENT_MS }),
-      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE], { env: LONG, testTimeout: PATIENT_MS }),
+      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE, GENERATORS], { env: LONG, testTimeout: PATIENT_MS }),
     ],
   },
 });

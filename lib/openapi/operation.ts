@@ -138,12 +138,13 @@ function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; c
   const example = Object.fromEntries(inBody.flatMap(([name]) => entryOf(endpoint, name)));
   if (endpoint.json) return { required: isNeeded(needed), content: { "application/json": { schema, example } } };
   const json = (endpoint.jsonFields ?? []).map((field) => [field, { contentType: "application/json" }] as const);
+  // Generators of clients send the first media type, and not all of them can write an object into a form.
   const content: Content = {
+    "application/json": { schema, example },
     "application/x-www-form-urlencoded": {
       schema,
       ...(json.length > 0 ? { encoding: Object.fromEntries(json) } : {}),
     },
-    "application/json": { schema, example },
   };
   return { required: isNeeded(needed), content };
 }
