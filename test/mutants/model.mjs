@@ -66,8 +66,8 @@ export const model = [
   {
     ...bounds,
     name: "a call that nobody waits for holds its place until the model answers",
-    find: "return await Promise.race([llm.complete(request), unwanted]);",
-    replace: "return await Promise.race([llm.complete(request)]);",
+    find: "return Promise.race([llm.complete({ ...request, signal: ending.signal }), unwanted]);",
+    replace: "return llm.complete({ ...request, signal: ending.signal });",
   },
   {
     ...bounds,
@@ -92,7 +92,7 @@ export const model = [
   {
     name: "whoever has gone has the model go on",
     file: "lib/llm/converse.ts",
-    find: 'gone?.addEventListener("abort", unwanted);',
+    find: 'gone?.addEventListener("abort", abort);',
     replace: "",
     tests: ["test/lib/llm/converse.test.ts"],
     only: "has gone",
