@@ -6,8 +6,11 @@ import { sha256 } from "../../../local/node_ports.ts";
 import { canonicalContent } from "../../../lib/governance/rules/content.ts";
 import { statementText } from "../../../lib/governance/rules/statement.ts";
 import { type Core, core, coreOf } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { opened, restarted } from "../../support/deps.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
+import type { Fields } from "../../support/requests.ts";
+import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { person, proven, statementOf } from "../../support/signed.ts";
 
 const SAID = { summary: "Wombat", rationale: "because", value: '{"on":true}', affected_users: 7, expected_delta_k: 2 };
@@ -144,6 +147,51 @@ describe("what may still be needed stays", () => {
     expect(await erase(api, change_id)).toMatchObject(refused(400, "illegal_transition"));
     expect(await erase(api, "chg_none")).toMatchObject(refused(404, "change_not_found"));
   });
+});
+
+test("erase checks record, person, fields, operation, revision, status, proof, in this order", async () => {
+  const ana = passkey();
+  const adapter = scriptedAdapter();
+  const policy = { approvers: ["ana", "bo"], signed_only: false };
+  const api = coreOf(
+    await opened({ adapter, identityHeader: "x-person", intent: { principals: { ana: person(ana) }, policy } }),
+  );
+  const as = (name: string, more: object = {}) => ({ "x-person": name, ...more });
+  const proposed = async (...steps: ("approve" | "apply" | "deny")[]) => {
+    const { change_id } = (await api.post("propose", { ...PROPOSAL, target: `ui.${steps.join("-")}` }, as("pat"))).body;
+    for (const step of steps) expect((await api.post(step, { change_id }, as("bo"))).status).toBe(200);
+    return change_id as string;
+  };
+  const stale = { "if-match": '"99"' };
+  const code = async (fields: Fields, headers: Record<string, string>) =>
+    (await api.post("erase", fields, headers)).body.code;
+  const at = api.deps.clock.iso();
+
+  expect(await code({ change_id: "chg_none", actor: "pat", at }, as("eve", stale))).toBe("change_not_found");
+  const change_id = await proposed("approve");
+  await api.deps.store.transact(async (tx) => {
+    const { value } = (await tx.get("changes", change_id))!;
+    tx.put("changes", change_id, { ...value, change: { ...value.change, status: "denied" } } as never);
+  });
+  expect(await code({ change_id, actor: "pat", at }, as("eve", stale))).toBe("evidence_mismatch");
+  const busy = await proposed("approve");
+  expect(await code({ change_id: busy, actor: "pat", at }, as("eve", stale))).toBe("identity_mismatch");
+  expect(await code({ change_id: busy, actor: "eve", at }, as("eve", stale))).toBe("not_permitted");
+  expect(await code({ change_id: busy, at }, as("ana", stale))).toBe("invalid_field");
+  const [begun, mayEnd] = [gate(), gate()];
+  adapter.on("apply", () => (begun.open(), mayEnd.opened), 1);
+  const apply = api.post("apply", { change_id: busy }, as("bo"));
+  await begun.opened;
+  expect(await code({ change_id: busy }, as("ana", stale))).toBe("operation_in_progress");
+  mayEnd.open();
+  expect((await apply).status).toBe(200);
+  const pending = await proposed();
+  expect(await code({ change_id: pending }, as("ana", stale))).toBe("version_mismatch");
+  expect(await code({ change_id: pending }, as("ana"))).toBe("illegal_transition");
+  expect(await code({ change_id: busy }, as("ana"))).toBe("content_needed");
+  const closed = await proposed("deny");
+  expect(await code({ change_id: closed }, as("ana"))).toBe("proof_required");
+  expect(await code({ change_id: closed }, as("bo"))).toBeUndefined();
 });
 
 describe("who", () => {

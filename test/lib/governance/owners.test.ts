@@ -38,6 +38,19 @@ test("the quorum alone does not approve what has owners, and the page says who i
   ]);
 });
 
+test("the answer to an approval names whose consents are still missing, and then none", async () => {
+  const api = await under(OWNED);
+  const { change_id } = await api.propose(BILLING);
+  const missing = [{ rule: "owners billing.*", count: 1, of: ["fin", "bo"] }];
+  expect((await approve(api, change_id, "ana")).body).toMatchObject({ status: "pending_consent", missing });
+  const last = await approve(api, change_id, "fin");
+  expect(last.body.status).toBe("approved");
+  expect(last.body).not.toHaveProperty("missing");
+  const stricter = await now(api, { ...OWNED, approvers: ["ana", "bo", "cy"], required_approvers: { standard: 3 } });
+  const further = await approve(stricter, change_id, "bo");
+  expect(further.body).toMatchObject({ status: "approved", missing: [{ rule: "required_approvers", count: 1 }] });
+});
+
 test("an owner's consent counts for the quorum only where approvers name them", async () => {
   const api = await under(OWNED);
   const one = (await api.propose(BILLING)).change_id;

@@ -177,6 +177,21 @@ describe("a proof is good for one", () => {
     expect(await api.post("unfreeze", unfreeze)).toMatchObject(refused("proof_invalid"));
   });
 
+  test.each(["withdraw", "erase"] as const)("%s", async (decision) => {
+    const api = await under();
+    const { change_id } = await api.propose();
+    if (decision === "erase") await decide(api, BO, "deny", { change_id, approver: "bo" });
+    const name = decision === "erase" ? { actor: "ana" } : { proposer: "ana" };
+    const statement = await statementOf(api, { decision, change_id, approver: "ana" });
+    const fields = { change_id, ...name, ...proven(ANA, statement) };
+    expect((await api.post(decision, fields)).status).toBe(200);
+    const { length } = await api.audit();
+    expect(await api.post(decision, fields)).toMatchObject(refused("illegal_transition", 400));
+    expect(await api.audit()).toHaveLength(length);
+    const used = await api.deps.store.list("used_statements", { limit: 9, keysOnly: true });
+    expect(used.map(({ id }) => id)).toEqual([expect.stringMatching(`:${api.deps.sha256(statement)}$`)]);
+  });
+
   test("use, and what is noted of it is forgotten when its time is over", async () => {
     const api = await under();
     const used = () => api.deps.store.list("used_statements", { limit: 99, keysOnly: true });
