@@ -4,7 +4,7 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { growthPage } from "../lib/follow/growth_log.ts";
+import { growthPage, nameChanges } from "../lib/follow/growth_log.ts";
 import { growthSchema } from "../lib/follow/growth_row.ts";
 
 /** GET /api/log: what the service noticed, newest first. */
@@ -27,5 +27,8 @@ export const log = endpoint(
       next: z.number().int().nullable().describe("Give this as before for the next page; null at the end."),
     }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await growthPage(atOneGlance(deps), input)),
+  async (input, { deps }: Call<GovernanceDeps>) => {
+    const { entries, next } = await growthPage(atOneGlance(deps), input);
+    return answer({ entries: await nameChanges(deps.store, entries), next });
+  },
 );

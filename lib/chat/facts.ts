@@ -5,6 +5,7 @@ import { auditPage } from "../audit/page.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { driftReport } from "../governance/drift.ts";
+import { readRecords } from "../governance/records.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
 import { factsIn } from "../follow/entries.ts";
@@ -53,13 +54,19 @@ export async function kpiStanding({ store, product, clock }: PulseDeps): Promise
 
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
 export async function failures(deps: PulseDeps) {
+  const { store } = deps;
   const { entries } = await auditPage(deps, { limit: FAILURES_AMONG, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
   const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, LISTED);
+  const records = await readRecords(
+    store,
+    failed.map(({ change_id }) => change_id),
+  );
   return {
-    failures: failed.map(factsIn).map(({ id, event_type, change_id, timestamp, facts }) => {
+    failures: failed.map(factsIn).map(({ id, event_type, change_id, timestamp, facts }, at) => {
       const { stage = null, error = null, host = null } = facts;
-      return { audit_id: id, event_type, change_id, at: timestamp, stage, error, host };
+      const target = records[at]?.change.target ?? null;
+      return { audit_id: id, event_type, change_id, target, at: timestamp, stage, error, host };
     }),
     drift: [...drifted, ...missing].slice(0, LISTED),
   };

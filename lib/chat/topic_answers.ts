@@ -96,9 +96,10 @@ async function describeFailures(deps: PulseDeps): Promise<Answer> {
     text: lines(
       "Query: failed applies, failed rollbacks and drift among the newest 1,000 entries of the log, and drift now.",
       failed.length === 0 ? "No operation failed and nothing drifted there." : "",
-      failed.map(({ at, event_type, change_id, error }) => {
+      failed.map(({ at, event_type, change_id, target, error }) => {
         const reason = typeof error === "string" ? `: ${quote(error, 200)}` : "";
-        return `- ${minuteText(at)}: ${event_type.replaceAll("_", " ")}${reason}. ${change_id}`;
+        const place = target === null ? "" : ` on ${label(target)}`;
+        return `- ${minuteText(at)}: ${event_type.replaceAll("_", " ")}${place}${reason}. ${change_id}`;
       }),
       drift.length === 0 ? "Nothing drifts now." : "Drifting now:",
       drift.map(({ change_id, target, since }) => `- ${label(target)} since ${minuteText(since)}. ${change_id}`),

@@ -1,9 +1,11 @@
 /** The growth log as it is read: rows made of entries and of outcomes, and notices of what has no entry. */
 import { readHead } from "../audit/chain.ts";
+import { readRecords } from "../governance/records.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { FollowDeps } from "./follower.ts";
 import { growth } from "./growth.ts";
 import { addRow, type GrowthRow, kindKey, type Notice, OUTCOME_KIND, type RowSource, SOURCES } from "./growth_row.ts";
+import { named } from "./memory_sentences.ts";
 import { outcomes } from "./outcomes.ts";
 import { reading } from "./reading.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";
@@ -38,6 +40,18 @@ export async function growthPage(
   const rows = pages.flat().sort((a, b) => b.seq - a.seq);
   const entries = rows.slice(0, limit);
   return { entries, next: rows.length > limit ? entries.at(-1)!.seq : null };
+}
+
+/** Names changes in the titles of rows; stored rows have their ids alone, so that an erasure leaves no words in them. */
+export async function nameChanges(reads: Pick<Reads, "getMany">, rows: readonly GrowthRow[]): Promise<GrowthRow[]> {
+  const ids = [...new Set(rows.flatMap(({ ref, title }) => (ref !== null && title.includes(ref) ? [ref] : [])))];
+  if (ids.length === 0) return [...rows];
+  const records = await readRecords(reads, ids);
+  const names = new Map(records.flatMap((record, at) => (record ? [[ids[at]!, named(record.change)]] : [])));
+  return rows.map((row) => {
+    const name = row.ref === null ? undefined : names.get(row.ref);
+    return name === undefined ? row : { ...row, title: row.title.replaceAll(row.ref!, () => name) };
+  });
 }
 
 async function rowsBefore(

@@ -27,7 +27,7 @@ export const growthSchema = once(() =>
       kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
       title: z.string().meta({
         description: "What was noticed, in a sentence.",
-        examples: ["The host no longer shows chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+        examples: ["The host no longer shows limits.seats of t1 (“Raise the seat limit”)"],
       }),
       detail: z.string().meta({ description: "More of it; may be empty.", examples: ["limits.seats is drifted."] }),
       ref: z

@@ -154,8 +154,8 @@ test("approvals, need, metrics and the growth log tell of a review that is due",
   expect((await api.get("approvals")).body.review_due).toEqual([]);
   const { entries } = (await api.get("/api/log?kind=emergency")).body;
   expect(entries.map(({ title }: { title: string }) => title)).toEqual([
-    `The emergency of ${change_id} was not accepted`,
-    `${change_id} was approved in an emergency`,
+    "The emergency of ui.banner of t1 (“Show the banner”) was not accepted",
+    "ui.banner of t1 (“Show the banner”) was approved in an emergency",
   ]);
 });
 
