@@ -1,7 +1,8 @@
 import * as z from "zod";
+import { isTimeZone } from "../lib/find/dates.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { word } from "../lib/http/form.ts";
+import { line, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import { ACTIONS, actionSchema } from "../lib/pulse/action_log.ts";
 import { runAction } from "../lib/pulse/actions.ts";
@@ -17,9 +18,15 @@ export const actionRunNow = endpoint(
       "Runs a cycle or another action now and answers when it has ended; one that failed says so in its status.",
     example: { action: "cycle" },
     token: true,
-    input: z.object({ action: word(ACTIONS).default("cycle").describe("What to run.") }),
+    input: z.object({
+      action: word(ACTIONS).default("cycle").describe("What to run."),
+      tz: line(100)
+        .refine(isTimeZone, "must be a time zone such as Europe/Berlin")
+        .default("UTC")
+        .describe("The time zone of the week that write_report reports; absent: UTC."),
+    }),
     output: actionSchema,
     errors: ["unauthorized", "operation_in_progress"],
   },
-  async ({ action }, { deps }: Call<GovernanceDeps>) => answer(await runAction(deps, action)),
+  async ({ action, tz }, { deps }: Call<GovernanceDeps>) => answer(await runAction(deps, action, { tz })),
 );

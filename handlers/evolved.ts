@@ -27,7 +27,7 @@ export const evolved = endpoint(
             modified_at: z
               .string()
               .meta({ description: "When it was last written.", examples: ["2026-11-22T18:00:00.000Z"] }),
-            kind: z.enum(["retrospective", "report", "lessons", "other"]).describe("What sort of file, by its name."),
+            kind: z.enum(["retrospective", "report", "other"]).describe("What sort of file, by its name."),
           }),
         )
         .describe("Files, newest first."),

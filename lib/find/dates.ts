@@ -45,6 +45,10 @@ export function parseSpan(text: string, now: number, zone: string): Span | undef
 export const localDay = (ms: number, zone: string): string =>
   new Date(ms + offsetAt(ms, zone)).toISOString().slice(0, 10);
 
+/** A moment to the minute, as a zone's clocks show it: `2026-10-26 09:30`. */
+export const localMinute = (ms: number, zone: string): string =>
+  new Date(ms + offsetAt(ms, zone)).toISOString().slice(0, 16).replace("T", " ");
+
 function wordSpan(word: string, now: number, zone: string): Span | undefined {
   const today = localDay(now, zone);
   const days = (from: number, to: number): Span => between(addDays(today, from), addDays(today, to), zone);

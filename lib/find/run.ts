@@ -17,7 +17,7 @@ import { requireKnown } from "./completion.ts";
 import type { Context } from "./fields.ts";
 import { countGroups, type Counts, sortGroups } from "./groups.ts";
 import { comparing } from "./order.ts";
-import type { Query } from "./parse.ts";
+import { parseQuery, type Query } from "./parse.ts";
 import { countTerm, holdsWord, Ranking } from "./rank.ts";
 import { type Found, type Row, makeRow, listTimes } from "./row.ts";
 
@@ -42,6 +42,16 @@ export async function runQuery(deps: GovernanceDeps, query: Query, options: RunO
     await requireKnown(deps, all, query, options.caller);
     return new Run(deps, all, query, options).answer();
   });
+}
+
+/** Returns the first rows that a query of the service itself finds, none of them for a caller. */
+export async function findRows(
+  deps: GovernanceDeps,
+  text: string,
+  { zone, limit }: Pick<RunOptions, "zone" | "limit">,
+): Promise<FindRow[]> {
+  const query = parseQuery(text, { now: deps.clock.now(), zone });
+  return (await runQuery(deps, query, { limit, zone, caller: null })).rows;
 }
 
 class Run {

@@ -1,7 +1,6 @@
 /** The rows of the growth log that come of entries. */
 import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
-import { roundDelta } from "../governance/rules/kpi.ts";
-import { movedWords } from "../governance/rules/kpi_words.ts";
+import { worsenedWords } from "../governance/rules/kpi_words.ts";
 import type { Entry } from "./entries.ts";
 import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { addRow, type Notice } from "./growth_row.ts";
@@ -108,7 +107,7 @@ function toldBy(on: Following<State>, entry: Entry): Told[] | Promise<Told[]> {
     case "kpi_refreshed":
       return (facts.tripped ?? []).map(({ change_id, kpi, baseline, value, action }) => ({
         kind: "guardrail",
-        title: `${kpi} ${movedWords(roundDelta(value - baseline), value > baseline ? "down" : "up")} after ${change_id}`,
+        title: `${kpi} ${worsenedWords(baseline, value)} after ${change_id}`,
         detail:
           action === "rollback" ? "The intent orders its rollback in the next cycle." : "The intent orders an alert.",
         ref: change_id,

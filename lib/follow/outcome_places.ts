@@ -43,12 +43,16 @@ export async function indexOver(tx: Tx, record: OutcomeRecord, target: Parameter
 
 const dueKey = (moment: string, changeId: string): string => `${moment}:${changeId}`;
 
-/** The next horizon, and whose it is; undefined where no outcome is open. */
-export async function nextDue({ list }: Reads): Promise<{ moment: string; change_id: string } | undefined> {
-  const [next] = await list("outcomes_due", { limit: 1, keysOnly: true });
-  if (!next) return undefined;
-  const end = next.id.indexOf("Z:") + 1;
-  return { moment: next.id.slice(0, end), change_id: next.id.slice(end + 1) };
+/** The next horizons, and whose they are. */
+export async function listDue(
+  { list }: Pick<Reads, "list">,
+  limit: number,
+): Promise<{ moment: string; change_id: string }[]> {
+  const due = await list("outcomes_due", { limit, keysOnly: true });
+  return due.map(({ id }) => {
+    const end = id.indexOf("Z:") + 1;
+    return { moment: id.slice(0, end), change_id: id.slice(end + 1) };
+  });
 }
 
 const kpiPrefix = (kpi: string, state: "open" | "over"): string => `${kpi}\n${state}\n`;

@@ -8,7 +8,7 @@ import { feed } from "../governance/rules/kpi.ts";
 import { lookedBackTo, openOutcome } from "../governance/rules/outcome.ts";
 import type { Entry } from "./entries.ts";
 import { type FollowDeps, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
-import { indexOpen, newestOpen, nextDue } from "./outcome_places.ts";
+import { indexOpen, listDue, newestOpen } from "./outcome_places.ts";
 import { addLate, close, keepClosed, over } from "./outcomes/closing.ts";
 import { START, type State, windowsOf } from "./outcomes/state.ts";
 import { forgetVerdict } from "./outcomes/verdict_memory.ts";
@@ -61,7 +61,7 @@ const isDue = ({ due }: State, until: string): boolean => due !== null && due < 
 async function endDue(on: Following<State>, until: string): Promise<boolean> {
   while (isDue(on.state, until)) {
     if (!on.room(MOST_A_STEP)) return false;
-    const { moment, change_id } = (await nextDue(on.tx))!;
+    const { moment, change_id } = (await listDue(on.tx, 1))[0]!;
     const record = (await on.tx.get("outcomes", change_id))!.value;
     await close(on, record, { at: moment, by: "horizon" });
   }

@@ -9,7 +9,7 @@ import { AppError } from "../kit/errors.ts";
 import { type ActionName, type ActionRecord, type Ended, onRecord } from "./action_log.ts";
 import { runCycle, syncPeers } from "./cycle.ts";
 import type { PulseDeps } from "./deps.ts";
-import { writeReport } from "./learning.ts";
+import { reportThisWeek } from "./evolved_files.ts";
 import { runNextTask } from "./task_runner.ts";
 
 const completed = (result: unknown): Ended => ({ status: "completed", result });
@@ -18,7 +18,12 @@ const disabled = (reason: string): Ended => ({ status: "disabled", result: { rea
 const needsProduct = (run: (deps: PulseDeps) => Promise<unknown>) => async (deps: PulseDeps) =>
   deps.product ? completed(await run(deps)) : disabled("no product intent is given");
 
-const RUN: Readonly<Record<ActionName, (deps: PulseDeps) => Promise<Ended>>> = {
+/** Options of a run: the time zone of a report's week. */
+export interface ActionOptions {
+  tz: string;
+}
+
+const RUN: Readonly<Record<ActionName, (deps: PulseDeps, options: ActionOptions) => Promise<Ended>>> = {
   cycle: async (deps) => completed(await runCycle(deps)),
   verify_audit: needsProduct(async (deps) => {
     const report = await verifyReport(deps, {});
@@ -36,8 +41,10 @@ const RUN: Readonly<Record<ActionName, (deps: PulseDeps) => Promise<Ended>>> = {
     const task = await runNextTask(deps);
     return completed(task ? { task_id: task.task_id, status: task.status } : { task_id: null });
   },
-  write_report: async (deps) =>
-    deps.evolved ? completed({ files: await writeReport(deps) }) : disabled("this host keeps no files"),
+  write_report: async (deps, { tz }) => {
+    if (!deps.evolved) return disabled("this host keeps no files");
+    return needsProduct(async () => ({ files: [await reportThisWeek(deps, tz)] }))(deps);
+  },
   checkpoint: async (deps) =>
     deps.checkpoint ? completed(await deps.checkpoint.make()) : disabled("checkpoints are not configured"),
   rebuild: needsProduct(async (deps) => {
@@ -47,10 +54,14 @@ const RUN: Readonly<Record<ActionName, (deps: PulseDeps) => Promise<Ended>>> = {
 };
 
 /** Runs an action and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
-export const runAction = (deps: PulseDeps, action: ActionName): Promise<ActionRecord> =>
+export const runAction = (
+  deps: PulseDeps,
+  action: ActionName,
+  options: ActionOptions = { tz: "UTC" },
+): Promise<ActionRecord> =>
   onRecord(deps, action, async () => {
     try {
-      return await RUN[action](deps);
+      return await RUN[action](deps, options);
     } catch (error) {
       if (error instanceof AppError) return { status: "failed", result: { error: error.message } };
       deps.log.error("action failed", { action, error: String(error), stack: (error as Error).stack });

@@ -14,7 +14,7 @@ import type { PulseDeps } from "./deps.ts";
 import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";
 import { noticeExpiring } from "./expiring.ts";
-import { keepLearning } from "./learning.ts";
+import { writeDueFiles } from "./evolved_files.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { tickOf } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
@@ -97,7 +97,7 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
     await step("erasures", () => finishErasures(deps));
   }
   await step("evaluate", () => evaluate(deps));
-  if (!quick) report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
+  if (!quick) report.files_written = (await step("files", () => writeDueFiles(deps))) ?? 0;
   report.tick = await raiseTick(deps);
 }
 

@@ -46,7 +46,7 @@ export interface EvolvedFile {
   sha256: string;
   modified_at: string;
   /** By its name. */
-  kind: "retrospective" | "report" | "lessons" | "other";
+  kind: "retrospective" | "report" | "other";
 }
 
 /**

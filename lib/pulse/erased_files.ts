@@ -1,56 +1,47 @@
-/** Evolved files that tell of erased contents. Files lie with each process: each rewrites its own. */
-import type { Change } from "../governance/rules/change.ts";
+/** Rewrites evolved files that quote erased contents. Files lie with each process: each rewrites its own. */
 import { readRecords } from "../governance/records.ts";
 import type { PulseDeps } from "./deps.ts";
-import { retrospectiveName } from "./learning.ts";
-import { retrospectiveOf } from "./learning/retrospective.ts";
-import { code } from "./markdown.ts";
-import { reworded } from "./picture/svg.ts";
+import { retrospectiveName } from "./evolved_files.ts";
+import { quoted } from "./markdown.ts";
+import { writeRetrospective } from "./retrospective.ts";
 
 /** The newest erasure up to which this process has rewritten its files. */
 const rewritten = new WeakMap<object, number>();
 
-/** Writes retrospectives anew with what is left of the content, and takes the lines that quote it out of reports and their pictures. */
+/** A link of a report, and the id of the change that it leads to. */
+const LINK = /\[(?:\\.|[^\\\]])*\](?=\([^()\s]*#\/changes\/([^()\s]+)\))/g;
+
+/** Writes retrospectives again with what is left of the content, and replaces the summaries that reports quote. */
 export async function rewriteFiles({ evolved, ...deps }: PulseDeps): Promise<void> {
   const { store } = deps;
   const newest = (await store.get("meta", "erased"))?.value.entry ?? 0;
   const seen = rewritten.get(store) ?? 0;
   if (!evolved || newest <= seen) return;
-  const erasedOf = async (ids: readonly string[]): Promise<Change[]> =>
-    (await readRecords(store, ids)).flatMap((record) =>
-      record?.change.erased && record.change.erased.entry > seen ? [record.change as Change] : [],
+  const erasedOf = async (ids: readonly string[]): Promise<Map<string, string>> => {
+    const records = await readRecords(store, ids);
+    return new Map(
+      records.flatMap((record) =>
+        record?.change.erased && record.change.erased.entry > seen
+          ? [[record.change.change_id, record.change.summary]]
+          : [],
+      ),
     );
+  };
   const files = await evolved.list();
   const namesOf = (wanted: string): string[] => files.flatMap(({ kind, name }) => (kind === wanted ? [name] : []));
   const ids = namesOf("retrospective").map((name) => name.slice("retrospective-".length, -".md".length));
-  for (const { change_id } of await erasedOf(ids))
-    await evolved.write(retrospectiveName(change_id), await retrospectiveOf(deps, change_id));
+  for (const changeId of (await erasedOf(ids)).keys())
+    await evolved.write(retrospectiveName(changeId), await writeRetrospective(deps, changeId));
   for (const name of namesOf("report")) {
     const text = (await evolved.read(name)) ?? "";
-    const erased = await erasedOf([...new Set(text.match(/\bchg_[\w-]+/g))]);
-    const without = name.endsWith(".svg") ? withoutWordsOn : withoutLinesOn;
-    if (erased.length > 0) await evolved.write(name, without(erased, text));
+    const linked = [...text.matchAll(LINK)].map(([, id]) => decodeURIComponent(id!));
+    const erased = await erasedOf([...new Set(linked)]);
+    if (erased.size === 0) continue;
+    const without = text.replace(LINK, (whole: string, id: string) => {
+      const summary = erased.get(decodeURIComponent(id));
+      return summary === undefined ? whole : `[${quoted(summary)}]`;
+    });
+    await evolved.write(name, without);
   }
   rewritten.set(store, newest);
 }
-
-/** In a picture the marks stay where they are: when something was applied is in the log. */
-const withoutWordsOn = (erased: readonly Change[], picture: string): string =>
-  erased.reduce(
-    (text, { change_id }) =>
-      text
-        .split("\n")
-        .map((line) => reworded(line, change_id, "its content was erased"))
-        .join("\n"),
-    picture,
-  );
-
-/** Each line that names such a change says no more than that. */
-const withoutLinesOn = (erased: readonly Change[], text: string): string =>
-  text
-    .split("\n")
-    .map((line) => {
-      const change = erased.find(({ change_id }) => line.includes(change_id));
-      return change ? `- ${code(change.change_id)}: its content was erased` : line;
-    })
-    .join("\n");

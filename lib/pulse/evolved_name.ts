@@ -8,6 +8,6 @@ export const isEvolvedName = (text: string): boolean => NAME.test(text);
 
 /** What the service names its files; others are shown, and left alone. */
 export function evolvedKind(name: string): EvolvedFile["kind"] {
-  const kind = /^(retrospective|report|lessons)-.+\.(?:md|svg)$/.exec(name)?.[1];
+  const kind = /^(retrospective|report)-.+\.md$/.exec(name)?.[1];
   return (kind as EvolvedFile["kind"] | undefined) ?? "other";
 }

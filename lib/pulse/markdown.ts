@@ -5,8 +5,14 @@ import { oneLine, quote } from "../kit/quote.ts";
 /** An id, a target or another short word, as it is. */
 export const code = (text: string): string => `\`${oneLine(text).replaceAll("`", "'")}\``;
 
+/** Words that may hold somebody else's, so that they form no markup. */
+export const escaped = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, "\\$&");
+
 /** Prose that somebody wrote; of a long one its first `most` characters. */
-export const quoted = (text: string, most?: number): string => quote(text, most).replace(/[\\`*_{}[\]<>#|]/g, "\\$&");
+export const quoted = (text: string, most?: number): string => escaped(quote(text, most));
+
+/** A link on prose that somebody wrote. */
+export const link = (text: string, most: number, address: string): string => `[${quoted(text, most)}](${address})`;
 
 /** What ends a line somewhere. */
 const LINE_ENDS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
@@ -26,20 +32,10 @@ export const blockQuote = (text: string): string =>
 /** A figure between 0 and 1, or why there is none. */
 export const share = (value: number | null): string => (value === null ? "no data" : value.toFixed(3));
 
-/** A picture that lies beside the file, with what it shows in words of ours. */
-export const image = (told: string, file: string): string => `![${told}](${file})`;
-
-/** A table; `undefined` instead of one without rows. */
-export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string | undefined {
-  if (rows.length === 0) return undefined;
-  const line = (cells: readonly unknown[]): string => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
 /** List items; `undefined` instead of an empty list. */
 export const list = (items: readonly string[]): string | undefined =>
   items.length === 0 ? undefined : items.map((item) => `- ${item}`).join("\n");
 
-/** Paragraphs, tables and lists one under the other; what is `undefined` is left out. */
+/** Paragraphs and lists one under the other; what is `undefined` is left out. */
 export const page = (...blocks: readonly (string | undefined)[]): string =>
   `${blocks.filter((block) => block !== undefined).join("\n\n")}\n`;

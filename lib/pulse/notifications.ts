@@ -16,6 +16,7 @@ import type { PulseDeps } from "./deps.ts";
 import type { PulseEvent } from "./event_cursor.ts";
 import { type Notification, NOTIFICATION_TYPES, type NotificationType, SHOWN } from "./notify/notification.ts";
 import { sentenceOf, type Told } from "./notify/sentence.ts";
+import { changePage } from "./page_address.ts";
 
 /** The notification for an event; undefined for those that nobody needs to be told of. */
 export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promise<Notification | undefined> {
@@ -70,8 +71,8 @@ function aboutChange(
 /** A link to the change. It is for reading: a button in a chat is no signature. */
 function placeOf({ publicUrl }: PulseDeps, type: NotificationType, changeId: string): Pick<Notification, "url"> {
   if (publicUrl === undefined) return {};
-  const page = changeId ? `changes/${encodeURIComponent(changeId)}` : type === "breach.found" ? "audit" : "";
-  return { url: `${publicUrl}/#/${page}` };
+  if (changeId) return { url: changePage(publicUrl, changeId) };
+  return { url: `${publicUrl}/#/${type === "breach.found" ? "audit" : ""}` };
 }
 
 const ROWS: Readonly<Record<string, NotificationType>> = {

@@ -1,4 +1,4 @@
-/** Where a person decides on a change: its page in the console. */
+/** The address of a change's page in the console. */
 import { pathOf } from "../http/path.ts";
 import type { PulseDeps } from "./deps.ts";
 
@@ -14,8 +14,12 @@ interface Asked {
  */
 export function pageOf({ deps, request }: Asked, changeId: string): string | null {
   const console = deps.publicUrl ?? (hasConsole(deps) ? addressOf(request) : undefined);
-  return console === undefined ? null : `${console}/#/changes/${encodeURIComponent(changeId)}`;
+  return console === undefined ? null : changePage(console, changeId);
 }
+
+/** The address of a change's page below the console's; relative to the console without one. */
+export const changePage = (console: string | undefined, changeId: string): string =>
+  `${console === undefined ? "" : `${console}/`}#/changes/${encodeURIComponent(changeId)}`;
 
 const hasConsole = ({ capabilities = [] }: PulseDeps): boolean =>
   capabilities.some(({ id, status }) => id === "ui" && status === "available");

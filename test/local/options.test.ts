@@ -53,7 +53,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   state: ["/var/lib/cs/state.json", "/var/lib/cs/state.json"],
   storeName: ["acme-crm", "acme-crm"],
   uiDir: ["ui", "ui"],
-  evolvedDir: ["lessons", "lessons"],
+  evolvedDir: ["reports", "reports"],
   productIntent: ["intent.json", "intent.json"],
   productConfig: ["config.json", "config.json"],
   productAdapter: ["https://crm.example/hook", "https://crm.example/hook"],

@@ -50,13 +50,6 @@ export const console = [
     tests: ["test/ui/on_record.test.ts"],
   },
   {
-    name: "a picture of a report is not shown in the console",
-    file: "local/ui/domain/report.ts",
-    find: "return file === undefined ? undefined :",
-    replace: "return file !== undefined ? undefined :",
-    tests: ["test/ui/on_record.test.ts"],
-  },
-  {
     name: "an applied change that drifted looks applied",
     file: "local/ui/domain/statuses.ts",
     find: 'if (status === "applied" && drift) return DRIFTED;',

@@ -83,9 +83,9 @@ export const erasure = [
   {
     name: "a week's report goes on quoting what was erased",
     file: "lib/pulse/erased_files.ts",
-    find: "if (erased.length > 0) await evolved.write",
-    replace: "if (erased.length > 1) await evolved.write",
-    tests: GONE,
+    find: "if (erased.size === 0) continue;",
+    replace: "if (erased.size < 2) continue;",
+    tests: ["test/lib/pulse/evolved_files.test.ts"],
   },
   {
     name: "the file adapter keeps a value that was erased",

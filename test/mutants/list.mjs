@@ -22,7 +22,7 @@ import { evidence } from "./evidence.mjs";
 import { fileAdapter } from "./file_adapter.mjs";
 import { follow } from "./follow.mjs";
 import { http } from "./http.mjs";
-import { learning } from "./learning.mjs";
+import { reports } from "./reports.mjs";
 import { link } from "./link.mjs";
 import { model } from "./model.mjs";
 import { mcp } from "./mcp.mjs";
@@ -65,7 +65,7 @@ const ROOMS = {
   moving,
   notifications,
   follow,
-  learning,
+  reports,
   http,
   model,
   store,

@@ -13,7 +13,7 @@ export function filesInMemory(): EvolvedFiles & { texts: Map<string, string> } {
         bytes: text.length,
         sha256: "",
         modified_at: "",
-        kind: (["retrospective", "report", "lessons"] as const).find((kind) => name.startsWith(`${kind}-`)) ?? "other",
+        kind: (["retrospective", "report"] as const).find((kind) => name.startsWith(`${kind}-`)) ?? "other",
       })),
   };
 }

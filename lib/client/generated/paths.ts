@@ -2325,7 +2325,7 @@ export interface paths {
                 modified_at: string;
 
                 /** What sort of file, by its name. */
-                kind: "retrospective" | "report" | "lessons" | "other";
+                kind: "retrospective" | "report" | "other";
               }[];
             };
           };
@@ -2454,6 +2454,9 @@ export interface paths {
               | "checkpoint"
               | "rebuild"
               | undefined;
+
+            /** The time zone of the week that write_report reports; absent: UTC. */
+            tz?: string | undefined;
           }
         >;
       };

@@ -2,7 +2,7 @@
 import { type KpiState, NO_KPIS } from "../../governance/rules/kpi.ts";
 import type { Windows } from "../../governance/rules/outcome.ts";
 import type { Following } from "../follower.ts";
-import { nextDue } from "../outcome_places.ts";
+import { listDue } from "../outcome_places.ts";
 import type { Gap, OnRecord } from "../record_keeping.ts";
 import type { Ring } from "../ring.ts";
 import type { Tally } from "../tally.ts";
@@ -62,6 +62,6 @@ export const windowsOf = (windows: State["windows"], kpi: string | null): Window
 
 /** Finds when the next horizon is over. */
 export async function findDue(on: Following<State>): Promise<void> {
-  const next = await nextDue(on.tx);
+  const [next] = await listDue(on.tx, 1);
   on.state = { ...on.state, due: next?.moment ?? null };
 }

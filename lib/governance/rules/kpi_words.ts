@@ -11,6 +11,10 @@ export const movedWords = (delta: number, good: Good): string =>
 export const sideEffectWords = (kpi: string, delta: number, good: Good): string =>
   `${kpi} ${verbOf(delta)} by ${Math.abs(delta)}, ${effectOf(delta, good)}`;
 
+/** The movement of a KPI that a guardrail found worse: `rose by 0.03 (worse)`. */
+export const worsenedWords = (baseline: number, value: number): string =>
+  movedWords(Number((value - baseline).toPrecision(12)), value > baseline ? "down" : "up");
+
 /** The movement that a gain stands for: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */
 export const gainWords = (gain: number, good: Good): string => movedWords(deltaOf(gain, good), good);
 

@@ -16,11 +16,3 @@ export function partsOf(report: string): { by: string; words: string | null; fac
     facts: title + report.replace(WORDED, ""),
   };
 }
-
-const PICTURE = /^!\[(?<told>[^\]\n]*)\]\((?<file>[A-Za-z0-9][A-Za-z0-9._-]*\.svg)\)$/m;
-
-/** The picture that lies beside a report, with what it shows in words; undefined where there is none. */
-export function pictureOf(report: string): { file: string; told: string } | undefined {
-  const { file, told = "" } = PICTURE.exec(report)?.groups ?? {};
-  return file === undefined ? undefined : { file, told };
-}

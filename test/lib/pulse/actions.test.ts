@@ -25,16 +25,7 @@ test("each action runs, answers with its result and is kept", async () => {
     evaluate_outcomes: { closed: 0, new_verdicts: 0 },
     sync_peers: SYNCED,
     run_next_task: { task_id: null },
-    write_report: {
-      files: [
-        "report-2026-W01.md",
-        "report-2026-W01.svg",
-        "lessons-E.md",
-        "lessons-M.md",
-        "lessons-R.md",
-        "lessons-N.md",
-      ],
-    },
+    write_report: { files: ["report-2026-W01.md"] },
     checkpoint: { length: 3 },
     rebuild: { followed: { waiting: 4, tally: 4, growth: 4, memories: 4, outcomes: 4 } },
   };

@@ -105,7 +105,7 @@ test("a step that fails does not keep the others from their work", async () => {
   });
   const pending = await service.bring("pending_consent");
   await pass(service.deps, 2 * HOUR);
-  expect(await service.cycle()).toMatchObject({ tick: 1, expired: 1, failed_steps: ["peers", "learning"] });
+  expect(await service.cycle()).toMatchObject({ tick: 1, expired: 1, failed_steps: ["peers", "files"] });
   expect((await service.change(pending)).status).toBe("denied");
 });
 

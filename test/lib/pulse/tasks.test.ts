@@ -71,12 +71,13 @@ describe("order", () => {
 
 describe("the worker", () => {
   test.each([
-    ["E", "## Effect", ["`csat` | 4.2"]],
-    ["memory", "## Memory", ["“Show the banner” lacks rationale, note"]],
+    ["E", "## Effect", ["csat rose by 0.2 (better) to 4.2"]],
+    ["memory", "## Memory", ["[“Show the banner”](#/changes/", ") lacks rationale, note"]],
     ["Reliability", "## Reliability", ["of 2 applies attempted", "apply failed in apply: “no disk”"]],
-    ["N", "## Need", ["on `ui.late` “Show the banner”: pending for 25 h, 0 of 1 consents"]],
+    ["N", "## Need", ["pending_changes: 1 of 1", "“Show the banner” (ui.late, tenant t1): waiting for consent"]],
   ])("%s: a report from the records", async (required_dimension, heading, facts) => {
     const service = await pulse({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
+    await service.post("kpi", { csat: 4 });
     await service.post("kpi", { csat: 4.2 });
     await service.bring("denied");
     service.host.on("apply", () => Promise.reject(new Error("no disk")), 1);

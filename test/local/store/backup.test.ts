@@ -143,7 +143,7 @@ test("where the files never stand still it says so, and leaves nothing", async (
   expect(readdirSync(folder)).not.toContain("backup");
 });
 
-test("the reports and lessons beside the state are in it, with their times", async () => {
+test("the reports next to the state are in it, with their times", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
   const store = await opened(state);

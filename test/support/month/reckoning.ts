@@ -256,27 +256,8 @@ export function reckonAt(ledger: Ledger, at: string) {
     return { value: weight / (weight + 8), items };
   }
 
-  /** The goals: how far each is on its way to its deadline, and what is to be said of that. */
-  const goals = () =>
-    (Object.keys(INTENT.kpis) as Kpi[]).map((kpi) => {
-      const goal: { baseline: number; target: number; deadline?: string } = INTENT.kpis[kpi];
-      const { baseline, target, deadline } = goal;
-      const fed = fedBy(kpi, at);
-      const base = { kpi, baseline, target, current: fed?.value, deadline };
-      if (!fed) return { ...base, status: "no_data" };
-      const progress = (fed.value - baseline) / (target - baseline);
-      const [begun, end] = [Date.parse(feeds[0]!.at), Date.parse(`${deadline ?? "9999-01-01"}T24:00:00.000Z`)];
-      const due = deadline === undefined ? 0 : (Date.parse(at) - begun) / (end - begun);
-      const pace = deadline === undefined ? "under_way" : "on_track";
-      const way = progress > 0 && progress >= due ? pace : "behind";
-      const isOld = Date.parse(at) - Date.parse(fed.at) > 7 * DAY_MS;
-      return { ...base, status: isOld ? "stale" : progress >= 1 ? "met" : way };
-    });
-
   return {
-    ...{ at, acts, known, need, goals, actOf, standingOf, isDrifting, fedBy, outcomeOf, closedAt, attempts },
-    ...{ memory, reliability, effect, waitingFor, reviewsDue, lackingOf },
-    drifting: () => known.filter(({ name }) => isDrifting(name)),
+    ...{ acts, known, need, standingOf, outcomeOf, memory, reliability, effect, lackingOf },
   };
 }
 

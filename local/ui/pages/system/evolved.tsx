@@ -3,17 +3,15 @@ import type { EvolvedFile } from "../../core/api_types.ts";
 import { get, getText } from "../../core/api.ts";
 import { brief, bytes } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
-import { pictureOf } from "../../domain/report.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure, Pending } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Code, Given } from "../../parts/text.tsx";
 import { Age } from "../../parts/time.tsx";
-import { Drawn, pathOf, Picture } from "./picture.tsx";
 
 const SHOWN = 12;
 
-/** What the service wrote down of what it learnt: inert text. */
+/** The retrospectives and weekly reports of the service, as text. */
 export function EvolvedFiles() {
   const [all, setAll] = useState(false);
   const [opened, open] = useState<EvolvedFile | undefined>();
@@ -45,13 +43,10 @@ export function EvolvedFiles() {
 }
 
 function FileDialog({ file, onClose }: { file: EvolvedFile; onClose: () => void }) {
-  const read = (signal: AbortSignal) => getText(pathOf(file.name), {}, signal);
+  const read = (signal: AbortSignal) => getText(`api/evolved/${encodeURIComponent(file.name)}`, {}, signal);
   const { data, error } = useResource(`evolved ${file.name} ${file.sha256}`, read, { concerns: () => false });
-  const picture = data === undefined ? undefined : pictureOf(data);
   return (
     <Dialog title={file.name} onClose={onClose} wide>
-      {picture && <Picture {...picture} />}
-      {data !== undefined && file.name.endsWith(".svg") && <Drawn svg={data} told={`The picture ${file.name}`} />}
       {data === undefined ? <Failure error={error} /> : <Code label={file.name}>{data}</Code>}
       <p class="quiet">
         SHA-256 <code title={file.sha256}>{brief(file.sha256)}</code>

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { DAY, pass } from "../../support/clock.ts";
-import { fails, gate } from "../../support/scripted_adapter.ts";
+import { gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, pulse } from "./pulse_service.ts";
 
 test("a retrospective that could not be written is written by a later cycle, once", async () => {
@@ -17,7 +16,7 @@ test("a retrospective that could not be written is written by a later cycle, onc
   };
   const service = await pulse({ evolved });
   const id = await service.bring("denied");
-  expect((await service.cycle()).failed_steps).toEqual(["learning"]);
+  expect((await service.cycle()).failed_steps).toEqual(["files"]);
   full = false;
   await service.cycle();
   await service.cycle();
@@ -50,8 +49,7 @@ test("a week is reported once, by the first cycle after it, and none from before
   service.hours(24);
   await service.cycle();
   await service.cycle();
-  expect(reports()).toEqual(["report-2026-W01.md", "report-2026-W01.svg"]);
-  expect([...files.texts.keys()].filter((name) => name.startsWith("lessons-"))).toHaveLength(4);
+  expect(reports()).toEqual(["report-2026-W01.md"]);
   expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(1);
 });
 
@@ -74,24 +72,6 @@ test("two processes that report the same week tell of it once", async () => {
   await Promise.all([service.cycle(), other.cycle()]);
   expect([...second.texts.keys()]).toContain("report-2026-W01.md");
   expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(1);
-});
-
-test("lessons tell verdicts and rollbacks by target", async () => {
-  const files = filesInMemory();
-  const service = await pulse({ evolved: files });
-  await service.post("kpi", { csat: 4 });
-  const applied = { kpi: "csat", expected_delta_k: 0.1 };
-  await service.bring("applied", { ...applied, target: "ui.a" });
-  const second = await service.bring("applied", { ...applied, target: "ui.b" });
-  await service.post("kpi", { csat: 4.5 });
-  service.deps.clock.advance(7 * DAY);
-  await service.must("rollback", second);
-  await pass(service.deps, 31 * DAY);
-  await service.cycle();
-  await service.post("/api/action/run-now", { action: "write_report" });
-  expect(files.texts.get("lessons-E.md")).toContain("| `ui.a` | 1 | 0 | 0 | 0 | 0 |\n| `ui.b` | 1 | 0 | 0 | 0 | 0 |");
-  expect(files.texts.get("lessons-M.md")).toContain("| rationale | 2 |");
-  expect(files.texts.get("lessons-M.md")).toContain("of 8 things that should be on record of 2 changes");
 });
 
 test("what people wrote forms no markup and no line of its own in a retrospective", async () => {
@@ -142,39 +122,47 @@ test("what people wrote forms no markup and no line of its own in a week's repor
   await service.post("approve", { change_id, approver: "ana “x”: approved", note: lines });
   await service.post("/api/action/run-now", { action: "write_report" });
   const report = files.texts.get("report-2026-W01.md")!;
-  expect(report.match(/^# .*$/gm)).toEqual(["# Week 2026-W01 (2025-12-29 to 2026-01-04)"]);
+  expect(report.match(/^# .*$/gm)).toEqual(["# Week 2026-W01 (2025-12-29 to 2026-01-04, UTC)"]);
   expect(report.match(/^## Due.*$/gm)).toHaveLength(1);
   expect(report).not.toMatch(/^\| L1 \| 9|lapses$/m);
   expect(report).toContain(
-    "`ui.banner` of “t1, 'none' waits”, “x' (\\`chg\\_1\\`): applied \\<b\\> \\# Week” (`" +
-      change_id +
-      "`): proposed by",
+    "- [“x' (\\`chg\\_1\\`): applied \\<b\\> \\# Week”](#/changes/" + change_id + ") waits to be applied\n",
   );
-  expect(report).toContain("proposed by “pat \\| dee\\*p\\*” 2026-01-02 03:04");
+  const denied = await service.propose({ tenant_id: "a*n*a [x](y)", target: "ui.other" });
+  await service.post("deny", { change_id: denied.change_id, approver: "bo <b>", note: lines });
+  await service.post("/api/action/run-now", { action: "write_report" });
+  expect(files.texts.get("report-2026-W01.md")).toContain(
+    ": denied by “bo \\<b\\>”: “one \\#\\# Due within seven days - \\`x\\` of t1 lapses \\| L1 \\| 9 \\|”\n",
+  );
 });
 
-test("the attempts told by target are those that R counts, whatever became of them", async () => {
+test("a retrospective says how and why a change ended", async () => {
   const files = filesInMemory();
   const service = await pulse({ evolved: files });
-  const { host } = service;
-  const drifted = await service.bring("applied", { target: "ui.a" });
-  const both = await service.bring("applied", { target: "ui.b" });
-  host.on("apply", fails("disk full"), 1);
-  await service.act("apply", await service.bring("approved", { target: "ui.b" }));
-  for (const id of [drifted, both]) host.host.delete(id);
+  const rolledBack = await service.bring("applied", { target: "ui.a" });
+  await service.post("rollback", { change_id: rolledBack, actor: "bo", note: "80 calls" });
+  const { change_id: withdrawn } = await service.propose({ target: "ui.b", proposer: "pat" });
+  await service.post("withdraw", { change_id: withdrawn, proposer: "pat", note: "Not needed" });
   await service.cycle();
-  await service.act("rollback", both);
-  const rows = async () => {
-    await service.post("/api/action/run-now", { action: "write_report" });
-    const { n, failed, causes } = (await service.get("/api/state")).body.dimensions.R;
-    const told = files.texts.get("lessons-R.md")!;
-    expect(told).toContain(`of ${n} applies attempted`);
-    const table = [...told.matchAll(/^\| `(.*)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$/gm)];
-    const sums = [2, 3, 4, 5, 6].map((column) => table.reduce((sum, row) => sum + Number(row[column]), 0));
-    expect(sums).toEqual([n, failed, causes.adapter_failure, causes.rolled_back, causes.drifted]);
-    return table.map(([, ...row]) => row.join(" "));
-  };
-  expect(await rows()).toEqual(["ui.b 2 2 1 1 1", "ui.a 1 1 0 0 1"]);
-  service.hours(31 * 24);
-  expect(await rows()).toEqual([]);
+  const statusOf = (id: string) => /^- status: .*$/m.exec(files.texts.get(`retrospective-${id}.md`)!)![0];
+  expect(statusOf(rolledBack)).toBe("- status: rolled back by bo: “80 calls”");
+  expect(statusOf(withdrawn)).toBe("- status: withdrawn by pat: “Not needed”");
+});
+
+test("an erasure takes the summary out of reports, and leaves other changes", async () => {
+  const files = filesInMemory();
+  const service = await pulse({ evolved: files });
+  const kept = await service.bring("applied", { target: "ui.kept", summary: "Keep [this] (one)" });
+  const gone = await service.bring("rolled_back", { target: "ui.gone", summary: "Forget [that] \\] one" });
+  await service.post("/api/action/run-now", { action: "write_report" });
+  const before = files.texts.get("report-2026-W01.md")!;
+  expect(before.match(/Forget/g)).toHaveLength(2);
+  expect((await service.post("erase", { change_id: gone, actor: "dpo" })).status).toBe(200);
+  await service.cycle();
+  const after = files.texts.get("report-2026-W01.md")!;
+  expect(after).not.toContain("Forget");
+  expect(after.match(new RegExp(`\\[“erased”\\]\\(#/changes/${gone}\\)`, "g"))).toHaveLength(2);
+  expect(after).toContain(`[“Keep \\[this\\] (one)”](#/changes/${kept})`);
+  await service.post("/api/action/run-now", { action: "write_report" });
+  expect(files.texts.get("report-2026-W01.md"), "as a new report would be").toBe(after);
 });

@@ -1,0 +1,38 @@
+/** E, M, R and N of the month, computed a second time from the ledger alone. */
+import { beforeAll, expect, test } from "vitest";
+import type { Month } from "../../support/month/acts.ts";
+import { monthToRead } from "../../support/month/month.ts";
+import { type Reckoning, reckonAt } from "../../support/month/reckoning.ts";
+
+let now: Reckoning;
+// oxlint-disable-next-line typescript/no-explicit-any -- the answer of the service
+let state: any;
+let month: Month;
+beforeAll(async () => {
+  month = await monthToRead();
+  now = reckonAt(month.ledger, month.deps.clock.iso());
+  state = (await month.get("/api/state")).body;
+});
+
+test("E is the weighted mean of the KPIs' attainment", () => expect(state.E).toBeCloseTo(now.effect().value!, 12));
+
+test("M is the share of what should be on record", () => {
+  const { value, from, closed, expected, present, gaps } = now.memory();
+  expect(state.dimensions.M).toMatchObject({ value, from, closed, expected, present });
+  expect(state.dimensions.M.gaps).toMatchObject(
+    gaps.map(({ change, missing }) => ({ change_id: month.idOf(change.name), missing })),
+  );
+});
+
+test("R counts the attempts that failed", () => {
+  const { value, from, n, failed, all } = now.reliability();
+  const of = (cause: string) => all.filter(({ causes }) => causes.includes(cause)).length;
+  const causes = { adapter_failure: of("adapter"), rolled_back: of("rolled back"), drifted: of("drifted") };
+  expect(state.dimensions.R).toMatchObject({ value, from, n, failed, causes });
+});
+
+test("N weighs what is overdue", () => {
+  const { value, items } = now.need();
+  expect(state.N).toBe(value);
+  expect(state.dimensions.N.items).toEqual(items.map(({ item, open, overdue }) => ({ item, open, overdue })));
+});
