@@ -9,6 +9,7 @@ import { StoreDamaged } from "./journal_format.ts";
 import { describeRescue } from "./ownership.ts";
 import { lowest } from "./places.ts";
 import { batchAt, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
+import { whenUnused } from "./uses.ts";
 
 /** The damage that is known. */
 export interface Damage {
@@ -133,6 +134,7 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
       const current = Object.assign(again, { puts, live, deletions, last });
       sealed[header.segment - 1] = current;
       segments.set(current.file, current);
+      await whenUnused(segment);
       await files.close(fd);
       return clear(current);
     }

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
+import { step } from "../../lib/kit/time_limit.ts";
 import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
 import { MARK_KEY } from "../../lib/store/engine/mark.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
@@ -18,6 +19,7 @@ import { newAccepted, newDurable } from "./records.ts";
 import { NotOurs } from "./ownership.ts";
 import { closeAll, examine, type Found, mend, type Mended } from "./recover.ts";
 import { keepState, type Schedule, type State, stateAdapter } from "./state_file.ts";
+import { whenUnused } from "./uses.ts";
 import { dumpFiles, removeStore } from "./whole.ts";
 
 /** How a file store is opened. */
@@ -65,6 +67,9 @@ const CACHED = 2048;
 const TRIES = 3;
 /** While an erasure waits for a damaged file, the file being written is not sealed for it more often. */
 const SEAL_AGAIN_MS = 12 * 3600 * 1000;
+
+/** A close waits for reads that are under way, and not for those that never end. */
+const LAST_READS_MS = 2000;
 
 const unrefTimer: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds).unref();
@@ -126,7 +131,7 @@ async function compose(
   const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged);
   const state = keepState({ low, layout, schedule, log, bytes }, store, active.last);
   for (const collection of Object.values(layout.blocks).flat())
-    for (const version of reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
+    for (const version of await reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
       state.enter(version);
   const durable = newDurable(catalog, reader, state, sequences, cached);
   const accepted = newAccepted(durable, catalog, sequences);
@@ -168,7 +173,7 @@ async function compose(
     return journal.append(writes);
   };
   const sole = soleWhole({
-    found: durable.version(MARK_KEY.collection, MARK_KEY.id),
+    found: await durable.version(MARK_KEY.collection, MARK_KEY.id),
     keep,
     clock: { now },
     atOneMoment: true,
@@ -194,6 +199,8 @@ async function compose(
     await maintenance.stop();
     await state.stop();
     if (await journal.end()) await state.write();
+    const ended = Promise.all([...segments.values()].map(whenUnused));
+    await step(() => ended, LAST_READS_MS).catch(() => undefined);
     await closeAll(files, segments);
   };
   const mustBeOpen = (): void => {

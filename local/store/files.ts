@@ -20,7 +20,9 @@ export interface Files {
   /** Puts one zero behind what a file has by now, whoever else is writing to it. */
   lengthen(path: string): Promise<void>;
   /** Reads at `position` into the start of `buffer`; gives the number of bytes read, 0 at the end. */
-  read(fd: number, buffer: Buffer, length: number, position: number): number;
+  read(fd: number, buffer: Buffer, length: number, position: number): Promise<number>;
+  /** As `read`, immediately: for a start, and for what must not change before the next write. */
+  readNow(fd: number, buffer: Buffer, length: number, position: number): number;
   /** Writes at `position`; gives the number of bytes written, which may be fewer than given. */
   write(fd: number, bytes: Buffer, position: number): Promise<number>;
   /** As `write`, at once: for the little that goes into the system's memory before a sync. */
@@ -76,7 +78,11 @@ export const nodeFiles: Files = {
       await close(fd);
     }
   },
-  read: (fd, buffer, length, position) => fs.readSync(fd, buffer, 0, length, position),
+  read: (fd, buffer, length, position) =>
+    new Promise((resolve, reject) =>
+      fs.read(fd, buffer, 0, length, position, (error, got) => (error ? reject(error) : resolve(got))),
+    ),
+  readNow: (fd, buffer, length, position) => fs.readSync(fd, buffer, 0, length, position),
   write: (fd, bytes, position) =>
     new Promise((resolve, reject) =>
       fs.write(fd, bytes, 0, bytes.length, position, (error, written) => (error ? reject(error) : resolve(written))),
@@ -123,7 +129,7 @@ export function readAt(files: Files, fd: number, length: number, position: numbe
   const bytes = Buffer.alloc(length);
   let done = 0;
   while (done < length) {
-    const got = files.read(fd, bytes.subarray(done), length - done, position + done);
+    const got = files.readNow(fd, bytes.subarray(done), length - done, position + done);
     if (got === 0) break;
     done += got;
   }

@@ -8,6 +8,7 @@ import { asideOf, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import type { Remains } from "./remains.ts";
 import { isClean, type Segment } from "./segment.ts";
+import { whenUnused } from "./uses.ts";
 
 /** Background work; it never fails what waits in the foreground. */
 export interface Maintenance {
@@ -122,6 +123,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     await moveRecords(catalog, written, segment.file);
     segments.delete(segment.file);
     remains.forget(segment.file);
+    await whenUnused(segment);
     await files.close(segment.fd);
     await syncNames();
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });

@@ -6,20 +6,21 @@ import { fileOf, offsetOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
 import { isEarlier, type Segment } from "./segment.ts";
+import { whileUsed } from "./uses.ts";
 
 /** Cold reads. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
 export interface Reader {
-  read(collection: string, id: string, place: number): Version;
+  read(collection: string, id: string, place: number): Promise<Version>;
   /** Reads a page, operations that lie near each other in one call. */
-  readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Version[];
+  readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Promise<Version[]>;
 }
 
 const TAB = 9;
 /** How much is read for one operation whose length is not known. */
 const GUESS = 4 * 1024;
-/** Operations at most this far apart are read in one call, up to the size of the buffer. */
+/** Operations at most this far apart are read in one call, up to so many bytes. */
 const GAP = 16 * 1024;
-const BUFFER_BYTES = 256 * 1024;
+const MAX_READ_BYTES = 256 * 1024;
 
 /** The value of a record as its file has it, read when it is asked for. */
 class ReadJson extends Json {
@@ -47,19 +48,16 @@ export function newReader(
   sequences: readonly string[],
   onDamaged: (error: StoreDamaged) => void = () => undefined,
 ): Reader {
-  const shared = Buffer.allocUnsafe(BUFFER_BYTES);
-
-  const damaged = (place: number): StoreDamaged => {
-    const { path } = segmentOf(fileOf(place));
+  const damaged = ({ path }: Segment, place: number): StoreDamaged => {
     const error = new StoreDamaged(path, offsetOf(place), "a record is not where the journal had it");
     onDamaged(error);
     return error;
   };
 
   /** Errors: `StoreUnreadable` where the file cannot be read now (EIO, ENOMEM): that says nothing about what is in it. */
-  const readNow: Files["read"] = (...args) => {
+  const readFrom: Files["read"] = async (...args) => {
     try {
-      return files.read(...args);
+      return await files.read(...args);
     } catch (cause) {
       const { code = String(cause) } = cause as NodeJS.ErrnoException;
       const message = `the journal cannot be read now (${code}): reads that need it are refused until they succeed. Check the disk.`;
@@ -68,18 +66,18 @@ export function newReader(
   };
 
   /** Reads one operation into the start of a buffer; `end` is its length. */
-  const fetch = (place: number): { buffer: Buffer; end: number } => {
-    const { fd } = segmentOf(fileOf(place));
-    for (let buffer = shared, length = GUESS; ; length *= 8) {
-      if (length > buffer.length) buffer = Buffer.allocUnsafe(length);
-      const got = readNow(fd, buffer, length, offsetOf(place));
+  const fetch = async (segment: Segment, place: number): Promise<{ buffer: Buffer; end: number }> => {
+    for (let length = GUESS; ; length *= 8) {
+      const buffer = Buffer.allocUnsafe(length);
+      const got = await readFrom(segment.fd, buffer, length, offsetOf(place));
       const end = buffer.indexOf(TAB);
       if (end !== -1 && end < got) return { buffer, end };
-      if (got < length) throw damaged(place);
+      if (got < length) throw damaged(segment, place);
     }
   };
 
   const parse = (
+    segment: Segment,
     collection: string,
     id: string,
     place: number,
@@ -88,8 +86,8 @@ export function newReader(
     end: number,
   ): Version => {
     const text = buffer.toString("utf8", start, end);
-    const broken = (): StoreDamaged => damaged(place);
-    if (sequences.includes(collection) && !isEarlier(segmentOf(fileOf(place))))
+    const broken = (): StoreDamaged => damaged(segment, place);
+    if (sequences.includes(collection) && !isEarlier(segment))
       return { collection, id, revision: 1, json: new ReadJson(text, broken) };
     const plain = `["${collection}","${id}",`;
     const key = text.startsWith(plain) ? plain : keyText(collection, id);
@@ -99,39 +97,47 @@ export function newReader(
     return { collection, id, revision: Number(text.slice(key.length, comma)), json };
   };
 
-  const read: Reader["read"] = (collection, id, place) => {
-    const { buffer, end } = fetch(place);
-    return parse(collection, id, place, buffer, 0, end);
+  const readOne = async (segment: Segment, collection: string, id: string, place: number): Promise<Version> => {
+    const { buffer, end } = await fetch(segment, place);
+    return parse(segment, collection, id, place, buffer, 0, end);
   };
 
   return {
-    read,
-    readAll(collection, page) {
-      const versions = new Array<Version>(page.length);
-      const order = inPlaceOrder(page);
-      for (let from = 0; from < order.length;) {
-        const first = page[order[from]!]![1];
-        let last = first;
-        let to = from + 1;
-        for (; to < order.length; to++) {
-          const place = page[order[to]!]![1];
-          if (place - last > GAP || place - first > BUFFER_BYTES - GUESS) break;
-          last = place;
+    async read(collection, id, place) {
+      const segment = segmentOf(fileOf(place));
+      return whileUsed([segment], () => readOne(segment, collection, id, place));
+    },
+    async readAll(collection, page) {
+      // Compaction may move what is read meanwhile: it is read where it lies now.
+      const segments = new Map(page.map(([, place]) => [fileOf(place), segmentOf(fileOf(place))]));
+      return whileUsed(segments.values(), async () => {
+        const versions = new Array<Version>(page.length);
+        const order = inPlaceOrder(page);
+        for (let from = 0; from < order.length;) {
+          const first = page[order[from]!]![1];
+          const segment = segments.get(fileOf(first))!;
+          let last = first;
+          let to = from + 1;
+          for (; to < order.length; to++) {
+            const place = page[order[to]!]![1];
+            if (place - last > GAP || place - first > MAX_READ_BYTES - GUESS) break;
+            last = place;
+          }
+          const buffer = Buffer.allocUnsafe(last - first + GUESS);
+          const got = await readFrom(segment.fd, buffer, buffer.length, offsetOf(first));
+          for (const index of order.slice(from, to)) {
+            const [id, place] = page[index]!;
+            const end = buffer.indexOf(TAB, place - first);
+            // The last of a run may be longer than what was read, and so may one that has lost its end.
+            versions[index] =
+              end === -1 || end >= got
+                ? await readOne(segment, collection, id, place)
+                : parse(segment, collection, id, place, buffer, place - first, end);
+          }
+          from = to;
         }
-        const got = readNow(segmentOf(fileOf(first)).fd, shared, last - first + GUESS, offsetOf(first));
-        const ends = order.slice(from, to).map((index) => shared.indexOf(TAB, page[index]![1] - first));
-        for (let at = from; at < to; at++) {
-          const [id, place] = page[order[at]!]!;
-          const end = ends[at - from]!;
-          if (end === -1 || end >= got) continue;
-          versions[order[at]!] = parse(collection, id, place, shared, place - first, end);
-        }
-        // The last of a run may be longer than what was read, and one that has lost its end goes on into that; reading them
-        // alone overwrites the shared buffer.
-        for (const index of order.slice(from, to)) versions[index] ??= read(collection, ...page[index]!);
-        from = to;
-      }
-      return versions;
+        return versions;
+      });
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
 import { transientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
 import { sequenceId } from "../../lib/store/collections.ts";
-import type { Key, SyncView, Version } from "../../lib/store/engine/view.ts";
+import { allThere, type Awaitable, type Key, onceThere, type Version, type View } from "../../lib/store/engine/view.ts";
 import { listOver } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
@@ -10,8 +10,8 @@ import { newTail } from "./tail.ts";
 import type { Hot } from "./state_file.ts";
 
 /** The durable records: those of the state file from memory, everything else from the journal's files. */
-export interface Durable extends SyncView {
-  version(collection: string, id: string): Version | undefined;
+export interface Durable extends View {
+  version(collection: string, id: string): Awaitable<Version | undefined>;
   /** Enters a version that has become durable at a place. */
   enter(version: Version, place: number): void;
 }
@@ -34,14 +34,19 @@ export function newDurable(
     if (used) return used;
     const place = catalog.place(collection, id);
     if (place === undefined) return undefined;
-    const read = reader.read(collection, id, place);
-    recent.keep(read);
+    return cold(collection, id, place);
+  };
+
+  const cold = async (collection: string, id: string, place: number): Promise<Version> => {
+    const read = await reader.read(collection, id, place);
+    // It may have been written again meanwhile.
+    if (catalog.place(collection, id) === place) recent.keep(read);
     return read;
   };
 
   return {
     version,
-    versions: (keys) => keys.map(({ collection, id }) => version(collection, id)),
+    versions: (keys) => allThere(keys.map(({ collection, id }) => version(collection, id))),
     list(collection, options) {
       const held = hot.get(collection);
       if (held) return held.page(options).map(([, version]) => version);
@@ -64,7 +69,7 @@ export function newDurable(
 }
 
 /** Everything accepted, as decisions see it. */
-export interface Accepted extends SyncView {
+export interface Accepted extends View {
   /** Takes writes on. Errors: when a sequence would not only grow; then none is taken. */
   add(writes: readonly Version[]): void;
   /** This has become durable. */
@@ -107,10 +112,13 @@ export function newAccepted(
 
   return {
     versions: (keys) =>
-      keys.map((key) => {
-        const version = accepted.get(key.collection)?.get(key.id) ?? durable.version(key.collection, key.id);
-        return version?.json ? version : absent(key);
-      }),
+      allThere(
+        keys.map((key) =>
+          onceThere(accepted.get(key.collection)?.get(key.id) ?? durable.version(key.collection, key.id), (version) =>
+            version?.json ? version : absent(key),
+          ),
+        ),
+      ),
     list(collection, options) {
       return listOver(accepted.get(collection), options, (below) => durable.list(collection, below));
     },

@@ -21,6 +21,7 @@ import { type LastSegment, newReplay } from "./replay.ts";
 import { createSegment, isEarlier, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
 import type { State } from "./state_file.ts";
 import { SyncFailed, synced } from "./sync_failure.ts";
+import { isUsed } from "./uses.ts";
 
 /** What recovery needs. */
 export interface RecoverParts {
@@ -130,7 +131,7 @@ async function storeOf(files: Files, path: string): Promise<string> {
 
 /** Closes every file. */
 export const closeAll = (files: Files, segments: ReadonlyMap<number, Segment>): Promise<unknown> =>
-  Promise.allSettled([...segments.values()].map(({ fd }) => files.close(fd)));
+  Promise.allSettled([...segments.values()].filter((segment) => !isUsed(segment)).map(({ fd }) => files.close(fd)));
 
 /**
  * Makes what was found ready: takes the journal over, begins its next file, removes what a crash left half written. Without

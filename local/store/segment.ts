@@ -62,7 +62,7 @@ export async function openSegment(files: Files, path: string, file: number, mode
   const fd = await files.open(path, mode);
   try {
     const buffer = Buffer.allocUnsafe(LONGEST_HEADER);
-    const start = buffer.subarray(0, files.read(fd, buffer, LONGEST_HEADER, 0));
+    const start = buffer.subarray(0, files.readNow(fd, buffer, LONGEST_HEADER, 0));
     const end = start.indexOf(NEWLINE);
     if (end === -1 || !isIntact(start.subarray(0, end)))
       throw new StoreDamaged(path, 0, "this is not the first line of a journal");
@@ -83,7 +83,7 @@ export function contentEnd(files: Files, fd: number, size: number): number {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {
     const from = Math.max(0, end - buffer.length);
-    files.read(fd, buffer, end - from, from);
+    files.readNow(fd, buffer, end - from, from);
     for (; end > from; end--) if (buffer[end - from - 1] !== 0) return end;
   }
   return 0;
@@ -153,7 +153,7 @@ export async function scanLines(
   while (base + kept < bytes) {
     if (kept === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2);
     const wanted = Math.min(buffer.length - kept, bytes - base - kept);
-    const got = files.read(fd, buffer.subarray(kept), wanted, base + kept);
+    const got = await files.read(fd, buffer.subarray(kept), wanted, base + kept);
     if (got === 0) return base;
     const length = kept + got;
     let start = 0;

@@ -39,7 +39,7 @@ export async function markInFiles(parts: FilesOfStore): Promise<Mark | undefined
     const place = catalog.place(MARK_KEY.collection, MARK_KEY.id);
     if (place === undefined) return undefined;
     const reader = newReader(files, (file) => segments.get(file)!, sequences);
-    return markIn(reader.read(MARK_KEY.collection, MARK_KEY.id, place));
+    return markIn(await reader.read(MARK_KEY.collection, MARK_KEY.id, place));
   } finally {
     await closeAll(files, segments);
   }

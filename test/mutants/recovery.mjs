@@ -286,8 +286,8 @@ export const recovery = [
   {
     name: "a record that is longer than was guessed is cut",
     file: "local/store/reader.ts",
-    find: "if (end === -1 || end >= got) continue;",
-    replace: "if (end === -1) continue;",
+    find: "end === -1 || end >= got",
+    replace: "end === -1",
     tests: ["test/local/store/contract.test.ts", "test/local/store/model.test.ts", ...SEGMENTS],
   },
   {

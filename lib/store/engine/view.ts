@@ -17,6 +17,10 @@ export type Awaitable<T> = T | Promise<T>;
 export const onceThere = <A, B>(value: Awaitable<A>, make: (there: A) => B): Awaitable<B> =>
   value instanceof Promise ? value.then((there) => make(there)) : make(value);
 
+/** All values, immediately when they are there. */
+export const allThere = <T>(values: readonly Awaitable<T>[]): Awaitable<readonly T[]> =>
+  values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[]);
+
 type Found = readonly (Version | undefined)[];
 
 /** The records that an engine has; one that is read synchronously need make no promises. */

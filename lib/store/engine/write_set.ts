@@ -140,7 +140,7 @@ function edited({ collection, id, before, edits = [] }: Slot): Version | undefin
 
 /** Lists what lies below with the versions of one collection over it; what they hide there is made up for. */
 export function listOver<P extends Awaitable<readonly Row[]>>(
-  versions: Pick<ReadonlyMap<string, Version>, "has" | "values"> | undefined,
+  versions: Pick<ReadonlyMap<string, Version>, "values"> | undefined,
   options: ListOptions<boolean>,
   below: (options: ListOptions<boolean>) => P,
 ): P {
@@ -151,16 +151,18 @@ export function listOver<P extends Awaitable<readonly Row[]>>(
     if (version.id.startsWith(prefix) && (after === undefined || comesBefore(after, version.id))) own.push(version);
   const page = below(options);
   if (own.length === 0) return page;
+  // Writes of now may have become durable before the page was read.
+  const hidden = new Set(own.map(({ id }) => id));
 
   const over = (rows: readonly Row[]): readonly Row[] => {
-    const left = rows.filter(({ id }) => !versions!.has(id));
+    const left = rows.filter(({ id }) => !hidden.has(id));
     const last = left.length < limit ? undefined : left[limit - 1]!.id;
     const added = own.filter(({ id, json }) => json && (last === undefined || comesBefore(id, last)));
     if (added.length === 0) return left.slice(0, limit);
     return [...left, ...added].sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
   };
   return onceThere(page, (rows) => {
-    const hides = rows.length === limit && rows.some(({ id }) => versions!.has(id));
+    const hides = rows.length === limit && rows.some(({ id }) => hidden.has(id));
     return hides ? onceThere(below({ ...options, limit: limit + own.length }), over) : over(rows);
   }) as P;
 }

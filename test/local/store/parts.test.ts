@@ -166,20 +166,21 @@ function swept(places: Pick<Places, "sweep">): number[] {
   return shown;
 }
 
-test("a new record begins above what was deleted in its collection, also before that is durable", () => {
+test("a new record begins above what was deleted in its collection, also before that is durable", async () => {
   const catalog = newCatalog([], () => undefined);
   const accepted = newAccepted({ version: () => undefined, list: () => [] }, catalog, []);
-  const revision = (): number | undefined => accepted.versions([{ collection: "things", id: "new" }])[0]?.revision;
-  expect(revision()).toBeUndefined();
+  const revision = async (): Promise<number | undefined> =>
+    (await accepted.versions([{ collection: "things", id: "new" }]))[0]?.revision;
+  expect(await revision()).toBeUndefined();
   catalog.bury("things", "gone", 4);
-  expect(revision()).toBe(4);
+  expect(await revision()).toBe(4);
   accepted.add([{ collection: "things", id: "other", revision: 7, json: undefined }]);
-  expect(revision()).toBe(7);
+  expect(await revision()).toBe(7);
   catalog.bury("things", "gone", 2);
   expect(catalog.floor("things")).toBe(4);
 });
 
-test("what is accepted shows the latest version of a record until that one is durable, not an earlier one", () => {
+test("accepted writes show the latest version of a record until that one is durable", async () => {
   const version = (revision: number, value: unknown): Version => ({
     collection: "things",
     id: "a",
@@ -191,13 +192,14 @@ test("what is accepted shows the latest version of a record until that one is du
     newCatalog([], () => undefined),
     [],
   );
-  const value = (): unknown => accepted.versions([{ collection: "things", id: "a" }])[0]?.json?.value;
+  const value = async (): Promise<unknown> =>
+    (await accepted.versions([{ collection: "things", id: "a" }]))[0]?.json?.value;
   const versions = [version(2, 2), version(3, 3)];
   for (const one of versions) accepted.add([one]);
   accepted.settle(versions[0]!);
-  expect(value()).toBe(3);
+  expect(await value()).toBe(3);
   accepted.settle(versions[1]!);
-  expect(value()).toBe("durable");
+  expect(await value()).toBe("durable");
 });
 
 test("a place names a file and an offset up to four gigabytes", () => {

@@ -12,7 +12,7 @@ const FILE = 1;
 function fileOf(...operations: string[]) {
   const bytes = Buffer.from(operations.join(""));
   let calls = 0;
-  const read: Files["read"] = (_, buffer, length, position) => {
+  const read: Files["read"] = async (_, buffer, length, position) => {
     calls++;
     return bytes.copy(buffer, 0, position, position + length);
   };
@@ -25,10 +25,10 @@ const operation = (id: string, value: unknown, end = "\t"): string =>
   `${JSON.stringify(["notes", id, 1, value])}${end}`;
 const LONG = "x".repeat(9000);
 
-test("what lies together is read in one call, what is too long alone", () => {
+test("what lies together is read in one call, what is too long alone", async () => {
   const { reader, places, calls } = fileOf(operation("a", 1), operation("b", 2), operation("c", LONG));
   const page = places.map((place, index) => ["abc"[index]!, place] as const);
-  expect(reader.readAll("notes", page).map(({ id, json }) => [id, json!.value])).toEqual([
+  expect((await reader.readAll("notes", page)).map(({ id, json }) => [id, json!.value])).toEqual([
     ["a", 1],
     ["b", 2],
     ["c", LONG],
@@ -36,10 +36,10 @@ test("what lies together is read in one call, what is too long alone", () => {
   expect(calls()).toBe(3);
 });
 
-test.each(["", "!"])("one that has %j for its end, before one that is long, is told as damaged", (end) => {
+test.each(["", "!"])("one that has %j for its end, before one that is long, is reported as damaged", async (end) => {
   const { reader, places } = fileOf(operation("a", 1), operation("b", 2, end), operation("c", LONG));
   const page = places.map((place, index) => ["abc"[index]!, place] as const);
-  const [a, b, c] = reader.readAll("notes", page);
+  const [a, b, c] = await reader.readAll("notes", page);
   expect([a?.json?.value, c?.json?.value]).toEqual([1, LONG]);
   expect(() => b?.json?.value ?? "nothing").toThrow(StoreDamaged);
 });

@@ -90,6 +90,10 @@ describe("the catalog file", () => {
         if (sealed.has(fd)) longest = Math.max(longest, length);
         return nodeFiles.read(fd, buffer, length, position);
       },
+      readNow(fd, buffer, length, position) {
+        if (sealed.has(fd)) longest = Math.max(longest, length);
+        return nodeFiles.readNow(fd, buffer, length, position);
+      },
     };
     const again = await opened(state, { ...SMALL, files });
     expect(sealed.size).toBeGreaterThan(4);
@@ -271,6 +275,10 @@ describe("compaction", () => {
       read(fd, buffer, length, position) {
         read.add(paths.get(fd)!);
         return nodeFiles.read(fd, buffer, length, position);
+      },
+      readNow(fd, buffer, length, position) {
+        read.add(paths.get(fd)!);
+        return nodeFiles.readNow(fd, buffer, length, position);
       },
     };
     const log = readableLog();

@@ -113,7 +113,8 @@ export function simulatedDisk(): SimulatedDisk {
       if (!content) throw missing(path);
       change(content, { position: content.volatile.length, bytes: Buffer.alloc(1) });
     },
-    read: (fd, buffer, length, position) => opened(fd).volatile.copy(buffer, 0, position, position + length),
+    read: async (...args) => files.readNow(...args),
+    readNow: (fd, buffer, length, position) => opened(fd).volatile.copy(buffer, 0, position, position + length),
     write: async (fd, bytes, position) => files.writeNow(fd, bytes, position),
     writeNow(fd, bytes, position) {
       change(opened(fd), { position, bytes: Buffer.from(bytes) });
