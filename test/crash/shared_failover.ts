@@ -2,8 +2,8 @@
 import type { PostgresServer } from "../support/postgres_server.ts";
 import { type Acknowledged, type Load, post, wait } from "./shared_load.ts";
 
-/** Tables of the store. */
-const TABLES = ["countersign_rows", "countersign_heads"];
+/** Tables of the store, in the order in which its writers lock them. */
+const TABLES = ["countersign_heads", "countersign_rows"];
 const LOST_MS = 3000;
 const NOTICE_LIMIT_MS = 60_000;
 const LIFE_TRIES = 10;
