@@ -397,10 +397,19 @@ def spki_verifies(spki, text, signature):
     return not behind and not more and bits[:1] == b"\x00" and rsa_verifies(bits[1:], text, signature)
 
 
+def once_each(members):
+    """The members of an object of JSON; ValueError where one stands there twice."""
+    found = dict(members)
+    if len(found) < len(members):
+        raise ValueError("it repeats a member")
+    return found
+
+
 def client_data_in(proof):
     client = url_bytes(proof.get("client_data_json"))
     try:
-        return object_in(client.decode("utf-8")) if client else None
+        said = object_in(client.decode("utf-8")) if client else None
+        return said if said is None else json.loads(client.decode("utf-8"), object_pairs_hook=once_each)
     except ValueError:
         return None
 

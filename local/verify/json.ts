@@ -49,6 +49,22 @@ export function parseObject(text: string): Detail | undefined {
   }
 }
 
+const MEMBER_NAME = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/gs;
+
+/** Checks that an object of JSON text has a member twice, at any depth: `JSON.parse` takes the last one. */
+export function hasRepeatedMember(text: string): boolean {
+  const names = [...text.matchAll(MEMBER_NAME)].filter(([, colon]) => colon !== undefined);
+  return names.length !== countMembers(parseJson(text));
+}
+
+const countMembers = (value: unknown): number =>
+  typeof value !== "object" || value === null
+    ? 0
+    : Object.values(value).reduce(
+        (sum: number, member) => sum + countMembers(member),
+        Array.isArray(value) ? 0 : Object.keys(value).length,
+      );
+
 /** A value where it is text. */
 export const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 

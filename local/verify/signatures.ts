@@ -3,7 +3,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto
 import { isUtf8 } from "node:buffer";
 import { element, plainNumber, twoNumbers } from "./der.ts";
 import { ed25519Key } from "./edwards.ts";
-import { type Detail, parseObject, asText } from "./json.ts";
+import { type Detail, parseObject, asText, hasRepeatedMember } from "./json.ts";
 import { fromBase64, type Key } from "./policy.ts";
 
 const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest();
@@ -29,7 +29,8 @@ export function matchesAssertion(statement: string, proof: Detail): boolean {
 
 function clientDataIn(proof: Detail): Detail | undefined {
   const client = fromBase64(proof["client_data_json"], "base64url");
-  return client && isUtf8(client) ? parseObject(client.toString()) : undefined;
+  const said = client && isUtf8(client) ? parseObject(client.toString()) : undefined;
+  return said && !hasRepeatedMember(client!.toString()) ? said : undefined;
 }
 
 /** Whether a passkey signed an assertion, for its relying party and a page of it. */

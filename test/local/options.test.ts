@@ -479,6 +479,13 @@ test("each secret may stand in a file, whose last line end is none of it", () =>
       new RegExp(`^${name}_FILE .*none cannot be read \\(ENOENT\\)$`),
     );
   }
+  for (const quoted of ['"a-secret-for-tests-1"', "'a-secret-for-tests-1' "]) {
+    const message = expect.stringMatching(/: the secret is in quotation marks; remove them$/);
+    expect(refusal([], { SVC_ADMIN_TOKEN_FILE: holding(`${quoted}\n`) })).toMatchObject({ exitCode: 1, message });
+    expect(refusal([], { SVC_ADMIN_TOKEN: quoted })).toMatchObject({ exitCode: 1, message });
+    const link = `--cross-link-secret-file=${holding(`0123456789abcdef\n${quoted}\n`)}`;
+    expect(refusal([link])).toMatchObject({ exitCode: 1, message });
+  }
   expect(run(["--llm-key-env=MY_KEY"], { MY_KEY_FILE: path }).llmKey).toBe("a-secret-for-tests-1");
   const several = holding("0123456789abcdef\nfedcba9876543210\n");
   for (const options of [

@@ -15,6 +15,8 @@ export interface Bent {
   /** Further members of the client data. */
   client?: object;
   challenge?: string;
+  /** Rewrites the text of the client data. */
+  rewrite?: (text: string) => string;
 }
 
 /** A passkey: its line for an intent, and what it gives for a statement. */
@@ -42,7 +44,8 @@ export function passkey(
     sign(statement, bent = {}) {
       const { type = "webauthn.get", origin = origins?.[0] ?? `https://${rp_id}`, flags = 5, client = {} } = bent;
       const { challenge = base64Url(sha256(statement)) } = bent;
-      const said = JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client });
+      const { rewrite = (text: string) => text } = bent;
+      const said = rewrite(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client }));
       const data = Buffer.concat([sha256(bent.rp_id ?? rp_id), Buffer.from([flags, 0, 0, 0, 7])]);
       const signed = Buffer.concat([data, sha256(said)]);
       return {

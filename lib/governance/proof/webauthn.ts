@@ -36,11 +36,24 @@ export async function whyNoAssertion(
   );
 }
 
+/** A string of JSON, with a colon where it names a member. */
+const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
+
+/** Counts the members of objects at any depth: the parser takes the last of a repeated one. */
+const countMembers = (value: unknown): number =>
+  Object.values(Object(value) === value ? (value as object) : {}).reduce(
+    (sum: number, member) => sum + countMembers(member),
+    Object(value) !== value || Array.isArray(value) ? 0 : Object.keys(value as object).length,
+  );
+
 /** What the browser says it was asked for. */
 function whyNotAsked(client: Uint8Array, challenge: string, key: PasskeyKey): string | undefined {
   let said: Record<string, unknown>;
   try {
-    said = Object(JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(client)));
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(client);
+    said = Object(JSON.parse(text));
+    if ([...text.matchAll(STRING)].filter(([, colon]) => colon).length !== countMembers(said))
+      return "it repeats a member";
   } catch {
     return "its client data is no JSON";
   }

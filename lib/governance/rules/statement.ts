@@ -2,17 +2,9 @@
 import { base64UrlOf } from "../../kit/base64.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 
-/** What can be signed of a change. */
-export const DECISIONS = [
-  "approve",
-  "approve_emergency",
-  "deny",
-  "revoke",
-  "review",
-  "withdraw",
-  "propose",
-  "note",
-] as const;
+const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
+/** Signed decisions on a change. */
+export const DECISIONS = [...CONSENT_DECISIONS, "review", "withdraw", "propose", "note"] as const;
 export type Decision = (typeof DECISIONS)[number];
 
 /** What can be signed of the service itself. */

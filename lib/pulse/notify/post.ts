@@ -39,8 +39,9 @@ export async function post(
   const attempt = async (signal: AbortSignal): Promise<Failed | undefined> => {
     const init = { method: "POST", body, redirect: "manual", headers: { ...headers, ...signed } } as const;
     const response = await send(url, { ...init, signal });
-    if (response.ok) return void (await response.body?.cancel());
+    if (response.ok && format !== "teams") return void (await response.body?.cancel());
     const said = (await cappedText(response, MOST_READ)) ?? "";
+    if (response.ok) return teamsFailure(response.status, said);
     return { failure: failureOf(format, response.status, said.trim()), after: pauseAsked(response, now) };
   };
   try {
@@ -62,6 +63,14 @@ function signatureHeaders(key: Uint8Array, id: string, now: number, body: string
     "webhook-timestamp": String(seconds),
     "webhook-signature": signatureOf(key, id, seconds, body),
   };
+}
+
+/** Teams answers 200 also where it did not deliver, and says so in the body. */
+function teamsFailure(status: number, said: string): Failed | undefined {
+  if (!/delivery failed/i.test(said)) return undefined;
+  const inner = /HTTP error (\d{3})/i.exec(said)?.[1];
+  const why = inner === undefined ? "" : ` with HTTP error ${inner}`;
+  return { failure: `the receiver answered ${status}, and Teams says that the delivery failed${why}` };
 }
 
 /** What Slack's words mean. Other words of a receiver are not repeated: they may hold anything. */

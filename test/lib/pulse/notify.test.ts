@@ -391,6 +391,12 @@ test.each<[NotifyFormat, number, string, string]>([
     "",
     "the receiver answered 400: it does not read this as a message; does --notify-format fit the address?",
   ],
+  [
+    "teams",
+    200,
+    "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429 with ContextId a=b,c=hidden",
+    "the receiver answered 200, and Teams says that the delivery failed with HTTP error 429",
+  ],
   ["json", 401, "", "the receiver answered 401: it does not let this service in; its secret must be SVC_NOTIFY_SECRET"],
   ["json", 418, "hooks.example/secret", "the receiver answered 418"],
 ])("%s: what %i %s means is said in plain words, and no address", async (format, status, said, words) => {

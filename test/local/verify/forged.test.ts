@@ -353,6 +353,26 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
         ["--policy", "people"],
       ),
   ],
+  ...(
+    [
+      ["that state the challenge twice", 1, '"challenge":"AAAA",'],
+      ["that state a member twice with an escape", 1, '"\\u0074ype":"webauthn.create",'],
+      ["that state a member twice, below", 1, '"x":[{"a":":","a":1}],'],
+      ["with names and colons in texts", 0, '"x":["\\"a\\":1","a",{"a":1},{"a": 1}],'],
+    ] as const
+  ).map(([what, exit, more]): (typeof CASES)[number] => [
+    `client data ${what}`,
+    exit,
+    () =>
+      exported(
+        ofEve((proof) => {
+          const client = Buffer.from(String(proof["client_data_json"]), "base64url").toString();
+          return world.raw.signBytes(Buffer.from(client.replace("{", () => `{${more}`)));
+        }),
+        people(),
+        ["--policy", "people"],
+      ),
+  ]),
   [
     "an intent that is recorded twice, the second time without principals",
     1,

@@ -114,6 +114,16 @@ describe("a passkey", () => {
     ["backed up, though it cannot be", { flags: 21 }, "contradict"],
     ["a registration", { type: "webauthn.create" }, "no assertion"],
     ["another challenge", { challenge: "AAAA" }, "another statement"],
+    [
+      "a challenge that is stated twice",
+      { rewrite: (text) => text.replace("{", '{"challenge":"AAAA",') },
+      "repeats a member",
+    ],
+    [
+      "a member that is stated twice with an escape",
+      { rewrite: (text) => text.replace("{", '{"\\u0074ype":"webauthn.create",') },
+      "repeats a member",
+    ],
     ["a frame in another site's page", { client: { crossOrigin: true } }, "inside a page"],
     ["a top origin", { client: { topOrigin: "https://gov.acme.example" } }, "inside a page"],
   ])("refuses %s", async (_, bent, reason) => {
