@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { newClient } from "./client.mjs";
 import { newLedger } from "./ledger.mjs";
+import { seededRandom } from "./random.mjs";
 import { spawnService } from "./service.mjs";
 import { buildVariant, VARIANTS } from "./variants.mjs";
 
@@ -33,17 +34,6 @@ const slow = Number(options.slow ?? (options.prove ? 3000 : 2000));
 const minutes = Number(options.minutes ?? 60);
 const kills = Number(options.kills ?? (options.short || options.prove ? 40 : 1000));
 const say = (line) => process.stdout.write(`${line}\n`);
-
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function randomFrom(start) {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Processor time of a process so far, in milliseconds; 0 where there is no /proc. It tells a slow start from a busy machine. */
 async function cpuOf(pid) {
@@ -137,7 +127,7 @@ async function run(folder) {
   const { ledger, starts, cpu, done } = await campaign(
     join(folder, "dist/local/ui_server.js"),
     folder,
-    randomFrom(seed),
+    seededRandom(seed),
   );
   const rows = {
     kills: done.kills,
@@ -163,7 +153,7 @@ async function prove(folder) {
   for (const variant of VARIANTS) {
     const [name, kinds] = variant;
     const home = await mkdtemp(join(folder, "variant-"));
-    const { ledger, done } = await campaign(await buildVariant(variant, home), home, randomFrom(seed));
+    const { ledger, done } = await campaign(await buildVariant(variant, home), home, seededRandom(seed));
     const [first] = ledger.faults;
     const noticed = first !== undefined && kinds.includes(first.kind);
     if (kinds === "" ? !first : noticed) right++;

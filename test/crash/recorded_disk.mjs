@@ -1,0 +1,130 @@
+/**
+ * The possible content of a disk after a power cut, from the record of what a program did to its files. What was synced is there. Of what was
+ * not, any 512-byte sectors of the written bytes may be missing, the size of a file may be any between the two, and of the names that
+ * were made, moved or removed since their folder was synced only the first few may be there.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, relative, join } from "node:path";
+
+const SECTOR = 512;
+
+/** Reads the records of a program: their places in the file, so that a cut can be named by one. */
+export function readRecords(bytes) {
+  const records = [];
+  for (let at = 0; at < bytes.length;) {
+    const end = bytes.indexOf(10, at);
+    const entry = JSON.parse(bytes.toString("utf8", at, end));
+    const next = end + 1 + entry.bytes;
+    records.push({ ...entry, at, data: entry.bytes > 0 ? bytes.subarray(end + 1, next) : undefined });
+    at = next;
+  }
+  return records;
+}
+
+/** A file: its durable content, and what was done to it since. */
+const newFile = () => ({ durable: Buffer.alloc(0), pending: [] });
+
+/** Follows the records up to a cut. */
+export class RecordedDisk {
+  /** Files by the name that they have for the program. */
+  #names = new Map();
+  /** The same, as a cut leaves it at least. */
+  #durableNames = new Map();
+  /** Changes of names since their folder was synced, oldest first. */
+  #moves = [];
+  /** Operations under way, by id. */
+  #underWay = new Map();
+
+  /** Takes the next record. */
+  take(record) {
+    const { op, path } = record;
+    if (op === "done") return this.#finish(this.#underWay.get(record.id), record.id);
+    if (record.id !== undefined) this.#underWay.set(record.id, record);
+    const file = this.#names.get(path);
+    if (op === "create") {
+      if (!file) this.#move({ path, file: newFile(), isCreated: true });
+      else if (record.empties) file.pending.push({ op: "truncate", size: 0, isDone: true });
+    } else if (op === "write") file?.pending.push(record);
+    else if (op === "truncate") file?.pending.push({ op, size: record.size, isDone: true });
+    // A sync covers what was done before it began.
+    else if (op === "sync") record.covers = file ? file.pending.filter(({ isDone }) => isDone) : [...this.#moves];
+    else if (op === "rename") this.#move({ path, to: record.to, file });
+    else if (op === "remove" && file) this.#move({ path, file: undefined });
+  }
+
+  #finish(record, id) {
+    this.#underWay.delete(id);
+    if (record === undefined) return;
+    record.isDone = true;
+    if (record.op !== "sync") return;
+    const file = this.#names.get(record.path);
+    const covered = new Set(record.covers);
+    if (file) {
+      for (const one of file.pending) if (covered.has(one)) file.durable = applied(file.durable, one);
+      file.pending = file.pending.filter((one) => !covered.has(one));
+    } else {
+      for (const move of this.#moves) if (covered.has(move)) moveIn(this.#durableNames, move);
+      this.#moves = this.#moves.filter((move) => !covered.has(move));
+    }
+  }
+
+  #move(move) {
+    moveIn(this.#names, move);
+    this.#moves.push(move);
+  }
+
+  /** Content of each file as a cut now may leave it; `random` decides what is lost. */
+  cut(random) {
+    const names = new Map(this.#durableNames);
+    const survived = Math.floor(random() * (this.#moves.length + 1));
+    for (const move of this.#moves.slice(0, survived)) moveIn(names, move);
+    return new Map([...names].map(([path, file]) => [path, contentAfterCut(file, random)]));
+  }
+}
+
+function moveIn(names, { path, to, file }) {
+  names.delete(path);
+  if (file !== undefined) names.set(to ?? path, file);
+}
+
+function applied(content, { op, size, position, data }) {
+  if (op === "truncate") {
+    const cut = Buffer.alloc(size);
+    content.copy(cut, 0, 0, Math.min(size, content.length));
+    return cut;
+  }
+  const end = position + data.length;
+  const next =
+    end > content.length ? Buffer.concat([content, Buffer.alloc(end - content.length)]) : Buffer.from(content);
+  data.copy(next, position);
+  return next;
+}
+
+/** Each sector of each pending write may be lost, and later changes of the size as well. */
+function contentAfterCut({ durable, pending }, random) {
+  const share = random();
+  const reached = pending.slice(0, Math.floor(random() * (pending.length + 1)));
+  let content = durable;
+  for (const one of reached) {
+    if (one.op === "truncate") {
+      content = applied(content, one);
+      continue;
+    }
+    for (let from = 0; from < one.data.length;) {
+      const start = one.position + from;
+      const to = Math.min(one.data.length, from + SECTOR - (start % SECTOR));
+      if (random() >= share) content = applied(content, { position: start, data: one.data.subarray(from, to) });
+      from = to;
+    }
+  }
+  return content;
+}
+
+/** Writes the files that were below one folder below another. */
+export async function layOut(files, from, to) {
+  for (const [path, content] of files) {
+    const target = join(to, relative(from, path));
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, content, { mode: 0o600 });
+  }
+}
