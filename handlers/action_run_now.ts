@@ -23,7 +23,7 @@ export const actionRunNow = endpoint(
       tz: line(100)
         .refine(isTimeZone, "must be a time zone such as Europe/Berlin")
         .default("UTC")
-        .describe("The time zone of the week that write_report reports; absent: UTC."),
+        .describe("The time zone of the week of write_report."),
     }),
     output: actionSchema,
     errors: ["unauthorized", "operation_in_progress"],

@@ -7,8 +7,8 @@ import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { changeSchema, STATUSES } from "../../lib/governance/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/pulse/intent_view.ts";
 import { identitySchema } from "../../lib/governance/runtime.ts";
-import { filterFields } from "../../lib/pulse/query/asked.ts";
-import { listChanges } from "../../lib/pulse/query/list_changes.ts";
+import { filterFields } from "../../lib/find/list_changes.ts";
+import { listChanges } from "../../lib/pulse/change_views.ts";
 import { answer, splice } from "../../lib/http/answer.ts";
 import { atOneGlance } from "../../lib/kit/glance.ts";
 import { Json } from "../../lib/store/json.ts";
@@ -41,13 +41,7 @@ export const runtime = endpoint(
         total: z
           .number()
           .int()
-          .describe("How many there are, of this status where one is given; with other filters, of those looked at."),
-        looked: z
-          .number()
-          .int()
-          .optional()
-          .describe("With such a filter: how many of the newest changes were looked at."),
-        complete: z.boolean().optional().describe("Whether these are all there are; absent without such a filter."),
+          .describe("How many there are, of this status where one is given; with other filters, how many match."),
         next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
         audit: z
           .object({

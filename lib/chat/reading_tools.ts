@@ -6,7 +6,7 @@ import { MAX_QUERY_LENGTH, parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
 import { changeId, freeText, line, time, wholeNumber, word } from "../http/form.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
-import { queryEvents } from "../pulse/query/event_query.ts";
+import { queryEvents } from "./event_query.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { changeById, kpiStanding } from "./facts.ts";
 import { type Tool, tool } from "./tool.ts";

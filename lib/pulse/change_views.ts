@@ -18,6 +18,7 @@ import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
 import { reviewsDue } from "../governance/reviews_due.ts";
+import { findChanges, isFiltered } from "../find/list_changes.ts";
 import { relatedTo } from "./related.ts";
 
 const SCANNED_A_PAGE = 5000;
@@ -29,6 +30,10 @@ export interface ChangePage {
   total: number;
   next: string | null;
 }
+
+/** Lists changes: by status and tenant page by page, by other fields with a query. */
+export const listChanges = (deps: GovernanceDeps, query: Parameters<typeof findChanges>[1]): Promise<ChangePage> =>
+  isFiltered(query) ? findChanges(deps, query) : changePage(deps, query);
 
 /** Changes, newest first, 1 MiB of them at most. With a filter at most 5,000 are looked at, and `next` goes on from there. */
 export async function changePage(

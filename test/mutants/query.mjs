@@ -1,7 +1,6 @@
 /** Queries over changes. */
 
-const LISTS = ["test/lib/pulse/query/list_changes.test.ts"];
-const QUERIES = ["test/lib/pulse/query/change_query.test.ts"];
+const LISTS = ["test/lib/find/list_changes.test.ts"];
 
 const FIND = ["test/lib/find/month.test.ts"];
 
@@ -42,38 +41,31 @@ export const query = [
     tests: ["test/lib/chat/responder.test.ts"],
   },
   {
-    file: "lib/governance/rules/names.ts",
-    name: "of several people the first is looked for",
-    find: "[names].flat().some(",
-    replace: "[names].flat().slice(0, 1).some(",
-    tests: QUERIES,
-  },
-  {
-    file: "lib/pulse/query/matches.ts",
+    file: "lib/find/list_changes.ts",
     name: "a period's end is passed over by a query",
-    find: "(to === undefined || time < to)",
+    find: "(to === undefined || at < to)",
     replace: "true",
-    tests: QUERIES,
-  },
-  {
-    file: "lib/pulse/query/matches.ts",
-    name: "a search for 1 finds 10 to 19 as well",
-    find: "` ${word} ` : ` ${word}`",
-    replace: "` ${word}` : ` ${word}`",
     tests: LISTS,
   },
   {
-    file: "lib/pulse/query/asked.ts",
+    file: "lib/find/list_changes.ts",
+    name: "a search for 1 finds 10 to 19 as well",
+    find: "(/^\\p{N}+$|\\p{Script=Han}/u.test(one) ? one : `${one}*`)",
+    replace: "`${one}*`",
+    tests: LISTS,
+  },
+  {
+    file: "lib/find/list_changes.ts",
     name: "a search for signs alone is taken",
     find: '.refine((text) => /[\\p{L}\\p{N}]/u.test(text), "must hold a letter or a digit")',
     replace: "",
     tests: LISTS,
   },
   {
-    file: "lib/pulse/query/row.ts",
+    file: "lib/find/list_changes.ts",
     name: "who denied a change counts as one who approved it",
-    find: "approver: approversOf(row),",
-    replace: "approver: [...approversOf(row), row.approver],",
-    tests: QUERIES,
+    find: "approver: listApprovers(row),",
+    replace: "approver: [...listApprovers(row), findDenier(row)],",
+    tests: LISTS,
   },
 ];

@@ -56,7 +56,7 @@ export const OPERATIONS = {
       },
       drifted: { type: "boolean", description: "Only changes that the host shows no more, or only others." },
       emergency: { type: "boolean", description: "Only changes approved in an emergency, or only others." },
-      text: { type: "string", description: "Words of summary, rationale or target, or a whole id." },
+      text: { type: "string", description: "Beginnings of words in its texts or names, or an id." },
       event: {
         type: "string",
         description: "What from and to are about. Absent: proposed.",

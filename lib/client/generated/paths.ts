@@ -60,7 +60,7 @@ export interface paths {
           /** Only changes approved in an emergency, or only others. */
           emergency?: boolean | undefined;
 
-          /** Words of summary, rationale or target, or a whole id. */
+          /** Beginnings of words in its texts or names, or an id. */
           text?: string | undefined;
 
           /** What from and to are about. Absent: proposed. */
@@ -96,14 +96,8 @@ export interface paths {
               /** Changes, newest first. */
               changes: components["schemas"]["Change"][];
 
-              /** How many there are, of this status where one is given; with other filters, of those looked at. */
+              /** How many there are, of this status where one is given; with other filters, how many match. */
               total: number;
-
-              /** With such a filter: how many of the newest changes were looked at. */
-              looked?: number;
-
-              /** Whether these are all there are; absent without such a filter. */
-              complete?: boolean;
 
               /** Give this as before for the next page; null at the end. */
               next: string | null;
@@ -449,7 +443,7 @@ export interface paths {
       };
       requestBody?: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who does this; absent: whom the proxy names. */
             actor?: string | undefined;
@@ -493,7 +487,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who does this; absent: whom the proxy names. */
             actor?: string | undefined;
@@ -985,7 +979,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** The tenant whose customers are followed up. */
             tenant_id: string;
@@ -1022,7 +1016,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** The tenant of the product whom the change is for. */
             tenant_id: string;
@@ -1099,7 +1093,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who consents; absent: whom the proxy names. */
             approver: string;
@@ -1139,7 +1133,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who refuses; absent: whom the proxy names. */
             approver: string;
@@ -1176,7 +1170,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who proposed it; absent: whom the proxy or the secret names. */
             proposer: string;
@@ -1213,7 +1207,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who takes their consent back; absent: whom the proxy names. */
             approver: string;
@@ -1239,7 +1233,7 @@ export interface paths {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** What is decided: on a change, or an act on the service. */
             decision:
@@ -1408,7 +1402,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Id of the change. */
             change_id: string;
@@ -1446,7 +1440,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Id of the change. */
             change_id: string;
@@ -1484,7 +1478,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who reviews; absent: whom the proxy names. */
             approver: string;
@@ -1538,7 +1532,7 @@ export interface paths {
       };
       requestBody?: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who does this; absent: whom the proxy names. */
             actor?: string | undefined;
@@ -1572,7 +1566,7 @@ export interface paths {
       };
       requestBody?: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who does this; absent: whom the proxy names. */
             actor?: string | undefined;
@@ -1606,7 +1600,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Id of the change; denied, rolled back or superseded. */
             change_id: string;
@@ -1660,7 +1654,7 @@ export interface paths {
       };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Id of the change. */
             change_id: string;
@@ -1708,7 +1702,7 @@ export interface paths {
       };
       requestBody?: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** Who feeds them; absent: whom the proxy names. */
             actor?: string | undefined;
@@ -2036,7 +2030,7 @@ export interface paths {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** What you say; text and content are other names of it. */
             message?: string | undefined;
@@ -2240,7 +2234,7 @@ export interface paths {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** What is asked for, in a line. */
             title: string;
@@ -2267,7 +2261,7 @@ export interface paths {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** The completed task. */
             task_id: string;
@@ -2440,7 +2434,7 @@ export interface paths {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: {
         content: Record<
-          "application/x-www-form-urlencoded" | "application/json",
+          "application/json" | "application/x-www-form-urlencoded",
           {
             /** What to run. */
             action?:
@@ -2455,7 +2449,7 @@ export interface paths {
               | "rebuild"
               | undefined;
 
-            /** The time zone of the week that write_report reports; absent: UTC. */
+            /** The time zone of the week of write_report. */
             tz?: string | undefined;
           }
         >;

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { changeId, line, wholeNumber, word } from "../../http/form.ts";
 import { changeSchema, STATUSES } from "../../governance/rules/change.ts";
-import { pick } from "../../pulse/change_views.ts";
-import { filterFields } from "../../pulse/query/asked.ts";
-import { listChanges as listed } from "../../pulse/query/list_changes.ts";
+import { filterFields } from "../../find/list_changes.ts";
+import { listChanges as listed, pick } from "../../pulse/change_views.ts";
 import { pageOf } from "../../pulse/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";
@@ -45,17 +44,14 @@ export const listChanges = tool(
       total: z
         .number()
         .int()
-        .describe("How many there are in all; with a status, of that status; with other filters, of those looked at."),
-      looked: z.number().int().optional().describe("With other filters: how many of the newest were looked at."),
-      complete: z.boolean().optional().describe("Whether those are all there are."),
+        .describe("How many there are in all; with a status, of that status; with other filters, how many match."),
       next: z.string().nullable().describe("What to give as `before` for the next page; null: this is the last."),
       about_texts: aboutTexts,
     }),
   },
   async (query, call) => {
-    const { changes, total, next, looked, complete } = await listed(call.deps, query);
+    const { changes, total, next } = await listed(call.deps, query);
     const rows = changes.map((change) => ({ ...pick(change, ROW), page: pageOf(call, change.change_id) }));
-    const far = looked === undefined ? {} : { looked, complete };
-    return { changes: rows, total, next, ...far, about_texts: ABOUT_TEXTS };
+    return { changes: rows, total, next, about_texts: ABOUT_TEXTS };
   },
 );

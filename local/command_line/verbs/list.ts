@@ -30,9 +30,8 @@ export const list: Verb = {
   ],
   async run({ client, columns, say }, { fields }) {
     const query = { limit: 50, ...fields } as never;
-    const { changes, total, next, looked, complete } = await client.get("/api/product/runtime", { params: { query } });
+    const { changes, total, next } = await client.get("/api/product/runtime", { params: { query } });
     if (next !== null) say(`${changes.length} of ${total}; the next: --before ${next}`);
-    if (complete === false) say(`only the newest ${looked} changes were looked at`);
     return { text: changes.length === 0 ? "no changes" : changesTable(changes, columns) };
   },
 };

@@ -66,8 +66,6 @@ export type RuntimePage = ChangePage & {
   identity: Identity;
   intent: IntentView;
   audit: { length: number };
-  looked?: number;
-  complete?: boolean;
 };
 
 export type { Related };

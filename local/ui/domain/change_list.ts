@@ -1,7 +1,6 @@
 /** A long list of changes, read page by page, with what is new kept aside until it is asked for. */
 import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { figure } from "../core/format.ts";
 
 /** What a list is narrowed by, under the names that the address and the service know it by. */
 export const FILTERS = ["text", "status", "tenant_id", "person", "kind", "risk", "from", "to"] as const;
@@ -14,8 +13,6 @@ export interface Listed {
   total: number;
   /** Where the next page begins; `null` at the end. */
   next: string | null;
-  /** So many of the newest changes were looked at, and there are more. */
-  lookedAt: number | undefined;
   /** The newest audit entry that is taken into account. */
   heard: number;
 }
@@ -31,10 +28,6 @@ export const filterOf = (query: URLSearchParams): Filter =>
 export const isSearch = (filter: Filter): boolean =>
   FILTERS.some((name) => name !== "status" && name !== "tenant_id" && filter[name] !== "");
 
-/** What is said where a search found nothing, as far as it looked. */
-export const nothingFits = ({ lookedAt }: Pick<Listed, "lookedAt">): string =>
-  lookedAt === undefined ? "Nothing fits." : `Nothing fits among the newest ${figure(lookedAt)} changes.`;
-
 /** Reads a page. It may hold nothing and still have a next one. */
 export async function readPage(
   filter: Filter,
@@ -43,8 +36,7 @@ export async function readPage(
   const days = { from: startOf(filter.from, 0), to: startOf(filter.to, 1) };
   const query = { ...filter, ...days, before, limit, entries: 0 };
   const page = await get<RuntimePage>("api/product/runtime", query, signal);
-  const lookedAt = page.complete === false ? page.looked : undefined;
-  return { changes: page.changes, total: page.total, next: page.next, lookedAt, heard: page.audit.length };
+  return { changes: page.changes, total: page.total, next: page.next, heard: page.audit.length };
 }
 
 /** When a day begins for the reader, or one some days after it; what is no day begins never. */

@@ -86,11 +86,10 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
 /** Whether the service counts all that fit: where nothing but a tenant is given it does not. */
 const countsAll = (filter: Filter): boolean => isSearch(filter) || filter.tenant_id === "";
 
-function leadOf({ changes, total, next, lookedAt }: Listed, filter: Filter): string {
+function leadOf({ changes, total, next }: Listed, filter: Filter): string {
   const read = next === null ? "" : `; ${figure(changes.length)} read so far`;
   if (!countsAll(filter)) return `${counted(changes.length, "change")} of this tenant${read}.`;
-  const among = lookedAt === undefined ? "" : ` among the newest ${figure(lookedAt)}`;
-  if (isSearch(filter)) return `${counted(total, "change fits", "changes fit")}${among}, newest first${read}.`;
+  if (isSearch(filter)) return `${counted(total, "change fits", "changes fit")}, newest first${read}.`;
   return `${counted(total, "change")}${filter.status === "" ? "" : " of this status"}, newest first${read}.`;
 }
 

@@ -4,7 +4,7 @@ import { figure } from "../core/format.ts";
 import { useRested } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, goTo, href } from "../core/router.tsx";
-import { filterOf, nothingFits, readPage } from "../domain/change_list.ts";
+import { filterOf, readPage } from "../domain/change_list.ts";
 import { shortly } from "../domain/sentences.ts";
 import { statusMark } from "../domain/statuses.ts";
 import { Dialog } from "./dialog.tsx";
@@ -78,7 +78,7 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
         {!isLooking && <Failure error={error} />}
         {found.length === 0 && !isLooking && error === undefined && (
           <p class="quiet" role="status">
-            {nothingFits({ lookedAt: data?.lookedAt })}
+            Nothing matches.
           </p>
         )}
         {data && data.total > SHOWN && !isLooking && (

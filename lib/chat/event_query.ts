@@ -1,11 +1,11 @@
 /** What the log says happened within a period: its newest entries, as far back as is looked. */
-import { entryKey, readHead } from "../../audit/chain.ts";
-import type { EventType } from "../../audit/entry.ts";
-import { type Entry, factsIn } from "../../follow/entries.ts";
-import { isOneOf } from "../../governance/rules/names.ts";
-import { widely } from "../../kit/places.ts";
-import { turn } from "../../kit/turn.ts";
-import type { Store } from "../../store/store.ts";
+import { entryKey, readHead } from "../audit/chain.ts";
+import type { EventType } from "../audit/entry.ts";
+import { type Entry, factsIn } from "../follow/entries.ts";
+import { isOneOf } from "../governance/rules/names.ts";
+import { widely } from "../kit/places.ts";
+import { turn } from "../kit/turn.ts";
+import type { Store } from "../store/store.ts";
 
 /** Which entries; `from` inclusive and `to` exclusive, both RFC 3339. */
 export interface EventQuery {

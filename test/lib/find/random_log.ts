@@ -1,8 +1,8 @@
 /** A product that people worked with at random for some weeks, and what its log alone says of it. */
-import { DAY, HOUR } from "../../../support/clock.ts";
-import { numbers } from "../../../support/numbers.ts";
-import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
-import { service, type TestService } from "../../../support/service.ts";
+import { DAY, HOUR } from "../../support/clock.ts";
+import { numbers } from "../../support/numbers.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { service, type TestService } from "../../support/service.ts";
 
 const PEOPLE = ["ana@acme.example", "Bo", "chen@acme.example", "dana"];
 const TENANTS = ["t1", "t2", "northwind"];
@@ -47,7 +47,7 @@ export async function randomLog(seed: number, changes: number): Promise<TestServ
 }
 
 /** A change as its entries tell it, folded here and nowhere else. */
-export interface Told {
+export interface LoggedChange {
   id: string;
   tenant: string;
   target: string;
@@ -62,13 +62,13 @@ export interface Told {
 }
 
 /** Every change, as the log alone tells it. */
-export async function toldBy({ get }: TestService): Promise<Map<string, Told>> {
-  const told = new Map<string, Told>();
+export async function foldLog({ get }: TestService): Promise<Map<string, LoggedChange>> {
+  const changes = new Map<string, LoggedChange>();
   const { entries } = (await get("audit?limit=1000")).body;
   for (const { event_type, change_id, tenant, timestamp, detail } of entries) {
     const facts = JSON.parse(detail);
     if (event_type === "change_proposed")
-      told.set(change_id, {
+      changes.set(change_id, {
         id: change_id,
         tenant,
         target: facts.target,
@@ -77,7 +77,7 @@ export async function toldBy({ get }: TestService): Promise<Map<string, Told>> {
         proposed: timestamp,
         approvers: new Map(),
       });
-    const change = told.get(change_id);
+    const change = changes.get(change_id);
     if (!change) continue;
     if (event_type === "consent_decision") {
       if (facts.decision === "approved") change.approvers.set(facts.approver, timestamp);
@@ -87,7 +87,7 @@ export async function toldBy({ get }: TestService): Promise<Map<string, Told>> {
     if (event_type === "change_applied") Object.assign(change, { status: "applied", applied: timestamp });
     if (event_type === "change_rolled_back") Object.assign(change, { status: "rolled_back", rolledBack: timestamp });
   }
-  return told;
+  return changes;
 }
 
 /** How many there are of each key, as an object in the order of its keys. */

@@ -1,0 +1,140 @@
+/** Lists changes as clients narrow a list: by fields, each of which must match. The newest come first. */
+import type * as z from "zod";
+import type { GovernanceDeps } from "../governance/deps.ts";
+import { PROPOSER_KINDS } from "../governance/rules/actor.ts";
+import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../governance/rules/change.ts";
+import { isOneOf } from "../governance/rules/names.ts";
+import { VERDICTS } from "../governance/rules/outcome.ts";
+import { isRecord } from "../governance/rules/record.ts";
+import { matchesPattern } from "../governance/rules/target_pattern.ts";
+import { recordIn } from "../governance/rules/written_record.ts";
+import { flag, freeText, line, time, word } from "../http/form.ts";
+import { invalidField } from "../kit/errors.ts";
+import { PAGE_BYTES } from "../kit/gather.ts";
+import { once } from "../kit/once.ts";
+import { parseQuery } from "./parse.ts";
+import { findDenier, isRule, listApprovers, type Row } from "./row.ts";
+import { runQuery } from "./run.ts";
+
+/** Events of a change that a period is about; `consented`: somebody approved, whether or not that was enough. */
+const EVENTS = ["proposed", "consented", "decided", "approved", "denied", "applied", "rolled_back", "closed"] as const;
+type Event = (typeof EVENTS)[number];
+
+/** Parts that a person has in a change; `either`: any of them. */
+const ROLES = ["proposer", "asker", "approver", "denier", "decider", "either"] as const;
+type Role = (typeof ROLES)[number];
+
+export const filterFields = once(() => ({
+  person: line(200).optional().describe("Only changes that this person has to do with, as role says."),
+  role: word(ROLES).optional().describe("What person is to them; either in any way. Absent: either."),
+  proposer_kind: word(PROPOSER_KINDS).optional().describe("Only changes of this kind of proposer."),
+  kind: word(KINDS).optional().describe("Only changes of this kind."),
+  target: line(200).optional().describe("Only changes of this target; * stands for any characters."),
+  risk: word(RISKS).optional().describe("Only changes of this risk."),
+  tier: word(TIERS).optional().describe("Only changes of this tier."),
+  kpi: line(64).optional().describe("Only changes that name this KPI."),
+  resolution: word(RESOLUTIONS).optional().describe("Only denied changes that ended so."),
+  verdict: word(VERDICTS).optional().describe("Only changes whose outcome has this verdict."),
+  drifted: flag().optional().describe("Only changes that the host shows no more, or only others."),
+  emergency: flag().optional().describe("Only changes approved in an emergency, or only others."),
+  text: freeText(200)
+    .refine((text) => /[\p{L}\p{N}]/u.test(text), "must hold a letter or a digit")
+    .optional()
+    .describe("Beginnings of words in its texts or names, or an id."),
+  event: word(EVENTS).optional().describe("What from and to are about. Absent: proposed."),
+  from: time().optional().describe("Only changes to which that happened then or later."),
+  to: time().optional().describe("Only changes to which it happened before."),
+}));
+
+type Filter = z.output<z.ZodObject<ReturnType<typeof filterFields>>> & {
+  status?: Status | undefined;
+  tenant_id?: string | undefined;
+};
+
+/** Returns whether a list is narrowed by more than status and tenant. */
+export const isFiltered = (filter: Filter): boolean =>
+  (Object.keys(filterFields()) as (keyof Filter)[]).some((name) => filter[name] !== undefined);
+
+/** A page of the changes that match all fields, 1 MiB of them at most; `before` is the `next` of the page before. */
+export async function findChanges(
+  deps: GovernanceDeps,
+  { before, limit, ...filter }: Filter & { limit: number; before?: string | undefined },
+): Promise<{ changes: Change[]; total: number; next: string | null }> {
+  if (filter.role !== undefined && filter.person === undefined) throw invalidField("person", "is needed with role");
+  const query = parseQuery(queryOf(filter), { now: deps.clock.now(), zone: "UTC" });
+  const where = (row: Row): boolean => matches(row, filter);
+  const found = await runQuery(deps, query, { limit, after: before, zone: "UTC", caller: null, where });
+  const changes: Change[] = [];
+  let bytes = 0;
+  for (const { change_id } of found.rows) {
+    const [stored] = await deps.store.texts("changes", [change_id]);
+    const record = stored && recordIn(stored);
+    bytes += stored?.text.length ?? 0;
+    if (record && isRecord(record)) changes.push(record.change);
+    if (bytes > PAGE_BYTES && change_id !== found.rows.at(-1)!.change_id)
+      return { changes, total: found.total, next: change_id };
+  }
+  return { changes, total: found.total, next: found.next };
+}
+
+/** The terms that need more than the change itself, and the words. */
+function queryOf({ verdict, drifted, text }: Filter): string {
+  const words = text === undefined ? [] : /^\s*chg_\S+\s*$/.test(text) ? [text.trim()] : wordsOf(text);
+  const terms = [verdict && `verdict:${verdict}`, drifted !== undefined && `${drifted ? "" : "-"}is:drifted`];
+  return [...words, ...terms, "sort:proposed"].filter(Boolean).join(" ");
+}
+
+const wordsOf = (text: string): string[] =>
+  (text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).map((one) => (/^\p{N}+$|\p{Script=Han}/u.test(one) ? one : `${one}*`));
+
+function matches(row: Row, filter: Filter): boolean {
+  const { change } = row;
+  const { person, role = "either", event, from, to, target, emergency } = filter;
+  const same = (["status", "tenant_id", "proposer_kind", "kind", "risk", "tier", "kpi", "resolution"] as const).every(
+    (name) => filter[name] === undefined || filter[name] === change[name],
+  );
+  const isDated = event !== undefined || from !== undefined || to !== undefined;
+  return (
+    same &&
+    (target === undefined || matchesPattern(change.target, target)) &&
+    (person === undefined || peopleIn(row, role).some((name) => isOneOf(name, person))) &&
+    (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
+    (!isDated ||
+      timesOf(row, event ?? "proposed", person).some((at) => at >= (from ?? "") && (to === undefined || at < to)))
+  );
+}
+
+/** The people who have a part in a change. The intent and mandates are no people. */
+function peopleIn(row: Row, role: Role): string[] {
+  const { proposer, asked_by, approver, resolution } = row.change;
+  const people: Record<Exclude<Role, "either">, (string | null | undefined)[]> = {
+    proposer: [proposer],
+    asker: [asked_by],
+    approver: listApprovers(row),
+    denier: [findDenier(row)],
+    decider: [...listApprovers(row), findDenier(row), resolution === "revoked" ? approver : null],
+  };
+  const names = role === "either" ? Object.values(people).flat() : people[role];
+  return names.filter((name): name is string => typeof name === "string" && name !== "" && !isRule(name));
+}
+
+/** The moments of an event, RFC 3339; of a decision, those of one person where one is named. */
+function timesOf({ change }: Row, event: Event, by?: string): string[] {
+  const { status, resolution, approvals, approver, created_at, decided_at, applied_at, rolled_back_at } = change;
+  const isBy = (name: string | null): boolean => by === undefined || isOneOf(name ?? "", by);
+  const consents = approvals.filter((one) => isBy(one.approver)).map(({ at }) => at);
+  const denied = status === "denied" ? decided_at : null;
+  // A change whose approval was revoked or expired was approved by its last consent.
+  const undone = resolution === "revoked" || resolution === "lapsed" ? (approvals.at(-1)?.at ?? null) : null;
+  const times: Record<Event, (string | null)[]> = {
+    proposed: [created_at],
+    consented: consents,
+    decided: by === undefined ? [decided_at] : [...consents, isBy(approver) ? denied : null],
+    approved: [denied === null && status !== "pending_consent" && status !== "proposed" ? decided_at : undone],
+    denied: [denied],
+    applied: [applied_at],
+    rolled_back: [rolled_back_at],
+    closed: [denied ?? rolled_back_at],
+  };
+  return times[event].filter((at): at is string => at !== null);
+}

@@ -1,0 +1,25 @@
+/** Entries of a period, by their times, their type and the person. */
+import { expect, test } from "vitest";
+import { queryEvents } from "../../../lib/chat/event_query.ts";
+import { DAY } from "../../support/clock.ts";
+import { counted, randomLog } from "../find/random_log.ts";
+
+test("entries of a period are found by their times, and counted by type", async () => {
+  const product = await randomLog(6, 30);
+  const entries = await product.audit("?limit=1000");
+  const from = entries[20].timestamp;
+  const to = new Date(Date.parse(from) + 5 * DAY).toISOString();
+  const expected = entries.filter(({ timestamp, tenant }) => timestamp >= from && timestamp < to && tenant === "t1");
+  const answer = await queryEvents(product.deps.store, { from, to, tenant_id: ["t1"], limit: 3 });
+  expect(answer.total).toBe(expected.length);
+  expect(answer.entries.map(({ id }) => id)).toEqual(expected.slice(-3).map(({ id }) => id));
+  expect(answer.counts).toEqual(counted(expected.map(({ event_type }) => event_type)));
+  expect(answer.complete).toBe(true);
+  const hers = await queryEvents(product.deps.store, { person: "DANA", limit: 1000 });
+  const named = entries.filter(({ detail, event_type }) => {
+    const { proposer, approver, actor } = JSON.parse(detail);
+    const doer = event_type === "change_proposed" ? proposer : event_type === "consent_decision" ? approver : actor;
+    return doer === "dana";
+  });
+  expect(hers.entries.map(({ id }) => id)).toEqual(named.map(({ id }) => id));
+});
