@@ -13,7 +13,10 @@ import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
 import { figure, people, signed } from "../../local/ui/core/format.ts";
 import { checkEach, checkRun, hashOf } from "../../local/ui/domain/audit_check.ts";
+import { listCautions } from "../../local/ui/domain/cautions.ts";
+import { draftAgain } from "../../local/ui/domain/draft.ts";
 import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
+import { offeredKpis } from "../../local/ui/domain/kpis.ts";
 import { offersOf } from "../../local/ui/domain/offers.ts";
 import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
 import { partsOf } from "../../local/ui/domain/report.ts";
@@ -318,4 +321,32 @@ test("a model's words in a report stand apart from the facts, and no word of the
   });
   const plain = "# “t”\n\nAs of today.\n\n## Effect\n";
   expect(partsOf(plain)).toEqual({ by: "", words: null, facts: plain });
+});
+
+const cautioned = (over: Partial<ChangeDetail>): string[] =>
+  listCautions({ target: "ui.banner", ...over }).map((parts) => asText(parts));
+
+test("a change without a value, with fields that nobody stated, or with a doubtful value says so", () => {
+  expect(cautioned({ unstated: [] })).toEqual([]);
+  expect(cautioned({ sets_nothing: true })).toEqual(["No value set. Applying it won't change \u2068ui.banner\u2069."]);
+  expect(cautioned({ unstated: ["reversible"] })).toEqual(["Not stated: whether it can be undone."]);
+  expect(cautioned({ unstated: ["risk", "reversible", "affected_users"], value_hint: "The value is text." })).toEqual([
+    "Not stated: the risk, whether it can be undone and how many people are affected.",
+    "The value is text.",
+  ]);
+  const erased = { at: "2026-01-02T00:00:00.000Z", entry: 4, digest: "" };
+  expect(cautioned({ sets_nothing: true, erased } as Partial<ChangeDetail>)).toEqual([]);
+});
+
+test("a proposal made of another states nothing that nobody stated", () => {
+  const change = { kind: "config", tier: "standard", expected_delta_k: null, affected_users: null } as Change;
+  const again = (unstated: Change["unstated"]) =>
+    draftAgain({ ...change, risk: "medium", reversible: true, ...(unstated && { unstated }) }, "bo");
+  expect(again(["risk", "reversible"])).toMatchObject({ risk: "", reversible: "" });
+  expect(again([])).toMatchObject({ risk: "medium", reversible: "true" });
+});
+
+test("forms offer the product's KPIs, and the standard ones only where it has none", () => {
+  expect(offeredKpis(["lead_time"])).toEqual(["lead_time"]);
+  expect(offeredKpis([])).toContain("nrr_quarterly");
 });

@@ -271,8 +271,46 @@ describe.skipIf(!browser)("pages of the console", () => {
     const command = await page.evaluate(() => navigator.clipboard.readText());
     const run = promisify(exec)(`${command} -sS`, { env: { ...process.env, SVC_ADMIN_TOKEN: TOKEN } });
     expect(JSON.parse((await run).stdout)).toMatchObject({ status: "pending_consent", tenant_id: "t1" });
-    await page.getByText("you asks to change crm.followup for tenant t1").waitFor();
+    await page.getByText("you asks to change ui.banner for tenant t1").waitFor();
   });
+
+  inLong(test)(
+    "an approver reads what is missing before deciding, and keys before values in every script",
+    async () => {
+      const page = await open(ANA);
+      const propose = (fields: Record<string, string>) =>
+        service.post("api/product/propose", {
+          tenant_id: "t1",
+          kind: "config",
+          proposer: "زينب@acme",
+          summary: "Doubtful",
+          ...fields,
+        });
+      const bare = await propose({ target: "limits.bare" });
+      await visit(page, service.url, `changes/${bare.change_id}`);
+      const empty = "No value set. Applying it won't change limits.bare.";
+      const unstated = "Not stated: the risk, whether it can be undone and how many people are affected.";
+      for (const text of [empty, unstated]) await page.getByRole("article").getByText(text).waitFor();
+      await button(page, "Approve…").click();
+      for (const text of [empty, unstated]) await page.getByRole("dialog").getByText(text).waitFor();
+      await button(page, "Cancel").click();
+
+      const turned = await propose({ target: "limits.turned", value: '{"مرحبا":"עברית abc"}' });
+      await visit(page, service.url, `changes/${turned.change_id}`);
+      const leftOf = (text: string): Promise<number> =>
+        page
+          .locator(".diff, pre")
+          .getByText(text, { exact: true })
+          .first()
+          .evaluate((element) => element.getBoundingClientRect().left);
+      expect(await leftOf('"مرحبا"')).toBeLessThan(await leftOf('"עברית abc"'));
+      expect(await page.locator("h1 bdi").first().getAttribute("dir")).toBe("ltr");
+
+      await visit(page, service.url, "propose");
+      await page.getByLabel("Target").fill("ui.banner");
+      await page.getByText("No value set. Applying it won't change ui.banner.").waitFor();
+    },
+  );
 
   inLong(test)("an unknown change and an unknown page lead on", async () => {
     const page = await open(ANA);

@@ -3,6 +3,7 @@ import type { Change, ChangeDetail, Kind, Risk, Tier } from "../core/api_types.t
 import type { Fields } from "../core/api.ts";
 import { EMPTY_VALUE, KINDS, type ValueDraft, valueDraftOf } from "./kinds.ts";
 import type { Stated } from "./policy_answer.ts";
+import { isUnstated } from "./sentences.ts";
 
 /** What was typed; empty is "not stated". */
 export interface Draft {
@@ -54,8 +55,8 @@ export function draftAgain(change: Change, name: string): Draft {
     kpi: change.kpi ?? "",
     expected_delta_k: stated(change.expected_delta_k),
     affected_users: stated(change.affected_users),
-    reversible: String(change.reversible),
-    risk: change.risk,
+    reversible: isUnstated(change, "reversible") ? "" : String(change.reversible),
+    risk: isUnstated(change, "risk") ? "" : change.risk,
     tier: tier === "standard" ? "" : tier,
     proposer: name,
     value: valueDraftOf(KINDS[kind].value, change.value),

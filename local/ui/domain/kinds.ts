@@ -33,7 +33,7 @@ export const KINDS: Readonly<Record<Kind, KindOf>> = {
   workflow: {
     title: "Workflow",
     meaning: "Changes how a process runs.",
-    target: "crm.followup",
+    target: "support.triage",
     value: "json",
     hint: 'The workflow\'s settings as JSON, for example {"enabled": true, "after_days": 3}.',
   },

@@ -1,6 +1,6 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isReviewDue } from "../../../lib/governance/rules/in_force.ts";
+import { isLive, isReviewDue } from "../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail, IntentView } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
@@ -10,6 +10,7 @@ import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { isAbout } from "../domain/again.ts";
+import { listCautions } from "../domain/cautions.ts";
 import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
@@ -17,6 +18,7 @@ import { isPasskey, keysOf } from "../domain/keys.ts";
 import { offersOf } from "../domain/offers.ts";
 import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
 import { REVIEW_DUE, statusMark, words } from "../domain/statuses.ts";
+import { Cautions } from "../parts/cautions.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { Heading, PageHead } from "../parts/panel.tsx";
@@ -152,6 +154,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         <p>
           <Sentence parts={standingOf(change, now)} />
         </p>
+        {isLive(change.status) && <Cautions of={listCautions(change)} />}
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}

@@ -194,8 +194,8 @@ const Empty = () => (
     <p>Every change is decided, applied or closed. To see one go through, propose it from a terminal:</p>
     <CopyBlock
       label="A first proposal"
-      text={`curl ${address("api/product/propose-crm-followup")} \\${adminToken.get() === "" ? "" : `\n  -H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN" \\`}
-  -d tenant_id=t1 -d affected_users=40 -d expected_delta_k=1.5 -d proposer=you`}
+      text={`curl ${address("api/product/propose")} \\${adminToken.get() === "" ? "" : `\n  -H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN" \\`}
+  -d tenant_id=t1 -d kind=config -d target=ui.banner -d value=true -d summary="Show the banner" -d proposer=you`}
     />
     <p>
       Or <a href={href(["propose"])}>propose one here</a>.

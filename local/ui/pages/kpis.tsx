@@ -8,7 +8,7 @@ import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
 import { useServiceState } from "../core/shared.ts";
 import { type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
-import { STANDARD_KPIS } from "../../../lib/governance/rules/change_terms.ts";
+import { offeredKpis } from "../domain/kpis.ts";
 import { titled } from "../domain/statuses.ts";
 import { Chart } from "../parts/chart.tsx";
 import type { ChartLine, ChartMark } from "../parts/chart_drawing.ts";
@@ -71,7 +71,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         )}
       </Panel>
       <Panel title="Outcomes">{found && <OutcomeTable outcomes={found.outcomes} more={found.next !== null} />}</Panel>
-      {feeding && <FeedDialog names={[...new Set([...names, ...STANDARD_KPIS])]} onClose={() => setFeeding(false)} />}
+      {feeding && <FeedDialog names={offeredKpis(names)} onClose={() => setFeeding(false)} />}
     </>
   );
 }

@@ -12,7 +12,7 @@ import { type Draft, draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../dom
 import { whyApart } from "../domain/again.ts";
 import { formOf, valueOf } from "../domain/kinds.ts";
 import { keepReceipt } from "../domain/receipts.ts";
-import { STANDARD_KPIS } from "../../../lib/governance/rules/change_terms.ts";
+import { offeredKpis } from "../domain/kpis.ts";
 import { statusMark } from "../domain/statuses.ts";
 import { ChangeName } from "../parts/change_name.tsx";
 import { Mark } from "../parts/mark.tsx";
@@ -88,7 +88,7 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
         <Pending error={off} what="the intent" />
       </>
     );
-  const kpis = [...new Set([...(state?.goals ?? []).map(({ kpi }) => kpi), ...STANDARD_KPIS])];
+  const kpis = offeredKpis((state?.goals ?? []).map(({ kpi }) => kpi));
   const faults = error instanceof Refused ? (error.refusal.fields ?? []) : [];
   return (
     <>

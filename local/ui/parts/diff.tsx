@@ -1,5 +1,5 @@
 import { diffLines, type DiffLine, patchLines } from "../domain/text_diff.ts";
-import { Given } from "./text.tsx";
+import { CodeLine } from "./text.tsx";
 
 const SIGN = { same: " ", before: "−", after: "+" } as const;
 const SAID = { same: "", before: "removed: ", after: "added: " } as const;
@@ -37,7 +37,7 @@ export const Patch = ({ text, label }: { text: string; label: string }) => (
 const Line = ({ line: { side, text } }: { line: DiffLine }) => {
   const content = (
     <code dir="ltr">
-      <Given text={text} />
+      <CodeLine text={text} />
     </code>
   );
   return (

@@ -24,16 +24,26 @@ function visible(text: string): ComponentChildren {
   );
 }
 
+/** An id, an address or a target reads from left to right in every script; a phrase has its own direction. */
+const directionOf = (text: string, code: boolean): "ltr" | "auto" => (code || !/\s/u.test(text) ? "ltr" : "auto");
+
 /** A name, an id, a line: isolated, so that its direction ends with it. */
 export function Given({ text, code = false }: { text: string; code?: boolean }) {
-  return code ? (
-    <code>
-      <bdi>{visible(text)}</bdi>
-    </code>
-  ) : (
-    <bdi>{visible(text)}</bdi>
-  );
+  const given = <bdi dir={directionOf(text, code)}>{visible(text)}</bdi>;
+  return code ? <code>{given}</code> : given;
 }
+
+/** The strings of JSON text. */
+const JSON_STRING = /("(?:[^"\\\n]|\\.)*")/u;
+
+/** A line that is read by its columns: each string in it is isolated, so that a key stays before its value. */
+export const CodeLine = ({ text }: { text: string }) => (
+  <bdi dir="ltr">
+    {text
+      .split(JSON_STRING)
+      .map((piece, index) => (index % 2 === 1 ? <bdi key={index}>{visible(piece)}</bdi> : visible(piece)))}
+  </bdi>
+);
 
 /** The last part of a change's id, on one line. */
 export const ShortId = ({ of }: { of: string }) => <span class="short-id">{briefId(of)}</span>;
@@ -74,7 +84,9 @@ export function Sentence({ parts }: { parts: readonly Part[] }) {
 export function Code({ children, label }: { children: string; label: string }) {
   return (
     <pre tabIndex={0} role="region" aria-label={label}>
-      <code dir="ltr">{visible(children)}</code>
+      <code dir="ltr">
+        <CodeLine text={children} />
+      </code>
     </pre>
   );
 }

@@ -1,5 +1,6 @@
 /** The dialog in which a decision is made: about the change as it was when the dialog opened, and no other. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isLive } from "../../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused, Unreachable } from "../../core/api.ts";
 import { useValue } from "../../core/hooks.tsx";
@@ -7,8 +8,10 @@ import { personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
 import { DEEDS, type Deed, fieldsOf } from "../../domain/deeds.ts";
 import { asSent, keysOf } from "../../domain/keys.ts";
+import { listCautions } from "../../domain/cautions.ts";
 import { requestOf } from "../../domain/sentences.ts";
 import { Named } from "../../parts/change_name.tsx";
+import { Cautions } from "../../parts/cautions.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Lines } from "../../parts/field.tsx";
 import { Notice, sentenceOf } from "../../parts/notice.tsx";
@@ -72,6 +75,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
         <p>
           <Given text={change.summary} />
         </p>
+        {isLive(change.status) && <Cautions of={listCautions(change)} />}
         {(deed === "apply" || deed === "rollback") && <DryRun change={change} operation={deed} onToken={askToken} />}
         <Warnings change={change} />
         {person && asksName && <NameField value={name} onValue={setName} required first />}

@@ -1,4 +1,5 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
+import { nothingSet } from "../../domain/cautions.ts";
 import { isUnstated } from "../../domain/sentences.ts";
 import { isLive } from "../../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
@@ -9,6 +10,7 @@ import { inRelation } from "../../domain/again.ts";
 import { readHistory, setBefore } from "../../domain/change_history.ts";
 import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
 import { stepsOf } from "../../domain/timeline.ts";
+import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames, Named } from "../../parts/change_name.tsx";
 import { Diff, Patch } from "../../parts/diff.tsx";
 import { Mark, Sign } from "../../parts/mark.tsx";
@@ -42,9 +44,11 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
         </p>
       ) : change.value === undefined ? (
         <>
-          <p>
-            The change carries no value: it says that <Given text={change.target} code /> changes, and sets nothing.
-          </p>
+          {!isLive(change.status) && (
+            <p>
+              <Sentence parts={nothingSet(change.target)} />
+            </p>
+          )}
           {isLive(change.status) && (
             <HostLook change={change} before={undefined}>
               {null}
@@ -70,6 +74,9 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
             <OnRecord change={change} before={before} />
           )}
         </>
+      )}
+      {!change.erased && !isLive(change.status) && change.value_hint !== undefined && (
+        <Cautions of={[[change.value_hint]]} />
       )}
       {!change.erased && (
         <>

@@ -4,7 +4,10 @@ import { get } from "../../core/api.ts";
 import { counted } from "../../core/format.ts";
 import { useRested } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
+import { listCautions } from "../../domain/cautions.ts";
+import { formOf, valueOf } from "../../domain/kinds.ts";
 import { decidersOf, foretell, type Stated } from "../../domain/policy_answer.ts";
+import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames } from "../../parts/change_name.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -25,6 +28,18 @@ export function Foretelling({
   children: ComponentChildren;
 }) {
   const { policy } = intent;
+  const { kind, value, target } = draft;
+  const { json, fault } = valueOf(formOf(kind, value), value);
+  const setsNothing = json === undefined && fault === undefined;
+  const { affected_users, reversible, risk } = statedOf(draft);
+  const unstated = Object.entries({ risk, reversible, affected_users }).flatMap(([field, stated]) =>
+    stated === undefined ? [field as "risk"] : [],
+  );
+  const cautions = listCautions({
+    target: target.trim(),
+    ...(setsNothing && { sets_nothing: true as const }),
+    unstated,
+  });
   return (
     <Panel title="What the policy will say">
       <div aria-live="polite">
@@ -43,6 +58,7 @@ export function Foretelling({
         except={except}
         blocks={policy?.on_conflict === "block"}
       />
+      <Cautions of={cautions} />
       {children}
     </Panel>
   );

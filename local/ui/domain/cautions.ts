@@ -1,0 +1,36 @@
+/** Facts that an approver could miss: no value, unstated fields, a value that reads as another type. */
+import type { ChangeDetail } from "../core/api_types.ts";
+import type { Part } from "./sentences.ts";
+
+type Cautioned = Pick<ChangeDetail, "target"> &
+  Partial<Pick<ChangeDetail, "sets_nothing" | "unstated" | "value_hint" | "erased">>;
+
+/** The fields that have a default, in words. */
+const FIELDS: Readonly<Record<NonNullable<ChangeDetail["unstated"]>[number], string>> = {
+  risk: "the risk",
+  reversible: "whether it can be undone",
+  affected_users: "how many people are affected",
+};
+
+/** Says that applying a change without a value sets nothing. */
+export const nothingSet = (target: string): Part[] => [
+  "No value set. Applying it won't change ",
+  target === "" ? "anything" : { given: target, code: true },
+  ".",
+];
+
+/** Says which fields nobody stated; undefined where all are stated. */
+export function notStated(unstated: ChangeDetail["unstated"] = []): Part[] | undefined {
+  const names = unstated.map((field) => FIELDS[field]);
+  if (names.length === 0) return undefined;
+  const last = names.at(-1)!;
+  return [`Not stated: ${names.length === 1 ? last : `${names.slice(0, -1).join(", ")} and ${last}`}.`];
+}
+
+/** One sentence for each fact; none of a change whose content was erased. */
+export function listCautions({ target, sets_nothing, unstated, value_hint, erased }: Cautioned): Part[][] {
+  if (erased) return [];
+  return [sets_nothing && nothingSet(target), notStated(unstated), value_hint && [value_hint]].filter(
+    (sentence): sentence is Part[] => Array.isArray(sentence),
+  );
+}
