@@ -60,6 +60,7 @@ export function certifier(
   const { store, sha256 } = deps;
   const checkpointOver = covering(deps);
   const manifestsOf = manifestReader(store);
+  const newestLoss = once(async () => (await readHead(store))?.loss?.length ?? 0);
   let node = nodeReader(deps);
   return async ({ change, entries: all }) => {
     const { change_id } = change;
@@ -69,7 +70,9 @@ export function certifier(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
       );
-    const entries = [...own, ...(await lossesWithin(deps, change, own))].sort((a, b) => a.id - b.id);
+    const entries = [...own, ...(await lossesWithin(deps, change, own, await newestLoss()))].sort(
+      (a, b) => a.id - b.id,
+    );
     const last = entries.at(-1)!.id;
     const { length, note } = await checkpointOver(last);
     if (length < last) throw notCovered(deps, change_id, length);
@@ -96,9 +99,14 @@ export function certifier(
  * The accepted losses of the log's end that ended consents of a change: those between its proposal and its apply, or up to
  * now where it is not applied yet.
  */
-async function lossesWithin(deps: WitnessDeps, { status }: Change, own: readonly AuditEntry[]): Promise<AuditEntry[]> {
+async function lossesWithin(
+  deps: WitnessDeps,
+  { status }: Change,
+  own: readonly AuditEntry[],
+  newestLoss: number,
+): Promise<AuditEntry[]> {
   const proposed = own[0]!.id;
-  if (((await readHead(deps.store))?.loss?.length ?? 0) < proposed) return [];
+  if (newestLoss < proposed) return [];
   if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
   const applied = own.find(({ event_type }) => event_type === "change_applied");
   const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
