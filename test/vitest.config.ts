@@ -15,7 +15,7 @@ const LONG_IN_A_BROWSER =
 const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
-  "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,mcp,two_processes,witnesses},lib/{audit/damage,chat/memory_speed,client/platforms,follow/history,governance/{moving/{between_stores,durable_objects,formats},patrol,proof/verify},mcp/{conformance,tasks},memory/queries,openapi/lint,pulse/no_record,store/{contract,postgres/store}},local/{certificate,demo,example_host,store/backup},support/watchdog}.test.ts";
+  "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,mcp,two_processes,witnesses},lib/{audit/damage,chat/memory_speed,client/platforms,follow/history,governance/{moving/{between_stores,durable_objects},patrol,proof/verify},mcp/{conformance,tasks},memory/queries,openapi/lint,pulse/no_record,store/{contract,postgres/store}},local/{certificate,demo,example_host,store/backup},support/watchdog}.test.ts";
 
 /** Runs the client generators of other projects: `npm run test:long`. */
 const GENERATORS = "test/lib/openapi/clients.test.ts";

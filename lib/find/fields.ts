@@ -105,7 +105,7 @@ export const FIELDS = {
   by: {
     type: "words",
     values: PROPOSER_KINDS.map((kind) => BY[kind]),
-    of: ({ change }) => present(change.proposer_kind && BY[change.proposer_kind]),
+    of: ({ change }) => [BY[change.proposer_kind]],
   },
   agent: { type: "names", of: ({ change }) => (change.proposer_kind === "agent" ? present(change.proposer) : []) },
   users: { type: "number", of: (row) => stated(row, "affected_users") },

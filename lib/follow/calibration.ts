@@ -59,7 +59,7 @@ export type Calibration = z.infer<ReturnType<typeof calibrationSchema>>;
 /** Counts a final outcome that was judged, and of which something was promised. */
 export async function calibrate(
   tx: Tx,
-  { kind, proposer, proposer_kind = "unknown" }: Pick<ToldChange, "kind" | "proposer" | "proposer_kind">,
+  { kind, proposer, proposer_kind }: Pick<ToldChange, "kind" | "proposer" | "proposer_kind">,
   { kpi, expected_delta_k: promised, realised_delta: realised, verdict, shared_count }: Outcome,
 ): Promise<void> {
   if (kpi === null || promised === null || realised === null || !isJudged({ verdict })) return;

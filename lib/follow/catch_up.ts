@@ -4,8 +4,8 @@
  */
 import { readHead } from "../audit/chain.ts";
 import { certainNow } from "../governance/certain_time.ts";
-import { type Collection, MOST_WRITES, type Store, type Tx } from "../store/store.ts";
-import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
+import { MOST_WRITES, type Store, type Tx } from "../store/store.ts";
+import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entry_reader.ts";
 import { fold } from "./fold.ts";
 import { overlay, type Written } from "./overlay.ts";
@@ -16,12 +16,10 @@ const ENTRIES = 128;
 const ROUND = 4 * ENTRIES;
 /** A slice counts as so many in a round at least: one that goes by steps, or by time, comes to no further entry. */
 const LEAST = 8;
-/** One is the cursor, one the count of a ring that records are cleared from. */
-const WRITES = MOST_WRITES - 2;
+/** One more is the cursor. */
+const WRITES = MOST_WRITES - 1;
 /** So many slices are under way at a time: they share a sync, or a round trip. */
 const AT_ONCE = 2;
-/** So many at a time are put elsewhere: each goes, comes, and may displace another. */
-const MOVED = WRITES / 4;
 
 /** A round of following, which goes to the log's end as it was when it began. */
 export interface Round {
@@ -162,32 +160,22 @@ export class CursorMoved extends Error {
   }
 }
 
-/** Deletes some of what a follower had, and of what older versions had in its place; whether there was much of it. */
+/** Deletes some of the records that a follower had; resolves with whether there were many. */
 async function clear(
   into: Store,
   follower: Follower,
   { clearing, ...from }: Cursor,
   over: Cursor | undefined,
 ): Promise<boolean> {
-  const own = follower.collections.map((collection): Retired => ({ collection }));
-  const places = [...own, ...(follower.retired ?? [])];
   const { place, after } = clearing!;
-  const { collection: name, id, where = () => true, ring, move } = places[place]!;
-  // Older versions' collections are declared nowhere any more.
-  const collection = name as Collection;
-  const limit = move ? MOVED : WRITES;
-  const page = id === undefined ? await into.list(collection, { after, limit }) : [{ id, value: undefined }];
-  const isMuch = page.length === limit;
+  const { collections } = follower;
+  const collection = collections[place]!;
+  const page = await into.list(collection, { after, limit: WRITES, keysOnly: true });
+  const isMuch = page.length === WRITES;
   const further = isMuch ? { place, after: page.at(-1)!.id } : { place: place + 1, after: "" };
-  const next: Cursor = further.place < places.length ? { ...from, clearing: further } : from;
-  const gone = page.filter(({ value }) => where(value));
-  await fenced(into, follower, { over, next }, async (tx) => {
-    for (const { id, value } of gone) {
-      await move?.(tx, value);
-      tx.delete(collection, id);
-    }
-    const kept = ring && (await tx.get("meta", ring))?.value;
-    if (kept?.count !== undefined) tx.put("meta", ring!, { ...kept, count: kept.count - gone.length });
+  const next: Cursor = further.place < collections.length ? { ...from, clearing: further } : from;
+  await fenced(into, follower, { over, next }, (tx) => {
+    for (const { id } of page) tx.delete(collection, id);
   });
   return isMuch;
 }

@@ -4,7 +4,7 @@ import type { Actor } from "../governance/rules/actor.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { type Detail, detailIn } from "../governance/rules/event.ts";
 
-/** What an entry's detail says, as far as followers read it. What an older version left out is absent. */
+/** Facts of an entry's detail that followers read; each type of entry has its own. */
 interface Facts extends Detail {
   manifest_hash?: string;
   proposer?: Change["proposer"];

@@ -40,8 +40,6 @@ export interface Follower<S = unknown> {
   readonly collections: readonly Collection[];
   /** Raised when it makes something else of the same entries: what was kept is then made anew. */
   readonly version?: number;
-  /** What older versions kept in its place, cleared away before it begins. */
-  readonly retired?: readonly Retired[];
   /** Its state before the first entry. */
   readonly start: S;
   /**
@@ -79,17 +77,6 @@ export type ToldChange = Pick<
 
 /** What is told by of an intent. */
 export type ToldIntent = Pick<Intent, "kpis" | "principals">;
-
-/** A collection, one record of it, or those of its records that a question is true of. */
-export interface Retired {
-  collection: string;
-  id?: string;
-  where?: (value: unknown) => boolean;
-  /** Where the records that stay are counted, `meta/<ring>`. */
-  ring?: "memories";
-  /** Puts a record where it belongs now, before it goes; writes three at most. */
-  move?: (tx: Tx, value: unknown) => Promise<void>;
-}
 
 /** What a follower works with, beside the entry. */
 export interface Following<S> {

@@ -13,7 +13,6 @@ interface State {
 export const growth: Follower<State> = {
   name: "growth",
   collections: ["growth_rows", "growth_rows_kinds"],
-  retired: [{ collection: "growth" }, { collection: "growth_kinds" }, { collection: "meta", id: "growth" }],
   start: { rows: { seq: 0, count: 0 } },
   follow(on, entry, step) {
     const told = toldBy(on, entry);

@@ -68,7 +68,7 @@ export async function addRow(
   ring: Ring | undefined,
   { position, tick }: { position: number; tick: number },
   notice: Notice,
-): Promise<Required<Ring>> {
+): Promise<Ring> {
   const row = (seq: number): GrowthRow => ({ ref: null, ...notice, seq, tick });
   const bounds = { most: ROWS_KEPT, least: seqAt(position) + FIRST[source] };
   if (source === "outcome_rows") return push(tx, source, ring, row, bounds);

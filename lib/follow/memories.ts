@@ -2,7 +2,7 @@
 import { label, quote } from "../kit/quote.ts";
 import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
-import { addMemory, type Memory, type MemoryKind, type Proposed, remember } from "./memory.ts";
+import { addMemory, type Memory, type Proposed } from "./memory.ts";
 import { toldOfChange, toldOfService } from "./memory_sentences.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";
 
@@ -10,13 +10,10 @@ import { type Ring, ringKey, seqAt } from "./ring.ts";
 type Derived = "record_memories" | "proposal_memories";
 
 interface State {
-  rings: Record<Derived, Required<Ring>>;
+  rings: Record<Derived, Ring>;
   /** The day of the newest feed, what was fed on it so far and noted of it, and the memory of that. */
   fed: { day: string; values: Record<string, number>; note: string; seq: number } | null;
 }
-
-/** The kinds that older versions kept among what has no entry. */
-const RECORDED: readonly MemoryKind[] = ["decision", "outcome", "rollback", "kpi"];
 
 const LONGEST_NOTE = 500;
 const EMPTY = { seq: 0, count: 0 };
@@ -25,16 +22,6 @@ export const memories: Follower<State> = {
   name: "memories",
   version: 4,
   collections: ["record_memories", "proposal_memories"],
-  retired: [
-    { collection: "memories", where: (value) => RECORDED.includes((value as Memory).kind), ring: "memories" },
-    {
-      collection: "memories",
-      where: (value) => (value as Memory).kind === "chat",
-      ring: "memories",
-      move: (tx, value) => remember(tx, value as Memory),
-    },
-    { collection: "meta", id: "kpi_memory" },
-  ],
   start: { rings: { record_memories: EMPTY, proposal_memories: EMPTY }, fed: null },
   async follow(on, entry, step) {
     if (entry.event_type === "kpi_refreshed") return rememberKpis(on, entry);

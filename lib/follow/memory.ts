@@ -59,8 +59,8 @@ export interface Memory {
   kind: MemoryKind;
   /** Of a record a sentence of ours, in which people are quoted; of what was said the words as they were. */
   text: string;
-  /** Whoever decided, proposed or said it; null where nobody is named. Older versions did not keep it. */
-  author?: string | null;
+  /** Name of the person who decided, proposed or said it; null where none is recorded. */
+  author: string | null;
   at: string;
   ref: string | null;
   /** Of chat: the only conversation in which it is found. */
@@ -77,7 +77,7 @@ export async function addMemory(
   ring: Ring | undefined,
   memory: Memory | Proposed,
   least?: number,
-): Promise<Required<Ring>> {
+): Promise<Ring> {
   const kept = typeof memory !== "string" ? { ...memory, text: shorten(memory.text, LONGEST_MEMORY) } : memory;
   return push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) });
 }
@@ -85,16 +85,12 @@ export async function addMemory(
 /** `meta/memories`: what has no entry is numbered together, so that no two have one id, and counted apart. */
 interface SaidRing extends Ring {
   /** How many memories of conversation are kept. */
-  chat?: number;
+  chat: number;
 }
 
 /** Remembers what no entry tells of, in the transaction of what it is about. */
 export async function remember(tx: Tx, memory: Memory): Promise<void> {
-  const {
-    seq,
-    count = Math.min(seq, MEMORIES_KEPT),
-    chat = 0,
-  } = (await tx.get("meta", "memories"))?.value ?? { seq: 0 };
+  const { seq, count, chat } = (await tx.get("meta", "memories"))?.value ?? { seq: 0, count: 0, chat: 0 };
   if (memory.kind === "chat") {
     const ring = await addMemory(tx, "chat_memories", { seq, count: chat }, memory);
     tx.put("meta", "memories", { seq: ring.seq, count, chat: ring.count });
@@ -109,5 +105,5 @@ export async function forgetSaid(tx: Tx, source: "memories" | "chat_memories", i
   const ring = (await tx.get("meta", "memories"))?.value;
   const member = source === "memories" ? "count" : "chat";
   tx.delete(source, id);
-  if (ring?.[member] !== undefined) tx.put("meta", "memories", { ...ring, [member]: ring[member] - 1 });
+  if (ring) tx.put("meta", "memories", { ...ring, [member]: ring[member] - 1 });
 }

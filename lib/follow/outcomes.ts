@@ -29,9 +29,6 @@ export const outcomes: Follower<State> = {
     "closed",
     "kpi_days",
   ],
-  retired: ["closings", "gaps", "retrospectives_due", "verdicts", "outcomes_open", "outcome_rows_kinds"].map(
-    (collection) => ({ collection }),
-  ),
   start: START,
 
   follow(on, entry, step) {

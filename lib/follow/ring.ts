@@ -5,8 +5,8 @@ import type { Collection, RecordOf, Stored, Tx } from "../store/store.ts";
 export interface Ring {
   /** The newest number, 0 before the first. */
   seq: number;
-  /** How many records are kept; absent where no number was ever left out. */
-  count?: number;
+  /** How many records are kept. */
+  count: number;
 }
 
 /** A record's id: 16 digits, so that ids sort as numbers do. */
@@ -22,10 +22,9 @@ export async function push<C extends Collection>(
   ring: Ring | undefined,
   record: (seq: number) => RecordOf<C>,
   { most, least = 1, gone }: { most: number; least?: number; gone?: (oldest: Stored<RecordOf<C>>) => void },
-): Promise<Required<Ring>> {
-  const last = ring?.seq ?? 0;
-  const seq = Math.max(last + 1, least);
-  const count = (ring?.count ?? Math.min(last, most)) + 1;
+): Promise<Ring> {
+  const seq = Math.max((ring?.seq ?? 0) + 1, least);
+  const count = (ring?.count ?? 0) + 1;
   tx.put(collection, ringKey(seq), record(seq));
   if (count <= most) return { seq, count };
   const limit = count - most;

@@ -1,7 +1,7 @@
 /** What followers derive from beside the entries: what does not change any more once an entry speaks of it. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import { keptIntent } from "../governance/rules/intent.ts";
+import { loadIntent } from "../governance/rules/intent.ts";
 import type { Store } from "../store/store.ts";
 import type { FollowDeps, Following, ToldChange, ToldIntent } from "./follower.ts";
 import { readRecord, readRecords } from "../governance/records.ts";
@@ -62,7 +62,7 @@ export function sourceOf({ store, sha256, product }: SourceDeps, entries: readon
       if (read) return read;
       const text = (await store.get("manifests", manifestHash))?.value;
       if (text === undefined) return today;
-      const { intent } = keptIntent(text, sha256);
+      const { intent } = loadIntent(text, sha256);
       if (known.size === MOST_MANIFESTS) known.clear();
       known.set(manifestHash, intent);
       return intent;
@@ -90,6 +90,7 @@ const erased = (change_id: string): ToldChange => ({
   summary: "erased",
   rationale: "",
   proposer: null,
+  proposer_kind: "unknown",
   created_at: "",
   kpi: null,
   expected_delta_k: null,

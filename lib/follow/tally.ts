@@ -87,7 +87,6 @@ interface State {
 export const tally: Follower<State> = {
   name: "tally",
   collections: ["tally_days", "tally_drafts", "tally_attempts"],
-  retired: [{ collection: "tally", id: "total" }, { collection: "failed_attempts" }, { collection: "model_drafts" }],
   start: { total: {} },
   async follow(on, entry) {
     const count = (by: Tally): Promise<void> => bump(on, "tally_days", entry.timestamp, by);

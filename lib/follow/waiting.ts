@@ -44,13 +44,6 @@ export const waiting: Follower<State> = {
   name: "waiting",
   version: 4,
   collections: ["waiting", "successors"],
-  retired: [
-    { collection: "live" },
-    { collection: "live_targets" },
-    { collection: "counts", id: "changes" },
-    { collection: "aging" },
-    { collection: "meta", id: "adapter" },
-  ],
   start: { counts: {}, adapter_error: null },
   async follow(on, entry) {
     const { status, from = "pending_consent", adapter, error, supersedes } = entry.facts;

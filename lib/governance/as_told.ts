@@ -8,7 +8,7 @@ import { foldOf } from "./history.ts";
 import { type Place, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { detailIn } from "./rules/event.ts";
-import { type Applied, differences, isWhole, type StoredRecord } from "./rules/record.ts";
+import { type Applied, type ChangeRecord, differences, isWhole } from "./rules/record.ts";
 import { asRead } from "./rules/written_record.ts";
 import { named, onTarget } from "./subjects.ts";
 
@@ -44,15 +44,15 @@ export async function asTold(deps: Reading, ids: readonly string[]): Promise<AsT
   return told;
 }
 
-const wholeIn = (stored: Stored<RecordOf<"changes">> | undefined): StoredRecord | undefined => {
-  const record = stored && asRead<StoredRecord>(stored);
+const wholeIn = (stored: Stored<RecordOf<"changes">> | undefined): ChangeRecord | undefined => {
+  const record = stored && asRead(stored);
   return record && isWhole(record) ? record : undefined;
 };
 
 async function judge(
   deps: Reading,
   changeId: string,
-  record: StoredRecord | undefined,
+  record: ChangeRecord | undefined,
   entries: ReadonlyMap<number, AuditEntry>,
   seen: number,
 ): Promise<AsTold> {

@@ -50,7 +50,7 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
   for (const guardrail of intent.policy.guardrails) {
     const value = fed[guardrail.kpi];
     const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail);
-    const baseline = watched?.applied?.kpis?.[guardrail.kpi];
+    const baseline = watched?.applied?.kpis[guardrail.kpi];
     if (!watched || value === undefined || baseline === undefined) continue;
     const seen = evidenceOf(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;

@@ -1,7 +1,5 @@
 /** A change as its own entries tell it. */
-import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import type { Reads } from "../store/store.ts";
 import { eventOf } from "./rules/event.ts";
 import type { ChangeState } from "./rules/record.ts";
 import { evolve } from "./rules/evolve.ts";
@@ -12,7 +10,3 @@ export function foldOf(entries: readonly (AuditEntry | undefined)[]): ChangeStat
   for (const entry of entries) if (!(state = entry && evolve(state, eventOf(entry)))) return undefined;
   return state;
 }
-
-/** The fold of the entries with these ids. */
-export const foldEntries = async (reads: Pick<Reads, "getMany">, ids: readonly number[]) =>
-  foldOf((await reads.getMany("audit", ids.map(entryKey))).map((stored) => stored?.value));

@@ -6,13 +6,13 @@ import type { GovernanceDeps } from "./deps.ts";
 import { foldOf } from "./history.ts";
 import { agentPlace, placeOf, targetKey } from "./records.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
-import { type ChangeRecord, differences, isWhole, type StoredRecord } from "./rules/record.ts";
+import { type ChangeRecord, differences, isWhole } from "./rules/record.ts";
 import { asRead } from "./rules/written_record.ts";
 
 type Judging = Pick<GovernanceDeps, "store" | "sha256">;
 
 /** A record as it lies in the store. */
-type Kept = Stored<StoredRecord>;
+type Kept = Stored<ChangeRecord>;
 
 /**
  * The fields in which a change does not hold: those of its record, `record` when that is missing or none, `log` when the log
@@ -27,7 +27,7 @@ export const withFields = (known: readonly string[] = [], more: readonly string[
 /** Which of these records are not the fold of the entries that they name, or are shown by views as something else. */
 export async function judgeRecords(deps: Judging, page: readonly Stored<RecordOf<"changes">>[]): Promise<Misfits> {
   const misfits: Misfits = new Map();
-  const records = page.map((kept): Kept => ({ ...kept, value: asRead<StoredRecord>(kept) }));
+  const records = page.map((kept): Kept => ({ ...kept, value: asRead(kept) }));
   const whole = records.filter(({ value }) => isWhole(value));
   const stored = await deps.store.getMany(
     "audit",
@@ -58,7 +58,7 @@ export async function judgeEntries({ store }: Judging, entries: readonly AuditEn
     if (change_id !== "") told.set(change_id, [...(told.get(change_id) ?? []), id]);
   const records = await store.getMany("changes", [...told.keys()]);
   [...told].forEach(([change_id, ids], index) => {
-    const audit = (records[index]?.value as StoredRecord | null | undefined)?.audit;
+    const audit = (records[index]?.value as ChangeRecord | null | undefined)?.audit;
     if (!Array.isArray(audit)) misfits.set(change_id, ["record"]);
     else if (!ids.every((id) => audit.includes(id))) misfits.set(change_id, ["audit"]);
   });
@@ -67,16 +67,16 @@ export async function judgeEntries({ store }: Judging, entries: readonly AuditEn
 
 /** The views by which changes are found, and whether one tells of a change. */
 const VIEWS = {
-  live_by_target: ({ change }: StoredRecord) => row(placeOf(change), isLive(change.status), true),
-  owners: ({ change, applied }: StoredRecord) =>
+  live_by_target: ({ change }: ChangeRecord) => row(placeOf(change), isLive(change.status), true),
+  owners: ({ change, applied }: ChangeRecord) =>
     applied
       ? row(targetKey(change) + entryKey(applied.entry), change.status === "applied", change.change_id)
       : undefined,
-  live_by_agent: ({ change }: StoredRecord) => {
+  live_by_agent: ({ change }: ChangeRecord) => {
     const place = agentPlace(change);
     return place === undefined ? undefined : row(place, isLive(change.status), true);
   },
-  review_due: ({ change }: StoredRecord) => row(change.change_id, isReviewDue(change), true),
+  review_due: ({ change }: ChangeRecord) => row(change.change_id, isReviewDue(change), true),
 } as const;
 
 const row = <T>(id: string, stands: boolean, value: T) => ({ id, value: stands ? value : undefined });

@@ -9,7 +9,6 @@ import { reviewBreach } from "../audit/review_breach.ts";
 import { verifyTail } from "../audit/verify.ts";
 import type { Reads } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { takeUpClaims } from "./earlier.ts";
 import { whyOutdated } from "./intent_in_force.ts";
 import { recoverAbandoned } from "./operation/recover.ts";
 import type { Identity } from "./runtime.ts";
@@ -86,7 +85,6 @@ export async function openProduct(
   if (head) noteEnd(deps.integrity, head);
   await reviewBreach(deps);
   if (deps.integrity.breach) return;
-  await takeUpClaims(deps.store);
   if (recordIntent) await tryRecordIntent(deps);
   await recoverAbandoned(deps, exclusive);
 }

@@ -12,7 +12,6 @@ import type { GovernanceDeps } from "./deps.ts";
 import { learnOfLoss } from "./after_loss.ts";
 import { consulting } from "./evidence.ts";
 import { judgeEntries, judgeRecords, type Misfits, withFields } from "./judge.ts";
-import type { ChangeRecord } from "./rules/record.ts";
 import { asRead, type Written } from "./rules/written_record.ts";
 import { heldAgainst } from "./verified_record.ts";
 
@@ -104,7 +103,7 @@ export async function holding(deps: Patrolling, ids: readonly string[]): Promise
     if (bad.has(id) || value.applied === undefined) continue;
     const { length } = (await readHead(deps.store))!;
     const { fields } = await consulting(deps, (evidence) =>
-      heldAgainst({ evidence, length, sha256: deps.sha256 }, asRead({ id, value: value as Written<ChangeRecord> }), id),
+      heldAgainst({ evidence, length, sha256: deps.sha256 }, asRead({ id, value: value as Written }), id),
     );
     if (fields.length === 0) found.push(id);
   }

@@ -3,9 +3,7 @@ import type { GovernanceDeps } from "./deps.ts";
 import { viewsOf } from "./judge.ts";
 import { latestTold } from "./latest_told.ts";
 import { reconcile, type StateMismatch } from "./reconcile.ts";
-import type { EarlierRecord } from "./records.ts";
 import { serviceItself } from "./rules/actor.ts";
-import type { ChangeRecord } from "./rules/record.ts";
 import { asRead } from "./rules/written_record.ts";
 import { governed } from "./transaction.ts";
 import { fromLog } from "./verified_record.ts";
@@ -35,7 +33,7 @@ const rebuildChange = (deps: GovernanceDeps, { change_id, fields }: StateMismatc
   governed<boolean>({ deps }, async (transaction) => {
     const { tx, evidence, sha256 } = transaction;
     const kept = await tx.get("changes", change_id);
-    const made = kept && (await fromLog(asRead<ChangeRecord | EarlierRecord>(kept), { evidence, sha256 }, change_id));
+    const made = kept && (await fromLog(asRead(kept), { evidence, sha256 }, change_id));
     if (!made) return false;
     const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceItself());
     for (const { view, id, value } of viewsOf(record))

@@ -15,9 +15,7 @@ import type { Identity } from "./runtime.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    changes: Written<ChangeRecord> | Written<EarlierRecord>;
-    /** Of versions before 0.2; leases since. */
-    claims: Omit<Lease, keyof Actor> & { by?: string };
+    changes: Written;
     counts: Singles<{ refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
     /** `<target\ntenant\nchange_id>` */
@@ -46,14 +44,6 @@ declare module "../store/store.ts" {
   }
 }
 
-/** A record of versions before 0.2: it does not say what its apply was about. */
-export interface EarlierRecord {
-  change: Change;
-  audit: readonly number[];
-  applied?: undefined;
-  guardrail?: GuardrailEvidence;
-}
-
 /** An operation that was asked for, by whom, and why. */
 export interface Asked extends Actor {
   operation: Operation;
@@ -71,8 +61,8 @@ export interface Asked extends Actor {
 /** The durable intention to run the adapter. */
 export interface Lease extends Asked {
   change_id: string;
-  /** Its id; one of an earlier version lies under its `change_id`. */
-  place?: string | undefined;
+  /** Its id. */
+  place: string;
   /** The process that runs it. */
   owner: string;
   /** The log's length and 1 when it was taken. Every lease ends with an entry, so it rises; a result counts under its own. */
@@ -94,24 +84,22 @@ export interface DayCount {
   count: number;
 }
 
-type KeptRecord = ChangeRecord | EarlierRecord;
-
 /** A change's record as it lies there, whatever it is; 404 `change_not_found`. */
-export async function keptChange(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord> {
+export async function keptChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const found = await reads.get("changes", changeId);
   if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
-  return asRead<KeptRecord>(found);
+  return asRead(found);
 }
 
 /** A change's record, to be shown; 404 `change_not_found`, 409 `evidence_mismatch` where it is none. */
-export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord> {
+export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const record = await keptChange(reads, changeId);
   if (!isRecord(record)) throw mismatch(changeId, ["record"]);
   return record;
 }
 
 /** A change's record; undefined where it is missing, or none. */
-export async function readRecord(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord | undefined> {
+export async function readRecord(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord | undefined> {
   const found = await reads.get("changes", changeId);
   return found && shown(found);
 }
@@ -120,13 +108,13 @@ export async function readRecord(reads: Pick<Reads, "get">, changeId: string): P
 export async function readRecords(
   reads: Pick<Reads, "getMany">,
   changeIds: readonly string[],
-): Promise<(KeptRecord | undefined)[]> {
+): Promise<(ChangeRecord | undefined)[]> {
   const found = await reads.getMany("changes", changeIds);
   return found.map((kept) => kept && shown(kept));
 }
 
-function shown(kept: Stored<RecordOf<"changes">>): KeptRecord | undefined {
-  const record = asRead<KeptRecord>(kept);
+function shown(kept: Stored<RecordOf<"changes">>): ChangeRecord | undefined {
+  const record = asRead(kept);
   return isRecord(record) ? record : undefined;
 }
 

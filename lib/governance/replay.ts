@@ -13,8 +13,8 @@ import { differences } from "./rules/record.ts";
 
 interface Told {
   dry_run?: boolean;
-  /** Of an answer that a version before kept, the entry itself. */
-  audit_entry?: number | { id?: number } | null;
+  /** Id of the entry. */
+  audit_entry?: number | null;
   change?: Change;
 }
 
@@ -33,9 +33,8 @@ export async function toldAnswer(answer: Answer, log: { evidence: Evidence; sha2
   const body = parsed(answer.text);
   // A rehearsal tells of nothing that happened.
   if (body.dry_run === true && body.audit_entry === null) return answer;
-  const { audit_entry: kept } = body;
-  const entry = await log.evidence.entry(typeof kept === "number" ? kept : kept?.id);
-  if (entry && (kept === entry.id || same(kept, entry)) && (await isTold(body, entry, log)))
+  const entry = await log.evidence.entry(body.audit_entry);
+  if (entry && (await isTold(body, entry, log)))
     return { ...answer, text: JSON.stringify({ ...body, audit_entry: entry }) };
   throw new AppError(
     "evidence_mismatch",
@@ -58,8 +57,8 @@ async function isTold(
     const state = foldOf(entries.filter(({ id }) => id <= entry.id));
     // What an answer told of a content that was erased since is what the erasure left of it.
     const left = entries.map(({ detail }) => detailIn(detail).remaining_digest).find((digest) => digest !== undefined);
-    const differs = (field: string) => (field === "content" ? digestOf(change, sha256) !== left : field !== "applied");
-    if (!state || differences(state, { change, audit: state.audit }, sha256).some(differs)) return false;
+    const differs = (field: string) => field !== "content" || digestOf(change, sha256) !== left;
+    if (!state || differences(state, { ...state, change }, sha256).some(differs)) return false;
     for (const [name, member] of Object.entries(state.change)) told.set(name, member);
   }
   return Object.entries(members).every(([name, member]) => !told.has(name) || same(told.get(name), member));

@@ -54,7 +54,7 @@ async function replacedBy(
   return {};
 }
 
-/** Whose change the target held before an apply; undefined where its entry is of an earlier version. */
+/** Whose change the target held before an apply; undefined where the log does not say. */
 const heldBefore = async (evidence: Evidence, { applied }: ChangeRecord): Promise<string | null | undefined> =>
   applied ? detailIn((await evidence.entry(applied.entry))?.detail ?? "").target_held : undefined;
 

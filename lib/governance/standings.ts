@@ -3,7 +3,7 @@ import { byTarget } from "./by_target.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { BESIDE, besideIn } from "./operation/lease.ts";
 import { allProven } from "./proven_consents.ts";
-import { type EarlierRecord, LISTED, placeOf, targetKey } from "./records.ts";
+import { LISTED, placeOf, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
@@ -20,15 +20,13 @@ export interface Standing {
   gates: Gate[];
 }
 
-type Kept = ChangeRecord | EarlierRecord;
-
 /**
  * How these changes stand, in their order, with those of their consents that count: each proof is verified anew, as an apply
  * does it. What is looked up for one is looked up for all.
  */
 export async function standingsOf(
   deps: GovernanceDeps,
-  records: readonly Kept[],
+  records: readonly ChangeRecord[],
   holds: readonly Hold[],
 ): Promise<Standing[]> {
   if (records.length === 0) return [];
@@ -62,7 +60,7 @@ export async function standingsOf(
             (beside.get(key) ?? []).map(({ value }) => value),
           )
         : undefined,
-      guardrail: marks[index]?.value ?? ("guardrail" in record ? record.guardrail : undefined),
+      guardrail: marks[index]?.value,
       owners: isApproved ? { before: targetOwnerOf(record), now: owners.get(key)?.[0]?.value ?? null } : undefined,
     });
   });
@@ -80,4 +78,4 @@ function standingIn({ clock, product }: GovernanceDeps, change: Change, around: 
   };
 }
 
-const targetOwnerOf = (record: Kept) => ("target_owner" in record ? record.target_owner : undefined);
+const targetOwnerOf = (record: ChangeRecord) => ("target_owner" in record ? record.target_owner : undefined);

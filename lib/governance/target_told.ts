@@ -13,20 +13,13 @@ import type { Transaction } from "./transaction.ts";
 type Telling = Pick<Transaction, "evidence" | "outlined"> & { tx: Pick<Reads, "get" | "getMany" | "list"> };
 
 /**
- * The newest applied change of a target, as its last apply or rollback tells it. Where that is older than all that was read, or
- * of an earlier version, the view says which.
+ * Finds the newest applied change of a target by its last apply or rollback. Where that is older than all that was read, the
+ * view says which.
  */
 export async function ownerTold(telling: Telling, place: Place): Promise<string | null> {
-  const ended = new Set<string>();
-  const next = telling.evidence.onTarget("held", place);
-  for (let entry; (entry = await next());) {
-    const { event_type, change_id, detail } = entry;
-    if (event_type === "change_applied" && !ended.has(change_id)) return change_id;
-    const { target_holds } = detailIn(detail);
-    if (target_holds !== undefined) return target_holds;
-    ended.add(change_id);
-  }
-  return ownerShown(telling, place, ended);
+  const newest = await telling.evidence.onTarget("held", place)();
+  if (!newest) return ownerShown(telling, place, new Set());
+  return newest.event_type === "change_applied" ? newest.change_id : detailIn(newest.detail).target_holds!;
 }
 
 /** Returns the spelling with which a tenant's target was first applied; the requested one where it never was. */
@@ -89,7 +82,7 @@ async function ownerShown(telling: Telling, place: Place, passed: ReadonlySet<st
   for (const { id, value } of await tx.list("owners", { prefix, limit: LISTED, reverse: true })) {
     const entry = await evidence.kept(Number(id.slice(prefix.length)));
     if (entry?.event_type !== "change_applied" || entry.change_id !== value || passed.has(value)) continue;
-    if (entry.id > outlined() && detailIn(entry.detail).target !== undefined) continue;
+    if (entry.id > outlined()) continue;
     const { status, entries } = await standing(telling, value);
     if (status === "applied" && isProposedOn(place, entries[0])) return value;
   }

@@ -19,7 +19,6 @@ import { StoreUnavailable, type Tx } from "../store/store.ts";
 import { noteFailedWrite } from "../store/write_proof.ts";
 import type { Caller } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { mismatch } from "./mismatch.ts";
@@ -188,11 +187,7 @@ function begin(
     outlined: (): number => outline.after,
     /** A change's record, and the fields in which it is not what the log tells; 404 `change_not_found`. */
     held: async (changeId: string): Promise<Held> =>
-      heldAgainst(
-        { evidence, length: opened.length, sha256 },
-        await upgraded(tx, await keptChange(tx, changeId)),
-        changeId,
-      ),
+      heldAgainst({ evidence, length: opened.length, sha256 }, await keptChange(tx, changeId), changeId),
     /**
      * A change's record as the log tells it; 404 `change_not_found`, 409 `evidence_mismatch`. What is closed may have another
      * content. What is taken back or settled is made from the log, where the content is the one that it tells of; an operation

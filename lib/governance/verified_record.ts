@@ -37,10 +37,7 @@ export async function heldAgainst(
     return { record, fields: ["audit"] };
   const told = foldOf(entries);
   if (!told) return { record, fields: ["log"] };
-  const fields = differences(told, record, sha256);
-  // A record of an earlier version lacks it.
-  const owned = record.target_owner === told.target_owner ? record : { ...record, target_owner: told.target_owner };
-  return { record: owned as ChangeRecord, fields };
+  return { record, fields: differences(told, record, sha256) };
 }
 
 /** The record that the log alone tells of, with a content that is the one it tells of; undefined where there is none. */

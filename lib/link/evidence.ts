@@ -53,7 +53,7 @@ export function evidenceOf(
     kpi,
     match: exact.length > 0 ? "target" : "prefix",
     n: found.length,
-    shared: found.filter(({ shared_count = 0 }) => shared_count > 0).length,
+    shared: found.filter(({ shared_count }) => shared_count > 0).length,
     effective_n: rounded(weights ** 2 / sum(({ trust }) => trust ** 2)),
     mean_delta: rounded(sum(({ trust, realised_delta }) => trust * realised_delta!) / weights),
     verdicts: countVerdicts(found),

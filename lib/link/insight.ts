@@ -41,12 +41,7 @@ export const sharedInsightSchema = once(() =>
       realised_delta: delta().describe(
         "Gain that was seen, its sign turned so that up is good; null when not measured.",
       ),
-      shared_count: z
-        .int()
-        .min(0)
-        .max(1e9)
-        .optional()
-        .describe("How many other changes share the movement; absent: not told."),
+      shared_count: z.int().min(0).max(1e9).describe("How many other changes share the movement."),
       verdict: z.enum(TOLD_VERDICTS).describe("How the two compare."),
       observed_at: time().describe("When the KPI was last looked at."),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
@@ -74,7 +69,7 @@ type Facts = Pick<
 
 /** The only text of an insight: made of its own fields, at both ends, so that nobody's words travel. */
 export function summaryOf(facts: Facts): string {
-  const { kind, target, kpi, expected_delta_k, realised_delta, shared_count = 0, verdict } = facts;
+  const { kind, target, kpi, expected_delta_k, realised_delta, shared_count, verdict } = facts;
   const figures = `expected ${signed(expected_delta_k)}, realised ${signed(realised_delta)} on ${kpi}`;
   return `${kind} on ${target}: ${figures} (${[verdict, sharedWords({ shared_count })].filter(Boolean).join(", ")})`;
 }

@@ -138,7 +138,7 @@ const recalled = (key: string, memory: Memory, score: number): Recalled => ({
   id: `mem_${key}`,
   kind: memory.kind,
   basis: basisOf(memory.kind),
-  author: memory.author ?? null,
+  author: memory.author,
   text: told(memory),
   at: memory.at,
   score: Number(score.toFixed(4)),

@@ -4,7 +4,7 @@ import { type Reading, reading } from "../follow/reading.ts";
 import { waiting, type WaitingStatus, waitingPrefix } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
 import { heldNow } from "../governance/freeze.ts";
-import { type EarlierRecord, readRecords } from "../governance/records.ts";
+import { readRecords } from "../governance/records.ts";
 import { reviewsDue } from "../governance/reviews_due.ts";
 import { awaits } from "../governance/rules/awaits.ts";
 import { type Change, changeSchema, RISKS } from "../governance/rules/change.ts";
@@ -258,7 +258,7 @@ async function itemsOf(
 
 function itemOf(
   deps: GovernanceDeps,
-  { change }: ChangeRecord | EarlierRecord,
+  { change }: ChangeRecord,
   { missing, gates }: Standing,
   person: string | null,
 ): Item {

@@ -51,7 +51,7 @@ export function changeText(change: ChangeDetail): string {
       ...contentFacts(change, change.unstated),
       "not minor": change.tier_reason?.replace(/^It is not minor: /, ""),
       note: change.value_hint,
-      proposer: change.proposer === null ? null : `${change.proposer} (${change.proposer_kind ?? "unknown"})`,
+      proposer: change.proposer === null ? null : `${change.proposer} (${change.proposer_kind})`,
       created: change.created_at,
       digest: change.digest,
       may: change.allowed_actions.join(", "),

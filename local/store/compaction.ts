@@ -13,14 +13,12 @@ import {
 } from "./journal_format.ts";
 import { type Offsets, offsetsWithin } from "./offsets.ts";
 import { lowest } from "./places.ts";
-import { batchAt, createSegment, JOURNAL_FORMAT, isEarlier, scanLines, type Segment, SLICE } from "./segment.ts";
+import { batchAt, createSegment, JOURNAL_FORMAT, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** What is compacted, and what decides what counts. */
 export interface CompactionParts {
   files: Files;
   catalog: Catalog;
-  /** Collections of which nothing is ever taken out. */
-  sequences: readonly string[];
   /** Asked between pieces: true gives the work up. */
   stopped(): boolean;
 }
@@ -52,7 +50,7 @@ interface Moves {
  * `StoreDamaged`, with nothing replaced.
  */
 export async function writeCompacted(
-  { files, catalog, sequences, stopped }: CompactionParts,
+  { files, catalog, stopped }: CompactionParts,
   segment: Segment,
   { file, writtenAt, remains }: Compaction,
 ): Promise<Compacted | undefined> {
@@ -101,13 +99,6 @@ export async function writeCompacted(
       const at = offset + begin - start;
       const rank = live.delete(at) ? moves.from.push(at) - 1 : -1;
       if (sequence !== undefined) return gatherRecord(sequence, number, gather(buffer, begin, close, rank));
-      if (isEarlier(segment)) {
-        const { collection, id } = readKey(buffer, begin, close);
-        if (sequences.includes(collection)) {
-          const value = gather(buffer, valueStart(buffer, begin, close), close - 1, rank);
-          return gatherRecord(collection, Number(id), value);
-        }
-      }
       if (rank === -1 && !(isDeletion(buffer, close) && counts(readKey(buffer, begin, close)))) return;
       operations.push(gather(buffer, begin, close, rank));
       if (rank === -1) compacted.deletions++;
@@ -202,12 +193,4 @@ async function liveIn(catalog: Catalog, segment: Segment): Promise<Offsets> {
 async function discard(files: Files, { fd, path }: Segment): Promise<undefined> {
   await files.close(fd);
   await files.remove(asideOf(path));
-}
-
-/** Where the value begins in an operation, which ends before `end`. */
-function valueStart(buffer: Buffer, start: number, end: number): number {
-  const text = buffer.toString("utf8", start, end);
-  const [collection, id] = JSON.parse(text) as [string, string];
-  const key = JSON.stringify([collection, id]).length;
-  return end - Buffer.byteLength(text.slice(text.indexOf(",", key) + 1));
 }

@@ -60,7 +60,7 @@ export const nodeFiles: Files = {
   names: (folder) => fs.promises.readdir(folder),
   async open(path, mode) {
     const fd = await open(path, FLAGS[mode], OWN_FILE);
-    // Earlier versions let everybody read; a file that is somebody else's stays as it is.
+    // A copy that was put back may be open to everybody; a file that is somebody else's stays as it is.
     if (mode === "write") await fchmod(fd, OWN_FILE).catch(() => undefined);
     return fd;
   },
@@ -216,7 +216,7 @@ export function pathsOf(state: string): Paths {
 export interface Listing {
   segments: number[];
   torn: number[];
-  /** Files written aside whose rename never came, and what version 0.1.0 derived. */
+  /** Files written aside whose rename never came. */
   leftovers: string[];
 }
 
@@ -231,7 +231,7 @@ export function listingOf(paths: Paths, names: readonly string[]): Listing {
     const torn = /^torn-(\d+)$/.exec(rest);
     if (segment) listing.segments.push(Number(segment[1]));
     else if (torn) listing.torn.push(Number(torn[1]));
-    else if (/^(journal\.(\d{6,}\.)?(jsonl|index|catalog)\.)?tmp$|^journal\.\d{6,}\.index$/.test(rest))
+    else if (/^(journal\.(\d{6,}\.)?(jsonl|catalog)\.)?tmp$/.test(rest))
       listing.leftovers.push(join(paths.folder, name));
   }
   listing.segments.sort((a, b) => a - b);

@@ -73,7 +73,7 @@ const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, mostU
 
 /** Maintenance over the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
-  const { files, paths, log, catalog, sequences, segments, sealed, unread, remains } = parts;
+  const { files, paths, log, catalog, segments, sealed, unread, remains } = parts;
   let untold = parts.covered ? 0 : MOST_UNTOLD + 1;
   let stopping = false;
   let failure: { reason: string; pass: Pass } | undefined;
@@ -104,7 +104,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       ? () => true
       : await remains.under(segment, segment.deletions > 0 ? older : [], { files, catalog, stopped });
     const to = { file: parts.nextFile(), writtenAt, remains: under };
-    const written = await writeCompacted({ files, catalog, sequences, stopped }, segment, to);
+    const written = await writeCompacted({ files, catalog, stopped }, segment, to);
     if (!written) return;
     const { segment: compacted } = written;
     try {

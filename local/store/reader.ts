@@ -5,7 +5,7 @@ import { StoreUnreadable } from "../../lib/store/store.ts";
 import { fileOf, offsetOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
-import { isEarlier, type Segment } from "./segment.ts";
+import type { Segment } from "./segment.ts";
 import { whileUsed } from "./uses.ts";
 
 /** Cold reads. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
@@ -87,8 +87,7 @@ export function newReader(
   ): Version => {
     const text = buffer.toString("utf8", start, end);
     const broken = (): StoreDamaged => damaged(segment, place);
-    if (sequences.includes(collection) && !isEarlier(segment))
-      return { collection, id, revision: 1, json: new ReadJson(text, broken) };
+    if (sequences.includes(collection)) return { collection, id, revision: 1, json: new ReadJson(text, broken) };
     const plain = `["${collection}","${id}",`;
     const key = text.startsWith(plain) ? plain : keyText(collection, id);
     const comma = text.indexOf(",", key.length);

@@ -18,7 +18,7 @@ import type { Pending } from "./journal.ts";
 import { NotOurs, renewFile, requireUntouched, claimJournal } from "./ownership.ts";
 import { newRemains, type Remains } from "./remains.ts";
 import { type LastSegment, newReplay } from "./replay.ts";
-import { createSegment, isEarlier, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
+import { createSegment, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
 import type { State } from "./state_file.ts";
 import { SyncFailed, synced } from "./sync_failure.ts";
 import { isUsed } from "./uses.ts";
@@ -112,7 +112,6 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
 
 /** True when a crash came between the two names of a file that was being sealed: its next file lies aside. */
 async function isSealing(files: Files, paths: Paths, newest: Segment): Promise<boolean> {
-  if (isEarlier(newest)) return true;
   const aside = asideOf(paths.journal);
   if (!files.seen(aside)) return false;
   const next = await openSegment(files, aside, 0, "read").catch(() => undefined);
@@ -139,7 +138,7 @@ export const closeAll = (files: Files, segments: ReadonlyMap<number, Segment>): 
  */
 export async function mend(parts: RecoverParts, found: Found, log: Log): Promise<Mended> {
   const { files, paths } = parts;
-  const { last, listing, sealed } = found;
+  const { last, listing } = found;
   const store = found.store ?? parts.newId();
   let active = last?.segment;
   let pending: Pending | undefined;
@@ -148,15 +147,8 @@ export async function mend(parts: RecoverParts, found: Found, log: Log): Promise
     try {
       active = await finish();
     } catch (cause) {
-      if (cause instanceof NotOurs || cause instanceof SyncFailed || isEarlier(active)) throw cause;
+      if (cause instanceof NotOurs || cause instanceof SyncFailed) throw cause;
       pending = { cause, finish };
-    }
-    if (isEarlier(active)) {
-      await files.rename(paths.journal, (active.path = paths.segment(active.header.segment)));
-      await files.syncFolder(paths.folder);
-      sealed.push(active);
-      found.covered = false;
-      active = undefined;
     }
   }
   active ??= await begin(parts, found, store);

@@ -6,12 +6,10 @@ import { isIntact, type Line, lineOf, NEWLINE, readHead, StoreDamaged } from "./
 
 /** What the first line of a journal names. */
 export const JOURNAL_FORMAT = "countersign-journal/2";
-/** Of version 0.1.0; its files are read, and nothing more is written to them. */
-const EARLIER_FORMAT = "countersign-journal/1";
 
 /** The first line of a journal file. */
 export interface Header {
-  format: typeof JOURNAL_FORMAT | typeof EARLIER_FORMAT;
+  format: typeof JOURNAL_FORMAT;
   /** Random, made once with the store: files of two stores are never taken for one. */
   store: string;
   /** Counts the journal's files from 1. */
@@ -52,9 +50,6 @@ export interface Segment {
 /** Whether nothing in a segment is superseded: then nothing in it comes back when a later deletion of it is forgotten. */
 export const isClean = ({ puts, live }: Segment): boolean => live === puts;
 
-/** Whether its sequences lie among its operations. */
-export const isEarlier = ({ header }: Segment): boolean => header.format === EARLIER_FORMAT;
-
 const LONGEST_HEADER = 4096;
 
 /** Opens a journal file and reads its header. Errors: `StoreDamaged`. */
@@ -67,7 +62,7 @@ export async function openSegment(files: Files, path: string, file: number, mode
     if (end === -1 || !isIntact(start.subarray(0, end)))
       throw new StoreDamaged(path, 0, "this is not the first line of a journal");
     const segment = segmentOf(path, file, { fd, inode: await files.inode(fd) }, start.subarray(0, end + 1));
-    if (segment.header.format !== JOURNAL_FORMAT && !isEarlier(segment))
+    if (segment.header.format !== JOURNAL_FORMAT)
       throw new StoreDamaged(path, 0, `it is not of the format ${JOURNAL_FORMAT}`, "Use the version that wrote it.");
     segment.reserved = await files.size(fd);
     segment.bytes = contentEnd(files, fd, segment.reserved);

@@ -13,12 +13,10 @@ import { type Files, readFile, replaceFile } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 
 const STATE_FORMAT = "countersign-state/2";
-/** Of version 0.1.0, whose journal is taken over. */
-const EARLIER_FORMAT = "countersign-state/1";
 
 /** The content of `state.json`; beside these stand the blocks of the layout. */
 export interface State {
-  format: typeof STATE_FORMAT | typeof EARLIER_FORMAT;
+  format: typeof STATE_FORMAT;
   /** The store's random id, as in the journal's first line. */
   store: string;
   /** The number of the last commit it shows. */
@@ -62,12 +60,10 @@ function parsed(path: string, text: string): State {
   } catch (error) {
     throw new StoreDamaged(path, 0, `this is not JSON (${(error as Error).message})`, REMEDY);
   }
-  const known = value?.format === STATE_FORMAT || value?.format === EARLIER_FORMAT;
-  if (!value || !known || typeof value.store !== "string" || !Number.isSafeInteger(value.sequence))
+  if (value?.format !== STATE_FORMAT || typeof value.store !== "string" || !Number.isSafeInteger(value.sequence))
     throw new StoreDamaged(path, 0, `this is not a state file of the format ${STATE_FORMAT}`, REMEDY);
   const { checksum, ...state } = value;
-  if (state.format === STATE_FORMAT && checksum !== checksumOf(state))
-    throw new StoreDamaged(path, 0, "it was changed after it was written", REMEDY);
+  if (checksum !== checksumOf(state)) throw new StoreDamaged(path, 0, "it was changed after it was written", REMEDY);
   return state;
 }
 

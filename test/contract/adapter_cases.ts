@@ -44,6 +44,7 @@ const change = (number: number, over: Partial<Change> = {}): Change => ({
   risk: "low",
   kpi: null,
   proposer: null,
+  proposer_kind: "unknown",
   status: "approved",
   resolution: null,
   created_at: "2026-01-02T03:04:05.678Z",

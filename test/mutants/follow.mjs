@@ -47,7 +47,7 @@ export const follow = [
     name: "a follower goes on behind the end of a log that was set back",
     find: "const anew = !stored || isBeyond || ",
     replace: "const anew = !stored || ",
-    tests: ["test/lib/follow/retired.test.ts"],
+    tests: ["test/lib/follow/catch_up.test.ts"],
   },
   {
     ...catchUp,
@@ -60,14 +60,14 @@ export const follow = [
     name: "a follower that has much to do keeps the others waiting",
     find: "gone += stretch.gone;",
     replace: "gone += 0 * stretch.gone;",
-    tests: ["test/lib/follow/retired.test.ts"],
+    tests: ["test/lib/follow/catch_up.test.ts"],
   },
   {
     ...catchUp,
     name: "nobody follows while one goes by steps of one entry",
     find: "Math.max(over.entry - from.entry, slices.length * LEAST)",
     replace: "Math.max(over.entry - from.entry, 0 * LEAST)",
-    tests: ["test/lib/follow/retired.test.ts"],
+    tests: ["test/lib/follow/catch_up.test.ts"],
   },
   {
     file: "lib/follow/follow.ts",
@@ -81,7 +81,7 @@ export const follow = [
     name: "nobody follows while one has much to clear away",
     find: "(await clear(into, follower, from, stored?.value)) ? ROUND : 0",
     replace: "(await clear(into, follower, from, stored?.value)) ? 0 : 0",
-    tests: ["test/lib/follow/retired.test.ts"],
+    tests: ["test/lib/follow/catch_up.test.ts"],
   },
   {
     file: "lib/follow/source.ts",
@@ -208,7 +208,7 @@ export const follow = [
     tests: ["test/lib/pulse/due_cycle.test.ts"],
   },
   {
-    name: "an idle cycle goes by what a follower of an earlier version kept",
+    name: "an idle cycle goes by what a follower of another version kept",
     file: "lib/pulse/next_due.ts",
     find: " && cursor.version === follower.version;",
     replace: ";",

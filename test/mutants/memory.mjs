@@ -87,13 +87,6 @@ export const memory = [
     tests: ["test/lib/governance/erase.test.ts"],
   },
   {
-    name: "memories of older versions' chat are lost",
-    file: "lib/follow/memories.ts",
-    find: "move: (tx, value) => remember(tx, value as Memory),",
-    replace: "",
-    tests: ["test/lib/follow/retired.test.ts"],
-  },
-  {
     name: "a memory that cannot be kept costs the reply",
     file: "lib/chat/reply.ts",
     find: "const turn = await keep(false);",

@@ -91,8 +91,8 @@ export const operations = [
     ...begin,
     name: "a consent that the log does not tell of counts",
     file: "lib/governance/verified_record.ts",
-    find: "const fields = differences(told, record, sha256);",
-    replace: "const fields = differences(told, record, sha256).slice(9);",
+    find: "return { record, fields: differences(told, record, sha256) };",
+    replace: "return { record, fields: differences(told, record, sha256).slice(9) };",
     tests: tampering,
   },
   {

@@ -13,15 +13,15 @@ export const policy = [
   {
     ...intent,
     name: "a rule that is misspelt is silently no rule",
-    find: '!strict || field.startsWith("x-")',
-    replace: "true",
+    find: 'issue.keys.filter((field) => field.startsWith("x-"))',
+    replace: "issue.keys",
     grave: true,
   },
   {
     ...intent,
     name: "a misspelt policy is silently no policy",
-    find: "strict ? wrongAtTheTop(stated) : []",
-    replace: "[]",
+    find: "const wrong = wrongAtTheTop(stated);",
+    replace: "const wrong = wrongAtTheTop(undefined);",
   },
   {
     ...intent,
@@ -34,12 +34,6 @@ export const policy = [
     name: "a guardrail on a KPI that nobody feeds is taken",
     find: "if (!known.includes(kpi))",
     replace: "if (false)",
-  },
-  {
-    ...intent,
-    name: "a manifest that an earlier version took stops what follows the log",
-    find: "read(text, sha256, { strict: false })",
-    replace: "read(text, sha256, { strict: true })",
   },
   {
     ...rules,
@@ -136,8 +130,8 @@ export const policy = [
   {
     name: "the day's minor changes are not counted",
     file: "lib/governance/minor_quota.ts",
-    find: "return seen + minor_number;",
-    replace: "return 0 * minor_number;",
+    find: "detailIn(newest.detail).minor_number!",
+    replace: "0 * detailIn(newest.detail).minor_number!",
     tests: HTTP,
     only: "bare handlers tiers",
   },

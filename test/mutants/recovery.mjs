@@ -300,7 +300,7 @@ export const recovery = [
   {
     ...stateFile,
     name: "a state file that is none is taken for one",
-    find: "if (!value || !known || typeof value.store",
+    find: "if (value?.format !== STATE_FORMAT || typeof value.store",
     replace: "if (!value || typeof value.store",
     tests: RECOVERY,
   },
@@ -319,7 +319,7 @@ export const recovery = [
   {
     ...stateFile,
     name: "an edited state file is served",
-    find: "if (state.format === STATE_FORMAT && checksum !== checksumOf(state))",
+    find: "if (checksum !== checksumOf(state))",
     replace: "if (false)",
     tests: RECOVERY,
   },

@@ -202,8 +202,8 @@ export const stateMachine = [
   {
     ...record,
     name: "a record may tell otherwise than the log what its apply was about",
-    find: "if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis)",
-    replace: "if (applied === undefined && told.applied?.kpis)",
+    find: "if (!same(told.applied, applied))",
+    replace: "if (!same(told.applied, applied) && applied === null)",
   },
   {
     ...reconcile,

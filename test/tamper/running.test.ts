@@ -10,6 +10,7 @@ import { reconcile } from "../../lib/governance/reconcile.ts";
 import { placeOf, targetKey } from "../../lib/governance/records.ts";
 import { isLive } from "../../lib/governance/rules/in_force.ts";
 import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
+import { written } from "../../lib/governance/rules/written_record.ts";
 import type { Store, Tx } from "../../lib/store/store.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { MINUTE } from "../support/clock.ts";
@@ -119,8 +120,8 @@ const KINDS: Record<string, Attack> = {
     const [one, other] = [ids[first]!, ids[(first + 1 + pick(ids.length - 1)) % ids.length]!];
     const [a, b] = [truth.records.get(one)!, truth.records.get(other)!];
     await edit(store, (tx) => {
-      tx.put("changes", one, { ...b, change: { ...b.change, change_id: one } });
-      tx.put("changes", other, { ...a, change: { ...a.change, change_id: other } });
+      tx.put("changes", one, written({ ...b, change: { ...b.change, change_id: one } }));
+      tx.put("changes", other, written({ ...a, change: { ...a.change, change_id: other } }));
     });
     return { changes: [one, other], named: true };
   },
@@ -135,7 +136,8 @@ const KINDS: Record<string, Attack> = {
     const entry = truth.entries.findLast(({ event_type }) => event_type === "kpi_refreshed")!;
     const evidence = { kpi: "csat", action: "rollback" as const, ...numbers, at: entry.timestamp };
     await edit(store, (tx) => {
-      tx.put("guardrail_due", id, pick(2) === 1 ? evidence : { ...evidence, entry: oneOf([entry.id, 1, 9999], pick) });
+      const made = pick(2) === 1 ? evidence : { ...evidence, entry: oneOf([entry.id, 1, 9999], pick) };
+      tx.put("guardrail_due", id, made as never);
     });
     return { changes: [], named: false };
   },

@@ -5,8 +5,8 @@ import { foldOf } from "../../lib/governance/history.ts";
 import { contentIn } from "../../lib/governance/rules/content.ts";
 import { changeOf, type ChangeRecord } from "../../lib/governance/rules/record.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { asRead, type Written } from "../../lib/governance/rules/written_record.ts";
-import type { Collection, Store, Stored } from "../../lib/store/store.ts";
+import { asRead } from "../../lib/governance/rules/written_record.ts";
+import type { Collection, Store } from "../../lib/store/store.ts";
 import { testClock } from "../support/clock.ts";
 import { type Core, core, coreOf } from "../support/core.ts";
 import { opened } from "../support/deps.ts";
@@ -71,7 +71,7 @@ export async function lived(): Promise<{ api: Core; truth: Truth }> {
   const records = await api.deps.store.list("changes", { limit: 100 });
   const truth = {
     entries: parse(await exportLog(api.deps.store)),
-    records: new Map(records.map((kept) => [kept.id, asRead<ChangeRecord>(kept as Stored<Written<ChangeRecord>>)])),
+    records: new Map(records.map((kept) => [kept.id, asRead(kept)])),
     kept: { change_id, text },
   };
   return { api, truth };

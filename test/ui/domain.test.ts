@@ -129,6 +129,7 @@ const CHANGE: ChangeDetail = {
   risk: "low",
   kpi: null,
   proposer: "Ana",
+  proposer_kind: "person",
   status: "pending_consent",
   resolution: null,
   created_at: "2026-01-01T00:00:00.000Z",

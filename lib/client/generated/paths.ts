@@ -3029,7 +3029,7 @@ export interface components {
       value_hint?: components["schemas"]["ChangeValueHint"];
       kpi: components["schemas"]["ChangeKpi"];
       proposer: components["schemas"]["ChangeProposer"];
-      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      proposer_kind: components["schemas"]["ChangeProposerKind"];
       asked_by?: components["schemas"]["ChangeAskedBy"];
       status: components["schemas"]["ChangeStatus"];
       resolution: components["schemas"]["ChangeResolution"];
@@ -3213,7 +3213,7 @@ export interface components {
       unstated?: components["schemas"]["ChangeUnstated"];
       sets_nothing?: components["schemas"]["ChangeSetsNothing"];
       value_hint?: components["schemas"]["ChangeValueHint"];
-      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      proposer_kind: components["schemas"]["ChangeProposerKind"];
       asked_by?: components["schemas"]["ChangeAskedBy"];
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
       approvals: components["schemas"]["ChangeApprovals"];
@@ -3347,8 +3347,8 @@ export interface components {
       /** Gain that was seen, its sign turned so that up is good; null when not measured. */
       realised_delta: number | null;
 
-      /** How many other changes share the movement; absent: not told. */
-      shared_count?: number;
+      /** How many other changes share the movement. */
+      shared_count: number;
 
       /** How the two compare. */
       verdict: "met" | "missed" | "regressed" | "inconclusive";
@@ -3659,7 +3659,7 @@ export interface components {
       value_hint?: components["schemas"]["ChangeValueHint"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
       proposer: components["schemas"]["ChangeProposer"];
-      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      proposer_kind: components["schemas"]["ChangeProposerKind"];
       asked_by?: components["schemas"]["ChangeAskedBy"];
       approvals: components["schemas"]["ChangeApprovals"];
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
@@ -3702,7 +3702,7 @@ export interface components {
       expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
       kpi: components["schemas"]["ChangeKpi"];
       proposer: components["schemas"]["ChangeProposer"];
-      proposer_kind?: components["schemas"]["ChangeProposerKind"];
+      proposer_kind: components["schemas"]["ChangeProposerKind"];
       asked_by?: components["schemas"]["ChangeAskedBy"];
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
       created_at: components["schemas"]["ChangeCreatedAt"];
@@ -4288,7 +4288,7 @@ export interface components {
     /** Present where an agent's value is text that reads as JSON of another type. */
     ChangeValueHint: string;
 
-    /** What kind of proposer that is; absent where an earlier version recorded the change. */
+    /** What kind of proposer that is. */
     ChangeProposerKind: "person" | "agent" | "model" | "peer" | "unknown";
 
     /** Of a draft by a model: the person who asked for it; absent otherwise. */

@@ -31,9 +31,9 @@ export interface State {
   windows: Record<string, Windows>;
   total: Tally;
   gaps: Gap[];
-  rows: Required<Ring>;
-  memories: Required<Ring>;
-  closed: Required<Ring>;
+  rows: Ring;
+  memories: Ring;
+  closed: Ring;
   /** Outcomes that ended at their horizon, and verdicts, since the log began. */
   timed_out: number;
   verdicts: number;

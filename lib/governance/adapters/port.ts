@@ -24,7 +24,7 @@ export interface ToldRollback {
   isApplied(changeId: string): Promise<boolean>;
 }
 
-/** Asks the log what a rollback of a change has to do; undefined where entries of an earlier version do not say. */
+/** Asks the log what a rollback of a change has to do; undefined where it does not say. */
 export type RollbackTold = (changeId: string) => Promise<ToldRollback | undefined>;
 
 /**

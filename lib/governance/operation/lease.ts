@@ -7,16 +7,13 @@ import type { Transaction } from "../transaction.ts";
 
 const LEASE_MS = 60_000;
 
-/** Where a lease lies; one of an earlier version lies under its change alone. */
-const idOf = ({ place, change_id }: Lease): string => place ?? change_id;
-
 /** The lease on a change, if there is one. */
 export const readLease = async (reads: Pick<Reads, "get">, change: Change): Promise<Lease | undefined> =>
   (await reads.get("leases", placeOf(change)))?.value;
 
 /** A lease as it is now, if it is not ended. */
 export const currentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
-  (await reads.get("leases", idOf(lease)))?.value;
+  (await reads.get("leases", lease.place))?.value;
 
 /** Operations on a target that are looked for at a time; there are more only of a host that is silent for long. */
 export const BESIDE = 10;
@@ -63,7 +60,7 @@ export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =
 /** Ends a lease with the result of its operation; 409 when another has taken the change over meanwhile. */
 export async function endLease(transaction: Transaction, lease: Lease): Promise<void> {
   await requireLease(transaction, lease);
-  transaction.tx.delete("leases", idOf(lease));
+  transaction.tx.delete("leases", lease.place);
 }
 
 /** Keeps a lease whose failure is recorded, until the host says how it was left; 409 as `endLease`. */
@@ -73,7 +70,7 @@ export async function keepUnsettled(
   { unanswered }: Pick<Lease, "unanswered"> = lease,
 ): Promise<void> {
   await requireLease(transaction, lease);
-  transaction.tx.put("leases", idOf(lease), { ...lease, unsettled: true, ...(unanswered && { unanswered }) });
+  transaction.tx.put("leases", lease.place, { ...lease, unsettled: true, ...(unanswered && { unanswered }) });
 }
 
 /** How long a host may go on with what it did not answer; milliseconds from the end of the lease. */
@@ -88,7 +85,7 @@ export async function renewLease(transaction: Transaction, lease: Lease, owner: 
   await requireLease(transaction, lease);
   const { unsettled: _, unanswered: __, ...kept } = lease;
   const renewed: Lease = { ...kept, owner, ends: transaction.now + LEASE_MS };
-  transaction.tx.put("leases", idOf(lease), renewed);
+  transaction.tx.put("leases", lease.place, renewed);
   return renewed;
 }
 

@@ -1,5 +1,5 @@
 /** Levels of autonomy, after arXiv 2506.12469: the higher, the less a human had to do with what was decided. */
-import { type Actor, POLICY_MINOR, proposerKindOf } from "./actor.ts";
+import { type Actor, POLICY_MINOR } from "./actor.ts";
 import type { Change } from "./change.ts";
 
 export const LEVELS = ["L1", "L2", "L3", "L4", "L5"] as const;
@@ -25,7 +25,7 @@ export interface ModelDraft {
 /** Who decided, and under what. */
 export interface DecidedBy {
   approver: string | null;
-  /** How the name is known; an entry of an older version does not say. */
+  /** How the name is known. */
   authenticated?: Actor["authenticated"] | undefined;
   /** The intent says who is who: names are not taken at their word. */
   principals: boolean;
@@ -43,7 +43,7 @@ export function levelOf(
 ): Level | "unattributed" | null {
   if (approver?.startsWith("policy:")) return approver === POLICY_MINOR ? "L4" : null;
   if (authenticated === "agent") return null;
-  const kind = change.proposer_kind ?? proposerKindOf(change.proposer);
+  const kind = change.proposer_kind;
   if (["agent", "model", "peer"].includes(kind)) return "L3";
   if (principals && (kind === "unknown" || isClaimed(authenticated))) return "unattributed";
   const since = draft ? Date.parse(change.created_at) - Date.parse(draft.at) : -1;

@@ -128,10 +128,7 @@ export const changeSchema = once(() =>
         .string()
         .nullable()
         .meta({ description: "Who proposed it; null when nobody is named.", examples: ["bo@acme.example"] }),
-      proposer_kind: z
-        .enum(PROPOSER_KINDS)
-        .optional()
-        .describe("What kind of proposer that is; absent where an earlier version recorded the change."),
+      proposer_kind: z.enum(PROPOSER_KINDS).describe("What kind of proposer that is."),
       asked_by: z
         .string()
         .nullable()

@@ -67,7 +67,7 @@ export interface Detail {
   kpis?: Record<string, number>;
   /** Of a feed: what was fed, and which guardrails it tripped. */
   values?: Record<string, number>;
-  tripped?: (Omit<GuardrailEvidence, "at"> & { change_id: string })[];
+  tripped?: (Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string })[];
   previous_digest?: string | null;
   target_owner?: string | null;
   emergency?: boolean;

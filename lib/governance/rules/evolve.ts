@@ -98,7 +98,7 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
   if (detail.status !== status || detail.digest === undefined) return undefined;
   const change: Lifecycle = {
     change_id,
-    ...(detail.proposer_kind === undefined ? {} : { proposer_kind: detail.proposer_kind }),
+    proposer_kind: detail.proposer_kind ?? "unknown",
     ...(detail.asked_by === undefined ? {} : { asked_by: detail.asked_by }),
     ...(detail.unstated === undefined ? {} : { unstated: detail.unstated }),
     ...(detail.tier_reason === undefined ? {} : { tier_reason: detail.tier_reason }),
@@ -167,7 +167,7 @@ function operated({ event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {
 const appliedBy = ({ id, timestamp, detail: { kpis, target_spelling, previous_digest } }: ChangeEvent): Applied => ({
   entry: id,
   at: timestamp,
-  kpis: kpis ?? null,
+  kpis: kpis ?? {},
   ...(target_spelling === undefined ? {} : { target_spelling }),
   ...(previous_digest === undefined ? {} : { previous_digest }),
 });

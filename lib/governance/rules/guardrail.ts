@@ -12,8 +12,8 @@ export interface GuardrailEvidence {
   regression: number;
   max_regression: number;
   at: string;
-  /** The feed's entry; absent where an earlier version noted it. */
-  entry?: number;
+  /** The feed's entry. */
+  entry: number;
 }
 
 /** What a guardrail sees, if it is tripped. */
@@ -23,7 +23,7 @@ export function evidenceOf(
   value: number,
   intent: Intent,
   at: string,
-): GuardrailEvidence | undefined {
+): Omit<GuardrailEvidence, "entry"> | undefined {
   const regression = roundDelta(directionOf(kpi, intent) * (baseline - value));
   return regression > max_regression ? { kpi, action, baseline, value, regression, max_regression, at } : undefined;
 }

@@ -199,12 +199,7 @@ export interface LoadedIntent {
 }
 
 /** Reads an intent's JSON text. Errors: `IntentInvalid`, also for a field that no rule has, unless it begins with `x-`. */
-export const loadIntent = (text: string, sha256: Sha256): LoadedIntent => read(text, sha256, { strict: true });
-
-/** Reads a manifest that was in force once, under a version that may have refused less. */
-export const keptIntent = (text: string, sha256: Sha256): LoadedIntent => read(text, sha256, { strict: false });
-
-function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): LoadedIntent {
+export function loadIntent(text: string, sha256: Sha256): LoadedIntent {
   let stated: unknown;
   try {
     stated = parseStrictJson(text.replace(/^\uFEFF/, ""));
@@ -215,16 +210,14 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
     }
     throw error;
   }
-  const inexact = strict ? findInexactNumber(text) : undefined;
+  const inexact = findInexactNumber(text);
   if (inexact !== undefined)
     throw new IntentInvalid(
       `${inexact} has a number with more digits than can be stored exactly; write it as a string`,
     );
-  const schema = strict ? intentSchema() : manifestSchema();
-  const known = withoutUnknown(stated, (field) => !strict || field.startsWith("x-"));
-  const parsed = schema.safeParse(known, { reportInput: true });
+  const parsed = intentSchema().safeParse(withoutNotes(stated), { reportInput: true });
   // A field that nobody reads may be any other, but not one that is meant to be a rule.
-  const wrong = strict ? wrongAtTheTop(stated) : [];
+  const wrong = wrongAtTheTop(stated);
   if (!parsed.success || wrong.length > 0) {
     const rules = (parsed.error?.issues ?? []).map((issue) => {
       const field = issue.path.join(".") || "the product intent";
@@ -235,7 +228,7 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
     throw new IntentInvalid([...wrong, ...rules].join("; "));
   }
   const manifest = canonicalJson(stated);
-  if (strict && new TextEncoder().encode(manifest).length > MOST_BYTES)
+  if (new TextEncoder().encode(manifest).length > MOST_BYTES)
     throw new IntentInvalid(`the product intent has more than ${MOST_BYTES} bytes`);
   const { policy, principals } = parsed.data;
   const signing = signingOf(principals, policy.signed_only, sha256);
@@ -258,13 +251,14 @@ const mentions = (value: unknown, name: string): boolean =>
   value !== null &&
   (Object.hasOwn(value, name) || Object.values(value).some((inner) => mentions(inner, name)));
 
-/** What is stated, without those fields that no rule has and that need none. */
-function withoutUnknown(stated: unknown, mayBeUnknown: (field: string) => boolean): unknown {
+/** Copies what is stated without the fields that begin with `x-`. */
+function withoutNotes(stated: unknown): unknown {
   const { error } = manifestSchema().safeParse(stated);
   const copy = structuredClone(stated);
   for (const issue of error?.issues ?? [])
     if (issue.code === "unrecognized_keys")
-      for (const key of issue.keys.filter(mayBeUnknown)) Reflect.deleteProperty(at(copy, issue.path) as object, key);
+      for (const key of issue.keys.filter((field) => field.startsWith("x-")))
+        Reflect.deleteProperty(at(copy, issue.path) as object, key);
   return copy;
 }
 

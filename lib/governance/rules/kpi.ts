@@ -11,8 +11,8 @@ export interface KpiValue {
   entry: number;
   /** The first value ever fed: the baseline where the intent gives none. */
   first: number;
-  /** When that was; absent where an earlier version kept it. */
-  first_at?: string;
+  /** When that was. */
+  first_at: string;
 }
 
 /** `kpi/latest` */

@@ -206,7 +206,7 @@ function horizonOf(applied_at: string, deadline: number): string {
 
 function trendOf(latest: KpiValue, earlier: KpiValue | undefined, at: string) {
   if (earlier) return earlier.entry === latest.entry ? undefined : { value: earlier.value, days: TREND_MS / DAY_MS };
-  const { first, first_at = at } = latest;
+  const { first, first_at } = latest;
   const days = (Date.parse(at) - Date.parse(first_at)) / DAY_MS;
   return days < 1 || first_at >= latest.at ? undefined : { value: first, days: tenths(days) };
 }

@@ -12,8 +12,8 @@ export interface Applied {
   /** Id of the entry. */
   entry: number;
   at: string;
-  /** The value of every KPI then; `null` where the log does not say. */
-  kpis: Record<string, number> | null;
+  /** The value of every KPI then. */
+  kpis: Record<string, number>;
   /** How the target was spelled when it was first applied, where the change spells it otherwise. */
   target_spelling?: string;
   /** hex SHA-256 of the RFC 8785 JSON of what the target held before; `null`: nothing; absent: unproven. */
@@ -36,9 +36,6 @@ export interface ChangeRecord extends ChangeState {
   change: Change;
 }
 
-/** A record as it may have lain in the store; one of an older version does not say what its apply was about. */
-export type StoredRecord = Omit<ChangeRecord, "applied"> & { applied?: Applied | null | undefined };
-
 /** The change of a state; `content` where the state does not hold it already. */
 export const changeOf = (state: ChangeState, content?: Content): Change =>
   Object.assign({ change_id: state.change.change_id }, content, state.change) as Change;
@@ -50,29 +47,25 @@ const lifecycle = once(
     ) as (keyof Lifecycle)[],
 );
 
-/**
- * The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of.
- * A record of an older version has no `applied`: then the log alone tells of it.
- */
-export function differences(told: ChangeState, record: StoredRecord, sha256: Sha256): string[] {
-  const { change, audit, applied } = record;
+/** The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of. */
+export function differences(told: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
+  const { change, audit, applied, target_owner } = record;
   const differing: string[] = lifecycle().filter((field) => !same(told.change[field], change[field]));
   if (!same(told.audit, audit)) differing.push("audit");
-  if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis) differing.push("applied");
-  const { target_owner } = record;
-  if (target_owner !== undefined && target_owner !== told.target_owner) differing.push("target_owner");
+  if (!same(told.applied, applied)) differing.push("applied");
+  if (target_owner !== told.target_owner) differing.push("target_owner");
   if (digestOf(change, sha256) !== (told.change.erased ?? told.change).digest) differing.push("content");
   return differing;
 }
 
 /** A record that was edited by hand may not even have the shape of one. */
-export const isWhole = (record: Partial<StoredRecord> | null): boolean =>
+export const isWhole = (record: Partial<ChangeRecord> | null): boolean =>
   changeSchema().safeParse(record?.change).success && Array.isArray(record?.audit);
 
 const TEXTS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
 
 /** Whether what is kept as a record can be shown as one: somebody may have put anything in its place. */
-export function isRecord<R extends Pick<StoredRecord, "change" | "audit">>(kept: R | null | undefined): kept is R {
+export function isRecord<R extends Pick<ChangeRecord, "change" | "audit">>(kept: R | null | undefined): kept is R {
   const { change, audit } = kept ?? {};
   if (typeof change !== "object" || change === null || !Array.isArray(audit)) return false;
   return TEXTS.every((field) => typeof change[field] === "string") && Array.isArray(change.approvals);

@@ -1,9 +1,9 @@
 /**
  * A change's record as it is written: without the id of the change, under which it lies, and without what a change holds
- * where nothing else was said or done. Versions before 0.2 wrote all of it, which is read as it lies.
+ * where nothing else was said or done.
  */
 import type { Approval, Change } from "./change.ts";
-import type { ChangeRecord, StoredRecord } from "./record.ts";
+import type { ChangeRecord } from "./record.ts";
 
 /** What a change holds where nothing else was said of it. */
 const UNSAID = {
@@ -22,23 +22,23 @@ const UNSAID = {
   rolled_back_at: null,
   revision: 1,
 } satisfies Partial<Change>;
-type LeftOut = "change_id" | keyof typeof UNSAID;
-
-type Recorded = Pick<StoredRecord, "change" | "applied">;
+type Unsaid = keyof typeof UNSAID;
 
 /** A record as it lies in the store; without `applied` where the change was never applied. */
-export type Written<R extends Recorded> = Omit<R, "change" | "applied"> &
-  Partial<Pick<R, "applied">> & { change: Omit<Change, LeftOut> & Partial<Pick<Change, LeftOut>> };
+export type Written = Omit<ChangeRecord, "change" | "applied"> &
+  Partial<Pick<ChangeRecord, "applied">> & {
+    change: Omit<Change, "change_id" | Unsaid> & Partial<Pick<Change, Unsaid>>;
+  };
 
 /** A record to be written; frozen, as the record is. */
-export function written({ change, applied, ...state }: ChangeRecord): Written<ChangeRecord> {
+export function written({ change, applied, ...state }: ChangeRecord): Written {
   const said: Record<string, unknown> = {};
   for (const field in change) {
     const value = change[field as keyof Change];
     if (field !== "change_id" && !isUnsaid(field, value)) said[field] = value;
   }
   const record = { change: Object.freeze(said), ...state, ...(applied && { applied }) };
-  return Object.freeze(record) as Written<ChangeRecord>;
+  return Object.freeze(record) as Written;
 }
 
 const isUnsaid = (field: string, value: unknown): boolean =>
@@ -46,14 +46,14 @@ const isUnsaid = (field: string, value: unknown): boolean =>
   (value === UNSAID[field as keyof typeof UNSAID] || (Array.isArray(value) && value.length === 0));
 
 /** The record that lies under an id; what is none stays as it is. */
-export function asRead<R extends Recorded>({ id, value }: { id: string; value: Written<R> }): R {
-  const change: unknown = (value as Written<R> | null)?.change;
-  if (typeof change !== "object" || change === null || "change_id" in change) return value as unknown as R;
+export function asRead({ id, value }: { id: string; value: Written }): ChangeRecord {
+  const change: unknown = (value as Written | null)?.change;
+  if (typeof change !== "object" || change === null) return value as unknown as ChangeRecord;
   // Twice: what was said comes first, and holds.
   const whole = { change_id: id, ...change, ...UNSAID, ...change };
-  return { ...value, change: whole, applied: value.applied ?? null } as unknown as R;
+  return { ...value, change: whole, applied: value.applied ?? null } as unknown as ChangeRecord;
 }
 
 /** The record of which a store gives the text. */
 export const recordIn = ({ id, text }: { id: string; text: string }): ChangeRecord =>
-  asRead({ id, value: JSON.parse(text) as Written<ChangeRecord> });
+  asRead({ id, value: JSON.parse(text) as Written });

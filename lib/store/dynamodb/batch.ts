@@ -4,20 +4,9 @@
  */
 import { type Attempt, Contended, type Engine } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
-import { type Key, nameOf as nameOfKey, type Version } from "../engine/view.ts";
+import { nameOf as nameOfKey } from "../engine/view.ts";
 import { OutcomeUnknown } from "../store.ts";
-import {
-  absentIn,
-  advance,
-  after,
-  type Head,
-  isInHead,
-  KEYS_IN_HEAD,
-  nameOf,
-  readHead,
-  recordIn,
-  thatMayLieApart,
-} from "./head.ts";
+import { absentIn, advance, after, type Head, isInHead, nameOf, readHead, recordIn } from "./head.ts";
 import { checkSize, operationFor } from "./items.ts";
 import { write } from "./requests.ts";
 import { viewOf } from "./table_view.ts";
@@ -71,10 +60,6 @@ interface Terms {
 function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }: Terms): Attempt {
   const reading = last ? Promise.resolve(last) : readHead(client).then((head) => (learnt(head), head));
   const { versions, list } = viewOf(client);
-  const lyingApart = async (head: Head, keys: readonly Key[]): Promise<Version[]> => {
-    const found = await Promise.all(thatMayLieApart(head, keys).map((key) => versions([key])));
-    return found.flat().filter((version) => version !== undefined);
-  };
   const moved = (): Contended => new Contended(`${client.place}: another process was faster`);
 
   return {
@@ -83,7 +68,6 @@ function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }
       const apart = keys.filter((key) => !isInHead(key));
       const [found, head] = await Promise.all([apart.length > 0 ? versions(apart) : [], reading]);
       const known = new Map(apart.map((key, index) => [nameOfKey(key), found[index]]));
-      for (const version of await lyingApart(head, keys)) known.set(nameOfKey(version), version);
       return keys.map((key) => recordIn(head, key) ?? known.get(nameOfKey(key)) ?? absentIn(head, key));
     },
     list,
@@ -95,7 +79,7 @@ function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }
       }
       const { table } = client;
       const token = crypto.randomUUID();
-      const next = after(head, [...(await lyingApart(head, KEYS_IN_HEAD)), ...writes], token);
+      const next = after(head, writes, token);
       const items = writes.filter((write) => !isInHead(write));
       const operations = [
         advance(table, head, next),

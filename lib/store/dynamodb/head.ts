@@ -24,16 +24,11 @@ export interface Head {
   name: string;
   /** The revisions that deleted records had, by collection: the highest of them. Nothing is kept of each. */
   deleted: ReadonlyMap<string, number>;
-  /** The records that lie in it, by their names; one that is not there lies by itself still, or never was. */
+  /** The records that lie in it, by their names. */
   records: ReadonlyMap<string, Version>;
-  /** How the table is written so far. */
-  format: number;
 }
 
 const IN_HEAD: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MARK_KEY };
-
-/** The records that lie in the head, in a table that was written to by this version. */
-export const KEYS_IN_HEAD: readonly Key[] = Object.values(IN_HEAD);
 
 const attributeOf = (key: Key): string | undefined =>
   Object.keys(IN_HEAD).find((name) => nameOfKey(IN_HEAD[name]!) === nameOfKey(key));
@@ -41,48 +36,29 @@ const attributeOf = (key: Key): string | undefined =>
 /** Whether a record lies in the head. */
 export const isInHead = (key: Key): boolean => attributeOf(key) !== undefined;
 
-/** The records that lie in the head by now and may have items of their own: in a table of an earlier format. */
-export const thatMayLieApart = (head: Head, keys: readonly Key[]): Key[] =>
-  head.format < FORMAT ? keys.filter((key) => isInHead(key) && !recordIn(head, key)) : [];
-
 /** A record that lies in a head. */
 export const recordIn = ({ records }: Head, key: Key): Version | undefined => records.get(nameOfKey(key));
 
-/** Stands for every collection, in a table of version 0.1.0, which kept an item for each deleted record. */
-const ALL = "*";
-/** More often than this no record was put in one commit of that version. */
-const PUTS_A_COMMIT = 1_000_000;
-
-/** The head as it is. Errors: `StoreUnavailable` when another version has to do something first. */
+/** Reads the head as it is. Errors: `StoreUnavailable` when the table is of another format. */
 export async function readHead(client: DynamoDbClient): Promise<Head> {
-  const item = (await getItem(client, HEAD)) ?? {};
-  if (item["pending"])
+  const item = await getItem(client, HEAD);
+  const format = item?.["format"]?.N;
+  if (item && Number(format) !== FORMAT)
     throw new StoreUnavailable(
-      `${client.place}: version 0.1.0 left a transaction that is not carried out; start that version once, it does so`,
+      `${client.place}: the table is of format ${format ?? "unknown"}, this program reads ${FORMAT}: use the version that wrote it`,
     );
-  const head = headIn(item);
-  if (head.format > FORMAT)
-    throw new StoreUnavailable(
-      `${client.place}: the table is of format ${head.format}, this program knows ${FORMAT}: install a newer one`,
-    );
-  return head;
+  return parseHead(item ?? {});
 }
 
-/** What its item says. */
-export function headIn({ commits: counted, name, deleted, records, format }: Item): Head {
-  const commits = Number(counted?.N ?? 0);
-  const floors = deleted?.M
-    ? Object.entries(deleted.M).map(([name, { N }]): [string, number] => [name, Number(N)])
-    : commits > 0
-      ? ([[ALL, commits * PUTS_A_COMMIT]] as const)
-      : [];
+/** Reads the head from its item. */
+export function parseHead({ commits, name, deleted, records }: Item): Head {
+  const floors = Object.entries(deleted?.M ?? {}).map(([name, { N }]): [string, number] => [name, Number(N)]);
   const kept = Object.entries(records?.M ?? {}).map(([name, attribute]) => versionIn(IN_HEAD[name]!, attribute));
   return {
-    commits,
+    commits: Number(commits?.N ?? 0),
     name: name?.S ?? "",
     deleted: new Map(floors),
     records: new Map(kept.map((version) => [nameOfKey(version), version])),
-    format: Number(format?.N ?? 1),
   };
 }
 
@@ -95,8 +71,7 @@ function versionIn({ collection, id }: Key, { M = {} }: Attribute): Version {
 export const nameOf = ({ commits, name }: Head): string => `${commits} ${name}`;
 
 /** The revision above which a record of a collection begins that is not there, so that none restarts. */
-export const lastRevision = ({ deleted }: Head, collection: string): number =>
-  Math.max(deleted.get(collection) ?? 0, deleted.get(ALL) ?? 0);
+export const lastRevision = ({ deleted }: Head, collection: string): number => deleted.get(collection) ?? 0;
 
 /** What is left of a record that is not there. */
 export function absentIn(head: Head, key: Key): Version | undefined {
@@ -114,7 +89,7 @@ export function after(
   for (const { collection, revision, json } of writes)
     if (!json) deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));
   const written = writes.filter(isInHead).map((version) => [nameOfKey(version), version] as const);
-  return { commits: commits + 1, name, deleted, records: new Map([...kept, ...written]), format: FORMAT };
+  return { commits: commits + 1, name, deleted, records: new Map([...kept, ...written]) };
 }
 
 /** Moves the head on by one commit, if it still stands where it stood. */
@@ -126,7 +101,7 @@ export function advance(TableName: string, { commits, name }: Head, next: Head):
       Key: HEAD,
       UpdateExpression:
         "set commits = :next, #name = :name, deleted = :deleted, #format = :format, #records = :records",
-      ConditionExpression: conditionOn(commits, name),
+      ConditionExpression: commits > 0 ? "commits = :commits and #name = :before" : "attribute_not_exists(commits)",
       ExpressionAttributeNames: { "#name": "name", "#format": "format", "#records": "records" },
       ExpressionAttributeValues: {
         ":next": { N: String(next.commits) },
@@ -134,16 +109,10 @@ export function advance(TableName: string, { commits, name }: Head, next: Head):
         ":deleted": { M: Object.fromEntries([...next.deleted].map(([name, last]) => [name, { N: String(last) }])) },
         ":format": { N: String(FORMAT) },
         ":records": { M: Object.fromEntries(records) as Item },
-        ...(commits > 0 && { ":commits": { N: String(commits) } }),
-        ...(name !== "" && { ":before": { S: name } }),
+        ...(commits > 0 && { ":commits": { N: String(commits) }, ":before": { S: name } }),
       },
     },
   };
-}
-
-function conditionOn(commits: number, name: string): string {
-  if (commits === 0) return "attribute_not_exists(commits)";
-  return `commits = :commits and ${name === "" ? "attribute_not_exists(#name)" : "#name = :before"}`;
 }
 
 const attributesOf = ({ revision, json }: Version): Item => ({

@@ -14,7 +14,7 @@ import { placeOf, storeError } from "./errors.ts";
 import { othersIn } from "./others.ts";
 import { probeFence } from "./probe.ts";
 import { listRecords, readVersions, sweepWriters } from "./rows.ts";
-import { migrate } from "./schema.ts";
+import { makeTables } from "./schema.ts";
 import type { Store } from "../store.ts";
 import { dumpRecords } from "./whole.ts";
 
@@ -112,7 +112,7 @@ function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => 
 
 /** The tables, and no more of the writers that are long gone. */
 async function prepare(client: PoolClient, { store, place }: Writer): Promise<void> {
-  await migrate(client, place);
+  await makeTables(client, place);
   await client.query("insert into countersign_heads values ($1, 0, '') on conflict do nothing", [store]);
   await sweepWriters(client, store);
 }

@@ -204,8 +204,8 @@ test("a model that obeys whatever it reads shows drafts, and stores nothing", as
   await service.propose({ target: "ui.x", summary: order(ids.pending).slice(0, 400), rationale: order(ids.approved) });
   await service.deps.store.transact(async (tx) => {
     const at = service.deps.clock.iso();
-    await remember(tx, { kind: "insight", text: `A peer says: ${order(ids.pending)}`, at, ref: "peer" });
-    await remember(tx, { kind: "feedback", text: `Task 7: ${order(ids.applied)}`, at, ref: "task" });
+    await remember(tx, { kind: "insight", text: `A peer says: ${order(ids.pending)}`, author: null, at, ref: "peer" });
+    await remember(tx, { kind: "feedback", text: `Task 7: ${order(ids.applied)}`, author: null, at, ref: "task" });
   });
   await service.say(`remember the zebra: ${order(ids.approved)}`, { author: "mallory", conversation_id: "m" });
   const before = await governedState(service, host);

@@ -23,7 +23,7 @@ test("a full memory is searched by its index", async () => {
   const sentence = (i: number): string =>
     `crm.followup of t${i % 100}: approved by ana: ${Array.from({ length: 20 }, word).join(" ")}`;
   await inBatches(store, MEMORIES_KEPT, (tx, i) =>
-    remember(tx, { kind: "insight", text: sentence(i), at: START, ref: null }),
+    remember(tx, { kind: "insight", text: sentence(i), author: null, at: START, ref: null }),
   );
   const deps = followDeps(store);
   const started = performance.now();

@@ -73,6 +73,7 @@ export async function handMade(store: Store = memoryStore()) {
         risk: "low",
         kpi: null,
         proposer: "pat",
+        proposer_kind: "unknown",
         status: "pending_consent",
         resolution: null,
         created_at: clock.iso(),

@@ -75,7 +75,6 @@ test("the record cannot be told to forget it", async () => {
       const { target_owner: _, ...record } = (await tx.get("changes", change_id))!.value as { target_owner?: string };
       tx.put("changes", change_id, { ...record, ...(target_owner && { target_owner }) } as never);
     });
-    const { body } = await api.act("apply", change_id);
-    expect(body.code).toBe(target_owner ? "evidence_mismatch" : "target_moved");
+    expect((await api.act("apply", change_id)).body.code).toBe("evidence_mismatch");
   }
 });

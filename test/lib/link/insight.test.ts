@@ -17,6 +17,7 @@ const insight = (over: Partial<Insight> = {}): Insight => ({
   summary: "",
   expected_delta_k: 1,
   realised_delta: 2,
+  shared_count: 0,
   verdict: "met",
   observed_at: "2026-01-02T03:04:05.678Z",
   received_at: "2026-01-02T03:04:05.678Z",

@@ -21,6 +21,7 @@ const told = (over: Record<string, unknown> = {}) => ({
   summary: "anything",
   expected_delta_k: 0.5,
   realised_delta: 0.2,
+  shared_count: 0,
   verdict: "missed",
   observed_at: "2026-01-01T00:00:00.000Z",
   basis: "correlation",

@@ -15,6 +15,7 @@ import { followDeps } from "../follow/hand_made.ts";
 const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
   kind: "insight",
   text,
+  author: null,
   at: START,
   ref: null,
   ...over,

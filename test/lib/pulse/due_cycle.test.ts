@@ -118,7 +118,7 @@ test("an idle cycle is one request, and everything is looked at now and then", a
   for (const requests of whole) expect(requests.length, requests.join(", ")).toBeLessThan(95);
 });
 
-test("what a follower of an earlier version kept is never taken for what is there", async () => {
+test("what a follower of another version kept is never taken for what is there", async () => {
   const on = shared();
   const one = await process(on);
   const id = await one.bring("pending_consent");

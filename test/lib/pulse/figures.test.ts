@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/governance/rules/change.ts";
 import type { Outcome } from "../../../lib/governance/rules/outcome.ts";
+import { proposerKindOf } from "../../../lib/governance/rules/actor.ts";
 import { levelOf } from "../../../lib/governance/rules/autonomy_level.ts";
 import { recordOf } from "../../../lib/follow/record_keeping.ts";
 import { reliabilityOf, wilson } from "../../../lib/pulse/reliability.ts";
@@ -130,7 +131,7 @@ describe("levels", () => {
     ["a model's draft that expired", "llm:m", "policy:expiry", undefined, null],
     ["what nobody answered in time", "pat", "policy:expiry", undefined, null],
   ])("%s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
-    const change = { proposer, created_at: at };
+    const change = { proposer, proposer_kind: proposerKindOf(proposer), created_at: at };
     const by = { approver, authenticated: "claimed", principals: false } as const;
     expect(levelOf(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
   });

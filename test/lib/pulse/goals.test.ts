@@ -37,7 +37,10 @@ test.each<[number, "met" | "behind", 0 | 1]>([
   [3.9, "behind", 0],
 ])("a goal that is only to be kept, at 4, is with %s %s", (value, status, progress) => {
   const fed_at = at(10);
-  const kpis: KpiState = { values: { csat: { value, at: fed_at, entry: 2, first: 4 } }, last_at: fed_at };
+  const kpis: KpiState = {
+    values: { csat: { value, at: fed_at, entry: 2, first: 4, first_at: fed_at } },
+    last_at: fed_at,
+  };
   const [goal] = goalsOf(kpis, kpis, { kpis: { csat: { baseline: 4, target: 4, weight: 1 } } }, BEGUN + 10 * DAY);
   expect(goal).toMatchObject({ status, progress });
 });

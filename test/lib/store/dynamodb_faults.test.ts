@@ -1,7 +1,8 @@
 import { afterAll, afterEach, expect, test } from "vitest";
 import { dynamoDbStore, type DynamoDbOptions } from "../../../lib/store/dynamodb/store.ts";
 import { dynamoDbClient } from "../../../lib/store/dynamodb/client.ts";
-import { type Item, keyOf } from "../../../lib/store/dynamodb/items.ts";
+import { HEAD } from "../../../lib/store/dynamodb/head.ts";
+import type { Item } from "../../../lib/store/dynamodb/items.ts";
 import { createTable } from "../../../lib/store/dynamodb/store.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
 import type { AnyStore } from "../../contract/any_store.ts";
@@ -270,43 +271,18 @@ async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
 const clientOf = (access: DynamoDbOptions) =>
   dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
 
-/** A table as version 0.1.0 left it: each deleted record an item, and a head that says nothing of them. */
-async function tableOfBefore(head: Item = {}): Promise<DynamoDbOptions> {
-  const access = await freshTable();
-  const key = (pk: string, id: string): Item => ({ pk: { S: pk }, sk: { B: btoa(id) } });
-  const items: Item[] = [
-    { ...key("record/things", "kept"), revision: { N: "7" }, json: { S: '{"n":1}' } },
-    { ...key("deleted/things", "gone"), revision: { N: "40" } },
-    { ...key("head", "\0"), commits: { N: "12" }, ...head },
-  ];
-  for (const Item of items) await clientOf(access).call("PutItem", { TableName: access.table, Item });
-  return access;
-}
-
-faulty("a table of version 0.1.0 is read and goes on, and no revision restarts in it", async () => {
-  const store: AnyStore = dynamoDbStore(await tableOfBefore());
-  expect(await store.list("things", { limit: 9 })).toEqual([{ id: "kept", revision: 7, value: { n: 1 } }]);
-  await put(store, "things", "kept", 2, 7);
-  for (const id of ["gone", "other"]) {
-    await put(store, "things", id, 1, 0);
-    await store.transact((tx) => tx.delete("things", id));
-    await put(store, "things", id, 2, 0);
-  }
-  const [gone, kept] = await store.getMany("things", ["gone", "kept"]);
-  expect(gone!.revision).toBeGreaterThan(41);
-  expect(kept).toEqual({ id: "kept", revision: 8, value: 2 });
-});
-
-faulty("the head of a log in a table of version 0.1.0 is found whatever is written to that first", async () => {
-  const access = await tableOfBefore();
-  const chain = { ...keyOf({ collection: "meta", id: "chain" }), revision: { N: "9" }, json: { S: '{"length":4}' } };
-  await clientOf(access).call("PutItem", { TableName: access.table, Item: chain });
-  await put(dynamoDbStore(access), "things", "other", 1);
-  const store: AnyStore = dynamoDbStore(access);
-  const kept = { id: "chain", revision: 9, value: { length: 4 } };
-  expect(await store.get("meta", "chain")).toEqual(kept);
-  expect(await store.transact((tx) => tx.get("meta", "chain"))).toEqual(kept);
-});
+faulty.each([undefined, { N: "1" }, { N: "3" }])(
+  "a table of the format %j is refused, with what to do",
+  async (format) => {
+    const access = await freshTable();
+    const Item: Item = { ...HEAD, commits: { N: "12" }, ...(format && { format }) };
+    await clientOf(access).call("PutItem", { TableName: access.table, Item });
+    const store: AnyStore = dynamoDbStore(access);
+    const refused = put(store, "things", "a", 1);
+    await expect(refused).rejects.toThrow(StoreUnavailable);
+    await expect(refused).rejects.toThrow(/this program reads 2: use the version that wrote it/);
+  },
+);
 
 faulty("a look at the mark that is told late sets nothing back", async () => {
   const access = await freshTable();
@@ -345,13 +321,6 @@ faulty("a look at the mark that is told late sets nothing back", async () => {
   item.open();
   await again;
   expect((await store!.get("things", "x"))!.revision).toBe(2);
-});
-
-faulty("a table in which version 0.1.0 left a transaction half made is refused, with what to do", async () => {
-  const store: AnyStore = dynamoDbStore(await tableOfBefore({ pending: { S: "150/token" } }));
-  const refused = put(store, "things", "a", 1);
-  await expect(refused).rejects.toThrow(StoreUnavailable);
-  await expect(refused).rejects.toThrow(/version 0\.1\.0 left a transaction.*start that version once/);
 });
 
 faulty("a commit whose answer was lost is not decided again while another's is in its way", async () => {

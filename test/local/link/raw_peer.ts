@@ -37,6 +37,7 @@ export const insightFrom = (origin_instance_id: string, insight_id: string) => (
   summary: "",
   expected_delta_k: 1,
   realised_delta: 1,
+  shared_count: 0,
   verdict: "met",
   observed_at: "2026-01-01T00:00:00.000Z",
   basis: "correlation",

@@ -441,7 +441,7 @@ describe("compaction", () => {
     const catalog = newCatalog(["audit"], () => undefined);
     const offset = offsetIn(segment);
     catalog.put("things", "r1", placeOf(1, offset));
-    const parts = { files: nodeFiles, catalog, sequences: ["audit"], stopped: () => false };
+    const parts = { files: nodeFiles, catalog, stopped: () => false };
     const to = { file: 2, writtenAt: "2026-01-02", remains: () => false };
     const damage = `byte ${offset}: a record should begin here`;
     await expect(writeCompacted(parts, segment, to)).rejects.toThrow(damage);

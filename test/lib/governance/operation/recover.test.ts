@@ -109,7 +109,7 @@ test("an operation that cannot be settled is told of, and keeps neither the serv
   const { store } = before.deps;
   await store.transact(async (tx) => {
     const [lease] = await tx.list("leases", { limit: 1 });
-    tx.put("leases", "chg_0", { ...lease!.value, change_id: "chg_0", place: undefined });
+    tx.put("leases", "chg_0", { ...lease!.value, change_id: "chg_0", place: "chg_0" });
   });
   const warned: unknown[] = [];
   const log = {

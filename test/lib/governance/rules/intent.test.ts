@@ -3,10 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import { STANDARD_KPIS } from "../../../../lib/governance/rules/change_terms.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { IntentInvalid, keptIntent, loadIntent } from "../../../../lib/governance/rules/intent.ts";
+import { IntentInvalid, loadIntent } from "../../../../lib/governance/rules/intent.ts";
 import { intentJsonSchema } from "../../../../lib/governance/rules/intent_json_schema.ts";
 import { rulesInForce } from "../../../../lib/governance/rules/rules_in_force.ts";
 import { contradictionsIn } from "../../../../lib/governance/rules/contradictions.ts";
@@ -405,20 +404,6 @@ test("__proto__ is refused wherever it stands", () => {
 
 test.each(["ops", "keys", "owner", "tenant", "x-is", "$schema"])("%s at the top is free", (field) => {
   expect(loading({ [field]: ["anything"] })).not.toThrow();
-});
-
-test("a manifest that an earlier version took is read for what it said then", () => {
-  const text = JSON.stringify(
-    manifest({ polcy: 1, policy: { approvers: ["ana"], required_approvers: { major: 2 }, forbiden: 1 } }),
-  );
-  expect(() => load(text)).toThrow(IntentInvalid);
-  const { intent, manifest_hash } = keptIntent(text, portableSha256);
-  expect(intent.policy).toMatchObject({ approvers: ["ana"], required_approvers: { major: 2 } });
-  expect(manifest_hash).toBe(
-    createHash("sha256")
-      .update(canonicalJson(JSON.parse(text)))
-      .digest("hex"),
-  );
 });
 
 test("the JSON Schema that is published is the one in force; it takes the example and refuses a slip", async () => {

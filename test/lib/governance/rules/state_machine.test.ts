@@ -246,7 +246,7 @@ describe("what is recorded", () => {
     const { log } = brought("approved");
     const { applied } = log.command("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);
     expect(applied).toEqual({ entry: 3, at: log.entries[2]!.timestamp, ...facts });
-    expect(brought("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: null });
+    expect(brought("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: {} });
     expect(brought("approved").record.applied).toBeNull();
   });
 

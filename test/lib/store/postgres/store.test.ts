@@ -121,7 +121,9 @@ if (server) {
       const sleep = () => Promise.reject(new Error("trying again does not help"));
       const refused = postgresStore({ url: later, clock: { ...systemPacing.clock, sleep } });
       await expect(refused).rejects.toThrow(StoreUnavailable);
-      await expect(refused).rejects.toThrow(/^postgres:\/\/\S+\/later: .* of version 99.*install a newer one/);
+      await expect(refused).rejects.toThrow(
+        /^postgres:\/\/\S+\/later: .* of version 99.*use the version that made them/,
+      );
     });
 
     test("refuses a database that is not in UTF-8", async () => {
