@@ -7,12 +7,12 @@ import { QuietRun } from "./support/quiet_run.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
-const IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
+const IN_A_BROWSER = "test/ui/{consent,decisions,find,pages}.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
 const LONG_IN_A_BROWSER =
   "test/ui/{agent,audit,away,certificate,dev,docs,emergency,everybody,faults,load,mistakes,mounted,newcomer,on_record,protected,told,undo}.test.ts";
 /** These have both lengths. */
-const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
+const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,find,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
   "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,mcp,two_processes,witnesses},lib/{audit/damage,chat/memory_speed,client/platforms,follow/history,governance/{moving/{between_stores,durable_objects},patrol,proof/verify},mcp/{conformance,tasks},memory/queries,openapi/lint,pulse/no_record,store/{contract,postgres/store}},local/{certificate,demo,example_host,store/backup},support/watchdog}.test.ts";

@@ -13,6 +13,7 @@ import { Shell } from "./shell.tsx";
 const AuditLogPage = lazy(() => import("./pages/audit.tsx").then((page) => page.AuditLogPage));
 const ChangesPage = lazy(() => import("./pages/changes.tsx").then((page) => page.ChangesPage));
 const ChatPage = lazy(() => import("./pages/chat.tsx").then((page) => page.ChatPage));
+const FindPage = lazy(() => import("./pages/find.tsx").then((page) => page.FindPage));
 const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
 const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
 const SystemPage = lazy(() => import("./pages/system.tsx").then((page) => page.SystemPage));
@@ -46,7 +47,9 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
     case "":
       return <InboxPage onYou={onYou} />;
     case "changes":
-      return id === undefined ? <ChangesPage route={route} /> : <ChangePage id={id} />;
+      return id === undefined ? <ChangesPage /> : <ChangePage id={id} />;
+    case "find":
+      return <FindPage route={route} />;
     case "propose":
       return <ProposePage key={route.query.toString()} route={route} />;
     case "kpis":

@@ -26,6 +26,7 @@ const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
 export const PAGES: readonly (readonly [string, string])[] = [
   ["", "Inbox"],
   ["changes", "Changes"],
+  ["find", "Find"],
   ["propose", "Propose"],
   ["kpis", "KPIs and outcomes"],
   ["audit", "Audit"],

@@ -41,7 +41,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     await page.clock.install();
     await withoutStream(page);
     const id = await service.propose({ target: "limits.listed" });
-    await visit(page, service.url, "changes?text=limits.listed");
+    await visit(page, service.url, "changes");
     await freshness(page, "Every 10 s").waitFor();
     const row = page.locator(".change-row").filter({ hasText: "limits.listed" });
     await row.getByText("Waits for consent").waitFor();

@@ -333,7 +333,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
       expect(await others.locator("a[data-row]").count()).toBe(40);
       expect(await ana.getByRole("region", { name: "Waits for you" }).locator("a[data-row]").count()).toBe(1);
       await ana.getByRole("link", { name: "all that wait" }).click();
-      await ana.getByRole("heading", { name: "Changes" }).waitFor();
+      await ana.getByText("41 changes match.").waitFor();
     },
   );
 });

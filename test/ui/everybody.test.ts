@@ -65,7 +65,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
   test.each([360, 1440])("at %i pixels nothing sticks out, and hostile text is only text", async (width) => {
     const page = await open({ ...ANA, viewport: { width, height: 800 } });
     const wide: string[] = [];
-    for (const place of [...places(), `changes/${hostile.pending}`]) {
+    for (const place of [...places(), "find?q=users:40+group:proposer", `changes/${hostile.pending}`]) {
       await visit(page, service.url, place);
       const { over, images, hacked } = await page.evaluate(() => ({
         over: document.documentElement.scrollWidth - innerWidth,
@@ -169,11 +169,12 @@ describe.skipIf(!browser)("the console for everybody", () => {
 
   test("single keys are text in a field, and can be switched off", async () => {
     const page = await open({ token: TOKEN });
-    await visit(page, service.url, "changes");
-    await page.getByLabel("Search").focus();
+    await visit(page, service.url, "find");
+    const field = page.getByRole("combobox", { name: "Query" });
+    await field.focus();
     await page.keyboard.type("j/k?");
-    expect(await page.getByLabel("Search").inputValue()).toBe("j/k?");
-    await page.getByLabel("Search").blur();
+    expect(await field.inputValue()).toBe("j/k?");
+    await field.blur();
     await page.keyboard.press("?");
     await page.getByLabel("Single keys are on").uncheck();
     await page.keyboard.press("Escape");
@@ -187,7 +188,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
     await visit(page, service.url, "system");
     await page.keyboard.press("/");
     await page.keyboard.type("to be found");
-    await page.getByRole("dialog").getByRole("link", { name: "set limits.found" }).waitFor();
+    await page.getByRole("dialog").getByRole("option", { name: "change limits.found" }).waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/changes/${id}`);
   });

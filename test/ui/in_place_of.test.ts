@@ -47,8 +47,6 @@ test("a change is left open beside any that takes its place, whatever came of la
   expect(isLeftOpen(change({ status: "denied", related: after("applied") }))).toBe(false);
 });
 
-test("a search that found nothing says how far it looked", () => {});
-
 describe("the content of a change, proposed again", () => {
   test.each([
     [{ value: "25" }],

@@ -2,6 +2,9 @@
 import type * as z from "zod";
 import type { verifyReport } from "../../../lib/governance/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
+import type { FindAnswer, FindRow } from "../../../lib/find/answer.ts";
+import type { Completion } from "../../../lib/find/completion.ts";
+import type { SavedQuestion } from "../../../lib/find/saved.ts";
 import type { Recalled } from "../../../lib/memory/recall.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/governance/answers.ts";
 import type { driftSchema } from "../../../lib/governance/drift.ts";
@@ -67,6 +70,14 @@ export type RuntimePage = ChangePage & {
   intent: IntentView;
   audit: { length: number };
 };
+
+export type { FindAnswer, FindRow, SavedQuestion };
+/** A field of the query language. */
+export type QueryField = Completion[number];
+export interface FindHelp {
+  saved: SavedQuestion[];
+  fields: QueryField[];
+}
 
 export type { Related };
 export type Decision = z.infer<ReturnType<typeof decisionAnswer>>;

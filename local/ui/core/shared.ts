@@ -1,7 +1,9 @@
 /** What the frame and several pages read alike. */
-import type { CapabilityMap, Drift, IntentView, State, Whoami } from "./api_types.ts";
+import type { CapabilityMap, Drift, FindAnswer, FindHelp, IntentView, State, Whoami } from "./api_types.ts";
 import { get } from "./api.ts";
-import { type Resource, useResource } from "./resource.tsx";
+import { useValue } from "./hooks.tsx";
+import { type Keeping, type Resource, useResource } from "./resource.tsx";
+import { personName } from "./session.ts";
 
 /** How the service stands. */
 export const useServiceState = (): Resource<State> =>
@@ -28,3 +30,21 @@ export function useDrift(wanted = true): ReadonlyMap<string, unknown> {
 /** Who the service takes the reader for. */
 export const useWhoami = (): Resource<Whoami> =>
   useResource("whoami", (signal) => get<Whoami>("api/whoami", {}, signal), { concerns: (news) => news === null });
+
+/** Saved questions and the fields of a query. A name that is added shows with the next visit. */
+export const useFindHelp = (): Resource<FindHelp> =>
+  useResource("find help", (signal) => get<FindHelp>("api/find/saved", {}, signal), {
+    concerns: (news) => news === null,
+  });
+
+/** A page of the changes that a query finds for the reader, on their calendar; `null` reads nothing. */
+export function useFound(
+  q: string | null,
+  { limit, after, concerns }: { limit: number; after?: string | undefined } & Keeping,
+): Resource<FindAnswer> {
+  const person = useValue(personName);
+  const { timeZone: tz } = new Intl.DateTimeFormat().resolvedOptions();
+  const query = { q: q ?? "", limit, after, tz, person };
+  const read = (signal: AbortSignal) => get<FindAnswer>("api/find", query, signal);
+  return useResource(q === null ? null : `find ${JSON.stringify(query)}`, read, concerns ? { concerns } : {});
+}

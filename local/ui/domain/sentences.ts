@@ -27,7 +27,7 @@ function asker({ proposer, asked_by }: Request): Part[] {
 }
 
 /** What is asked for, after "to". */
-function doing(change: Request): Part[] {
+function doing(change: Pick<Request, "kind" | "target" | "value">): Part[] {
   const target: Part = { given: change.target, code: true };
   const enabled = switchOf(change.value);
   if (change.kind === "feature_flag" && enabled !== undefined) return ["switch ", target, enabled ? " on" : " off"];
@@ -145,8 +145,11 @@ function approvers(change: Change): Part[] {
   });
 }
 
+/** The fields that name a change in a few words; a list may leave out the value. */
+export type ShortChange = Pick<Request, "kind" | "target" | "tenant_id" | "value">;
+
 /** A few words for titles and lists: "set crm.followup for t1". */
-export const shortly = (change: Change): Part[] => [...doing(change), " for ", { given: change.tenant_id }];
+export const shortly = (change: ShortChange): Part[] => [...doing(change), " for ", { given: change.tenant_id }];
 
 /** A sentence as plain text, where it is isolated as a whole. */
 export const asPlain = (parts: readonly Part[]): string =>

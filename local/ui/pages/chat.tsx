@@ -3,9 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChatAnswer } from "../core/api_types.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref } from "../core/router.tsx";
+import { changeHref, href } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { readChat, type Said } from "../domain/chat_log.ts";
+import { listQueries } from "../domain/find_answer.ts";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Given, Prose, ShortId } from "../parts/text.tsx";
@@ -90,6 +91,7 @@ function Log({ said, answers, onAnswer }: LogProps) {
               , {one.at && <Age at={one.at} />}
             </p>
             <Prose text={one.text} />
+            {one.role === "assistant" && <Queries of={listQueries(one.text)} />}
             <Citations of={one.citations} />
             {answers[one.id] && <Provenance answer={answers[one.id]!} onAnswer={onAnswer} />}
           </li>
@@ -98,6 +100,19 @@ function Log({ said, answers, onAnswer }: LogProps) {
     </div>
   );
 }
+
+/** The queries of a reply, to run them again or to go on from them. */
+const Queries = ({ of }: { of: readonly string[] }) =>
+  of.length === 0 ? null : (
+    <p class="citations">
+      <span class="quiet">In Find:</span>
+      {of.map((query) => (
+        <a key={query} href={href(["find"], { q: query })}>
+          <Given text={query} code />
+        </a>
+      ))}
+    </p>
+  );
 
 const Citations = ({ of }: { of: Said["citations"] }) =>
   of.length === 0 ? null : (

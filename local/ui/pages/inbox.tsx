@@ -89,9 +89,8 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
       <Group title="Approved, not applied" items={approved} total={totals.approved} />
       {more && (
         <p>
-          There are more than are shown here:{" "}
-          <a href={href(["changes"], { status: "pending_consent" })}>all that wait</a>,{" "}
-          <a href={href(["changes"], { status: "approved" })}>all that are approved</a>.
+          There are more than are shown here: <a href={href(["find"], { q: "is:pending_consent" })}>all that wait</a>,{" "}
+          <a href={href(["find"], { q: "is:approved" })}>all that are approved</a>.
         </p>
       )}
       {!isRead && <Pending error={outcomes.error} what="outcomes" />}

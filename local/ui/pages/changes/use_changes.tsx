@@ -2,27 +2,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry, AuditPage, ChangeDetail } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { onNews } from "../../core/live.ts";
-import { type Filter, isSearch, type Listed, readPage, withPage } from "../../domain/change_list.ts";
+import { type Listed, readPage, withPage } from "../../domain/change_list.ts";
 
-/** Milliseconds that typing rests before the service is asked. */
-const TYPING_MS = 200;
-/** A search is counted again so long after something was proposed: it looks through all changes. */
-const COUNTED_MS = 2000;
 /** Entries that are looked at after a pause. */
 const CAUGHT_UP = 1000;
 
-/**
- * The list as far as it was read. Rows that are shown follow the news; newer changes are counted and wait to be shown, those of
- * a search by asking how many fit now.
- */
-export function useChanges(filter: Filter) {
+/** The list as far as it was read. Rows that are shown follow the news; newer changes are counted and wait to be shown. */
+export function useChanges() {
   const [listed, setListed] = useState<Listed | undefined>();
   const [error, setError] = useState<unknown>();
   const [fresh, setFresh] = useState(0);
   const [loading, setLoading] = useState(false);
   const [round, setRound] = useState(0);
   const state = useRef<{ listed: Listed | undefined; busy: boolean; signal: AbortSignal }>();
-  const begun = useRef(false);
 
   const readMore = async () => {
     const own = state.current;
@@ -30,7 +22,7 @@ export function useChanges(filter: Filter) {
     own.busy = true;
     setLoading(true);
     try {
-      const page = await readPage(filter, { before: own.listed?.next ?? undefined, signal: own.signal });
+      const page = await readPage(own.listed?.next ?? undefined, own.signal);
       if (own !== state.current) return;
       own.listed = withPage(own.listed, page);
       setListed(own.listed);
@@ -48,25 +40,15 @@ export function useChanges(filter: Filter) {
     state.current = { listed: undefined, busy: false, signal: gone.signal };
     setListed(undefined);
     setFresh(0);
-    const timer = setTimeout(() => void readMore(), begun.current ? TYPING_MS : 0);
-    begun.current = true;
+    void readMore();
     const hear = (entries: readonly AuditEntry[]) => {
       const own = state.current;
       const news = entries.filter(({ id }) => id > (own?.listed?.heard ?? Infinity));
       if (!own?.listed || news.length === 0) return;
       own.listed = { ...own.listed, heard: news.at(-1)!.id };
-      const begun = news.filter(({ event_type, tenant }) => event_type === "change_proposed" && fits(tenant));
-      if (begun.length > 0 && isSearch(filter)) counting ??= setTimeout(() => void countAgain(), COUNTED_MS);
-      else if (begun.length > 0) setFresh((count) => count + begun.length);
+      const proposed = news.filter(({ event_type }) => event_type === "change_proposed").length;
+      if (proposed > 0) setFresh((count) => count + proposed);
       for (const id of new Set(news.map(({ change_id }) => change_id))) void follow(id);
-    };
-    const fits = (tenant: string) => filter.tenant_id === "" || filter.tenant_id === tenant;
-    let counting: ReturnType<typeof setTimeout> | undefined;
-    const countAgain = async () => {
-      counting = undefined;
-      const own = state.current;
-      const page = await readPage(filter, { limit: 1, signal: gone.signal }).catch(() => undefined);
-      if (page && own?.listed && own === state.current) setFresh(Math.max(0, page.total - own.listed.total));
     };
     /** What happened since, as the log has it; news may have been missed. */
     const catchUp = async () => {
@@ -96,11 +78,9 @@ export function useChanges(filter: Filter) {
     });
     return () => {
       gone.abort();
-      clearTimeout(timer);
-      clearTimeout(counting);
       off();
     };
-  }, [JSON.stringify(filter), round]);
+  }, [round]);
 
   return { listed, error, fresh, loading, readMore: () => void readMore(), again: () => setRound(round + 1) };
 }

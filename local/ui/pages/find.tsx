@@ -1,0 +1,175 @@
+/** Find: a query in the address, completed while it is typed, with what it finds. */
+import { useEffect, useState } from "preact/hooks";
+import type { FindAnswer, FindRow, QueryField, SavedQuestion } from "../core/api_types.ts";
+import { counted, figure } from "../core/format.ts";
+import { arrive, useTitle } from "../core/hooks.tsx";
+import { LOCALE } from "../core/locale.ts";
+import { goTo, href, type Route } from "../core/router.tsx";
+import { useFindHelp, useFound } from "../core/shared.ts";
+import { describeDuration, parseGroup, describeFault, describeTimes } from "../domain/find_answer.ts";
+import { completeQuery, insertSuggestion } from "../domain/query_completion.ts";
+import { titled, words } from "../domain/statuses.ts";
+import { ChangeRow } from "../parts/change_row.tsx";
+import { Combobox } from "../parts/combobox.tsx";
+import { Notice, Pending } from "../parts/notice.tsx";
+import { PageHead } from "../parts/panel.tsx";
+import { Given } from "../parts/text.tsx";
+
+const PAGE = 50;
+
+/** The page. */
+export function FindPage({ route: { query } }: { route: Route }) {
+  const q = query.get("q") ?? "";
+  const after = query.get("after") ?? undefined;
+  const { data: help } = useFindHelp();
+  const { data, error } = useFound(q === "" ? null : q, { limit: PAGE, after });
+  const fault = describeFault(error);
+  useTitle(q === "" ? "Find" : `${q} · Find`);
+  useEffect(() => {
+    if (after === undefined) return;
+    scrollTo(0, 0);
+    arrive();
+  }, [after]);
+  return (
+    <>
+      <PageHead title="Find" lead={<span role="status">{leadOf(q, data, error)}</span>} />
+      <QueryForm q={q} fields={help?.fields ?? []} />
+      <Saved questions={help?.saved ?? []} q={q} />
+      {fault !== undefined && (
+        <Notice tone="bad" alert>
+          <p>
+            <Given text={fault} />
+          </p>
+        </Notice>
+      )}
+      {q !== "" && fault === undefined && (!data || error !== undefined) && <Pending error={error} what="changes" />}
+      {data && error === undefined && <Found answer={data} q={q} isFirst={after === undefined} />}
+    </>
+  );
+}
+
+/** There is a line in each state, so that nothing below moves when an answer comes. */
+function leadOf(q: string, answer: FindAnswer | undefined, error: unknown): string {
+  if (q === "") return "One query finds, counts, groups and times changes.";
+  if (error !== undefined) return "The query did not run.";
+  return answer ? `${counted(answer.total, "change matches", "changes match")}.` : "Looking…";
+}
+
+function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) {
+  const [{ text, caret }, setTyped] = useState({ text: q, caret: q.length });
+  useEffect(() => setTyped({ text: q, caret: q.length }), [q]);
+  const completion = completeQuery(text, caret, fields);
+  return (
+    <form
+      role="search"
+      class="query"
+      onSubmit={(event) => {
+        event.preventDefault();
+        goTo(href(["find"], { q: text.trim() }));
+      }}
+    >
+      <Combobox
+        label="Query"
+        hint="Words and terms such as is:pending or risk:high; all must match. A minus excludes."
+        value={text}
+        caret={caret}
+        popup
+        onValue={(given, at) => setTyped({ text: given, caret: at })}
+        options={completion.suggestions.map(({ text: key, hint }) => ({
+          key,
+          content: (
+            <>
+              <Given text={key} code />
+              <small class="quiet">{hint}</small>
+            </>
+          ),
+        }))}
+        onChoose={(index) => {
+          const next = insertSuggestion(text, completion, completion.suggestions[index]!);
+          setTyped({ text: next.query, caret: next.caret });
+        }}
+      />
+      <button type="submit">Find</button>
+    </form>
+  );
+}
+
+function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst: boolean }) {
+  const { query, rows, groups, next } = answer;
+  const times = describeTimes(answer);
+  return (
+    <div class="answer">
+      <p>
+        <span class="quiet">Query:</span> <Given text={query} code />
+      </p>
+      {times !== undefined && <p>{times}</p>}
+      {groups.length > 0 && <Groups of={groups} by={parseGroup(query) ?? ""} />}
+      {rows.length > 0 && (
+        <ul class="found-rows" aria-label="Changes found">
+          {rows.map((row) => (
+            <li key={row.change_id}>
+              <ChangeRow change={row} drift={row.drift}>
+                <RowTime of={row} />
+              </ChangeRow>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="pager">
+        {!isFirst && <a href={href(["find"], { q })}>First page</a>}
+        {next !== null && <a href={href(["find"], { q, after: next })}>Next page</a>}
+      </p>
+    </div>
+  );
+}
+
+const RowTime = ({ of: { seconds, status, approvers, required_approvers } }: { of: FindRow }) => (
+  <>
+    {seconds != null && <span class="took">took {describeDuration(seconds)}</span>}
+    {status === "pending_consent" && (
+      <span>
+        {approvers.length} of {counted(required_approvers, "consent")}
+      </span>
+    )}
+  </>
+);
+
+const Groups = ({ of, by }: { of: FindAnswer["groups"]; by: string }) => (
+  <table class="groups">
+    <caption class="unseen">Changes by {words(by)}</caption>
+    <thead>
+      <tr>
+        <th scope="col">{titled(by)}</th>
+        <th scope="col">Changes</th>
+      </tr>
+    </thead>
+    <tbody>
+      {of.map(({ key, count }) => (
+        <tr key={key}>
+          <th scope="row">
+            <Given text={key} />
+          </th>
+          <td>{figure(count)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+const LANGUAGE = LOCALE.toLowerCase().startsWith("zh") ? "zh" : "en";
+
+/** Saved questions, as links. */
+const Saved = ({ questions, q }: { questions: readonly SavedQuestion[]; q: string }) => (
+  <details key={q} class="saved" open={q === ""}>
+    <summary>Saved questions</summary>
+    <ul lang={LANGUAGE}>
+      {questions.map(({ id, title, query }) => (
+        <li key={id}>
+          <a href={href(["find"], { q: query })} title={query} aria-current={query === q ? "true" : undefined}>
+            {title[LANGUAGE]}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </details>
+);

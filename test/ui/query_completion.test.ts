@@ -1,0 +1,105 @@
+/** Completion of a query while it is typed, and the words around an answer. */
+import { describe, expect, test } from "vitest";
+import { Refused } from "../../local/ui/core/api.ts";
+import { asPrefix, parseGroup, listQueries, describeFault, describeTimes } from "../../local/ui/domain/find_answer.ts";
+import { completeQuery, insertSuggestion } from "../../local/ui/domain/query_completion.ts";
+import { queryLine } from "../../lib/find/found_text.ts";
+
+const FIELDS = [
+  { field: "is", takes: "words" as const, values: ["pending", "approved", "mine"] },
+  { field: "risk", takes: "words" as const, values: ["low", "medium", "high"] },
+  { field: "tenant", takes: "names" as const, values: ["t1", "North Wind", "a,b"] },
+  { field: "rolledback", takes: "date" as const, values: ["today", "last-week"] },
+  { field: "users", takes: "number" as const, values: [] },
+];
+
+/** Completes at `|`. */
+const at = (marked: string) => {
+  const caret = marked.indexOf("|");
+  const query = marked.replace("|", "");
+  return { query, completion: completeQuery(query, caret, FIELDS) };
+};
+const texts = (marked: string): string[] => at(marked).completion.suggestions.map(({ text }) => text);
+
+describe("completion of a query", () => {
+  test.each([
+    ["|", ["is:", "risk:", "tenant:", "rolledback:", "users:"]],
+    ["deposit ris|", ["risk:"]],
+    ["r|", ["risk:", "rolledback:", "users:"]],
+    ["-ri|", ["-risk:"]],
+    ["risk:|", ["risk:low", "risk:medium", "risk:high"]],
+    ["RISK:h|", ["risk:high"]],
+    ["risk：h|", ["risk:high"]],
+    ["risk:high|", []],
+    ["-risk:low,h|", ["-risk:low,high"]],
+    ["tenant:n|", ['tenant:"North Wind"']],
+    ['tenant:"north w|', ['tenant:"North Wind"']],
+    ["tenant:t1,n|", []],
+    ["rolledback:>l|", ["rolledback:>last-week"]],
+    ["rolledback:2026-10-01..to|", ["rolledback:2026-10-01..today"]],
+    ["colour:r|", []],
+    ['"is ris|', []],
+  ])("suggests for %s", (marked, expected) => {
+    expect(texts(marked)).toEqual(expected);
+  });
+
+  test.each([
+    ["ris| 10 euro", 0, "risk: 10 euro", 5],
+    ["risk:h|i 10 euro", 0, "risk:high 10 euro", 9],
+    ["a tenant:nor|", 0, 'a tenant:"North Wind" ', 22],
+    ['tenant:"no| wi" b', 0, 'tenant:"North Wind" b', 19],
+  ])("puts the suggestion into %s", (marked, index, query, caret) => {
+    const { query: typed, completion } = at(marked);
+    expect(insertSuggestion(typed, completion, completion.suggestions[index]!)).toEqual({ query, caret });
+  });
+
+  test("the last plain word that is typed is the beginning of one", () => {
+    expect(["load te", "押金", "load t", "risk:hi", '"load te', "te*", ""].map(asPrefix)).toEqual([
+      "load te*",
+      "押金*",
+      "load t",
+      "risk:hi",
+      '"load te*',
+      "te*",
+      "",
+    ]);
+  });
+});
+
+describe("an answer of find", () => {
+  test("times are sentences, and none where nothing was measured", () => {
+    expect(describeTimes({ median: 3 * 3600, max: 2 * 86_400 })).toBe("Median 3 h, longest 2 days.");
+    expect([describeTimes({ median: null, max: null }), describeTimes({})]).toEqual([undefined, undefined]);
+  });
+
+  test("the group is read from the normalised query", () => {
+    expect(["by:agents group:proposer", "group:week", "subgroup:week"].map(parseGroup)).toEqual([
+      "proposer",
+      "week",
+      undefined,
+    ]);
+  });
+
+  test("a fault of the query is a sentence about it; others are not its fault", () => {
+    const refused = (field: string) =>
+      new Refused({
+        error: "…",
+        code: "invalid_field",
+        status: 400,
+        fields: [{ field, message: "has no field x: did you mean is:?" }],
+      });
+    expect(describeFault(refused("q"))).toBe("The query has no field x: did you mean is:?");
+    expect([describeFault(refused("tz")), describeFault(new Error("q"))]).toEqual([undefined, undefined]);
+  });
+
+  test("the queries of a reply are those that ran, each once", () => {
+    const reply = [
+      queryLine("tenant:a – b", 2),
+      "- Query: no",
+      queryLine("", 9),
+      queryLine("tenant:a – b", 2),
+      queryLine("10 euro", 0),
+    ];
+    expect(listQueries(reply.join("\n"))).toEqual(["tenant:a – b", "10 euro"]);
+  });
+});
