@@ -53,7 +53,7 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
       }
       const breach = { ...error.breach, reason: `against the anchor: ${error.message}` };
       const known = { length: kept.length, head: "" };
-      return reportBreach({ store, integrity, log }, breach, kept.length > head.length ? known : undefined);
+      return reportBreach({ store, integrity, log }, breach, { known: kept.length > head.length ? known : undefined });
     }
   await compareWithBefore(deps, anchor, holdings).catch((error: unknown) =>
     log.warn("the anchor was not looked after", { error: String(error) }),

@@ -45,6 +45,8 @@ export interface Verified extends Link {
 
 /** An end of the log, and the last accepted loss before it. */
 export interface KnownEnd extends End {
+  /** Timestamp of the last entry that a decision committed or was made by. */
+  at: string;
   loss: End | undefined;
 }
 

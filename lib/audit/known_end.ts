@@ -1,6 +1,7 @@
 /** The end of the log that this process committed or decided by last: no later log is shorter, or another up to there. */
 import type { Reads } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
+import type { AuditEntry } from "./entry.ts";
 import type { Integrity, KnownEnd } from "./integrity.ts";
 import type { End } from "./outline.ts";
 import { wentBack } from "./tree.ts";
@@ -13,13 +14,13 @@ export class NotContinued extends Error {
 /** The longest end that this process knows. */
 export function knownEnd({ known, outline }: Integrity): KnownEnd | undefined {
   const read = outline?.durable;
-  return read && (!known || read.length > known.length) ? { ...read, loss: known?.loss } : known;
+  return read && (!known || read.length > known.length) ? { ...read, at: known?.at ?? "", loss: known?.loss } : known;
 }
 
 /** Notes the end that a decision committed, or was made by once that was durable. */
-export function noteEnd(integrity: Integrity, { length, head, loss }: ChainHead): void {
+export function noteEnd(integrity: Integrity, { length, head, at, loss }: ChainHead): void {
   const { known } = integrity;
-  if (!known || length >= known.length || loss?.head !== known.loss?.head) integrity.known = { length, head, loss };
+  if (!known || length >= known.length || loss?.head !== known.loss?.head) integrity.known = { length, head, at, loss };
 }
 
 /** Within a transaction, whatever else it reads: the log continues what is known of it. Errors: `NotContinued`. */
@@ -43,6 +44,21 @@ export async function requireKnownEnd(reads: Pick<Reads, "get">, integrity: Inte
   if (!known) return;
   const head = await readHead(reads);
   if (!head || (known.loss && !head.loss) || !(await continues(reads, known, head))) throw wentBack(known, head);
+}
+
+/**
+ * The entry of an accepted loss that this process does not know of yet: what it knows of the log ended there. An earlier loss, in
+ * which a log may end that went back behind a later one, is none.
+ */
+export async function newLoss(
+  reads: Pick<Reads, "get">,
+  { known }: Pick<Integrity, "known">,
+): Promise<AuditEntry | undefined> {
+  const { loss } = (await readHead(reads)) ?? {};
+  if (!loss || loss.head === known?.loss?.head) return undefined;
+  const entry = (await reads.get("audit", entryKey(loss.length)))?.value;
+  if (entry?.current_hash !== loss.head || entry.event_type !== "loss_accepted") return undefined;
+  return entry.timestamp >= (known?.at ?? "") ? entry : undefined;
 }
 
 async function continues(reads: Pick<Reads, "get">, known: End, head: End): Promise<boolean> {

@@ -2,7 +2,7 @@
 import type { Reads } from "../store/store.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { Breach, Integrity, LostEnd } from "./integrity.ts";
-import { knownEnd } from "./known_end.ts";
+import { knownEnd, newLoss } from "./known_end.ts";
 import type { End } from "./outline.ts";
 
 declare module "../store/store.ts" {
@@ -19,23 +19,30 @@ export interface StoredBreach extends Breach {
 
 type Telling = Pick<AuditDeps, "store" | "integrity" | "log">;
 
-/** Keeps a breach, so that writes are refused from here on, by every process. */
+/**
+ * Stores a breach, so that writes are refused from here on, by every process. What was found by what this process knows from before
+ * a loss that a person has accepted since is no breach; `isAnew`: it was found in the log as it is now alone.
+ */
 export async function reportBreach(
   { store, integrity, log }: Telling,
   breach: Breach,
-  known: LostEnd | null = knownIn(integrity),
+  { known = knownIn(integrity), isAnew = false }: { known?: LostEnd | null | undefined; isAnew?: boolean } = {},
 ): Promise<void> {
   if (integrity.breach) return;
-  log.error("audit chain broken", { ...breach });
   integrity.breach = breach;
   try {
-    await store.transact(async (tx) => {
+    const isReported = await store.transact(async (tx) => {
+      if (!isAnew && (await newLoss(tx, integrity))) return false;
       const kept = (await tx.get("meta", "breach"))?.value;
       // The longest end that any process knew: what a person accepts the loss of.
       if (!kept) tx.put("meta", "breach", { ...breach, known });
       else if ((known?.length ?? 0) > (kept.known?.length ?? 0)) tx.put("meta", "breach", { ...kept, known });
+      return true;
     });
+    if (!isReported) return void delete integrity.breach;
+    log.error("audit chain broken", { ...breach });
   } catch (error) {
+    log.error("audit chain broken", { ...breach });
     // This process refuses writes all the same.
     log.warn("the breach was not told to other processes", { error: String(error) });
   }

@@ -22,14 +22,14 @@ export async function reportLoss(
   const first_invalid = head.length + 1;
   if (backup && !(await continues(deps, backup))) {
     const reason = `the log ends with entry ${head.length}, and backup.json states that entry ${backup.length} has the hash ${backup.head}: ${WAY_OUT}`;
-    return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, backup);
+    return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, { known: backup });
   }
   // The files go on showing a loss that was accepted.
   if (lost && (head.loss?.length ?? 0) <= (lost.left["audit"] ?? 0))
     return reportBreach(
       deps,
       { first_invalid, reason: `${lost.reason}: ${WAY_OUT}` },
-      { length: head.length, head: null },
+      { known: { length: head.length, head: null } },
     );
 }
 

@@ -1,8 +1,8 @@
 /** Going on after a person accepted that the end of the log is lost: each process reads the log again, as at a start. */
 import type { AuditDeps } from "../audit/deps.ts";
-import { entryKey, readHead } from "../audit/chain.ts";
+import { readHead } from "../audit/chain.ts";
 import { isSound } from "../audit/entry.ts";
-import { knownEnd, noteEnd } from "../audit/known_end.ts";
+import { knownEnd, newLoss, noteEnd } from "../audit/known_end.ts";
 import { verifyTail } from "../audit/verify.ts";
 import { subjectsOf } from "./subjects.ts";
 
@@ -14,12 +14,8 @@ const TAIL = 1000;
 /** Goes on where an accepted loss was recorded that this process does not know; resolves to whether one was. */
 export async function learnOfLoss(deps: Losing): Promise<boolean> {
   const { store, integrity, sha256, log } = deps;
-  const { loss } = (await readHead(store)) ?? {};
-  if (!loss || loss.head === integrity.known?.loss?.head) return false;
-  if (await store.get("meta", "breach")) return false;
-  const entry = (await store.get("audit", entryKey(loss.length)))?.value;
-  if (entry?.current_hash !== loss.head || entry.event_type !== "loss_accepted" || !isSound(entry, sha256))
-    return false;
+  const entry = await newLoss(store, integrity);
+  if (!entry || !isSound(entry, sha256) || (await store.get("meta", "breach"))) return false;
   log.warn("goes on from an accepted loss of the log's end", { entry: entry.id, known: knownEnd(integrity) ?? null });
   await deps.mutex("after_loss", () => goOn(deps));
   return true;

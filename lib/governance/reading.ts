@@ -39,6 +39,8 @@ async function orBroken(deps: Reading, look: Promise<void>): Promise<void> {
     await look;
   } catch (error) {
     if (!(error instanceof LogBroken)) throw error;
+    // The loss may have been accepted during the look.
+    if (await learnOfLoss(deps)) return;
     await reportBreach(deps, error.breach);
     refuseBroken(error.breach);
   }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
+import { reportBreach } from "../../../lib/audit/report_breach.ts";
 import { anchorOf } from "../../support/anchor.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { type Core, core, coreOf } from "../../support/core.ts";
@@ -94,6 +95,37 @@ describe("the next write notices that the log went back", () => {
 });
 
 describe("a person accepts the loss", () => {
+  test("a process that looks at the log at that moment reports no breach", async () => {
+    const { api, other, store } = await shared();
+    const before = await store.copy();
+    for (const each of [other, api]) await propose(each);
+    await store.goBack(before);
+    expect(await propose(api)).toMatchObject(BROKEN);
+    const { known } = other.deps.integrity;
+    expect((await acceptLoss(api)).status).toBe(200);
+    // The other process has found the log rewritten by what it knew before.
+    await reportBreach(other.deps, { first_invalid: known!.length, reason: "the log was rewritten" });
+    expect(await store.store.get("meta", "breach")).toBeUndefined();
+    for (const each of [other, api]) expect((await propose(each)).status).toBe(201);
+  });
+
+  test("a log that went back to an earlier accepted loss is broken", async () => {
+    const { api, store } = await shared();
+    const before = await store.copy();
+    await propose(api);
+    await store.goBack(before);
+    await propose(api);
+    await acceptLoss(api);
+    const afterFirst = await store.copy();
+    api.deps.clock.advance(1000);
+    await propose(api);
+    await store.goBack(afterFirst);
+    await propose(api);
+    await acceptLoss(api);
+    await store.goBack(afterFirst);
+    expect(await propose(api)).toMatchObject(BROKEN);
+  });
+
   test("the log states what is lost, writes go on, and no id is given twice in between", async () => {
     const { api, other, store } = await shared();
     const receipts = await lose({ api, store });
