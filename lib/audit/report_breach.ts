@@ -21,18 +21,18 @@ type Telling = Pick<AuditDeps, "store" | "integrity" | "log">;
 
 /**
  * Stores a breach, so that writes are refused from here on, by every process. What was found by what this process knows from before
- * a loss that a person has accepted since is no breach; `isAnew`: it was found in the log as it is now alone.
+ * a loss that a person has accepted since is no breach; `isCurrent`: it was found in the log as it is now alone.
  */
 export async function reportBreach(
   { store, integrity, log }: Telling,
   breach: Breach,
-  { known = knownIn(integrity), isAnew = false }: { known?: LostEnd | null | undefined; isAnew?: boolean } = {},
+  { known = knownIn(integrity), isCurrent = false }: { known?: LostEnd | null | undefined; isCurrent?: boolean } = {},
 ): Promise<void> {
   if (integrity.breach) return;
   integrity.breach = breach;
   try {
     const isReported = await store.transact(async (tx) => {
-      if (!isAnew && (await newLoss(tx, integrity))) return false;
+      if (!isCurrent && (await newLoss(tx, integrity))) return false;
       const kept = (await tx.get("meta", "breach"))?.value;
       // The longest end that any process knew: what a person accepts the loss of.
       if (!kept) tx.put("meta", "breach", { ...breach, known });

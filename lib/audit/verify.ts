@@ -78,7 +78,7 @@ export async function verifyTail(
   const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: outline.append });
   outline.settle(outline.seen);
   deps.integrity.outline = outline;
-  if (breach) await reportBreach(deps, breach, { isAnew: true });
+  if (breach) await reportBreach(deps, breach, { isCurrent: true });
 }
 
 /**

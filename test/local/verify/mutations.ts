@@ -40,9 +40,12 @@ const VALUES: readonly unknown[] = [
   ...[raw(deep(60)), raw(deep(98)), raw(deep(101)), raw(deep(20_000)), raw("12345678901234567890"), raw('"\\u0061na"')],
 ];
 
+/** Mutations nest values deeper than a walk can follow. */
+const MAX_DEPTH = 200;
+
 /** Lists the paths in a value at which something can be changed. */
 function places(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== "object" || value === null) return [];
+  if (typeof value !== "object" || value === null || path.length > MAX_DEPTH) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = [...path, Array.isArray(value) ? Number(name) : name];
     return [at, ...places(member, at)];
