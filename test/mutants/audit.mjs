@@ -157,7 +157,7 @@ export const audit = [
   {
     ...verify,
     name: "a broken tail is found at the start and not told",
-    find: "if (breach) await reportBreach(deps, breach);",
+    find: "if (breach) await reportBreach(deps, breach, { isCurrent: true });",
     replace: "",
     tests: VERIFY,
   },

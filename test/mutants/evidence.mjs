@@ -212,7 +212,7 @@ export const evidence = [
   {
     ...held,
     name: "a log that was set back behind its anchor is served as sound",
-    find: "return reportBreach({ store, integrity, log }, breach, kept.length > head.length ? known : undefined);",
+    find: "return reportBreach({ store, integrity, log }, breach, { known: kept.length > head.length ? known : undefined });",
     replace: "return;",
     grave: true,
   },

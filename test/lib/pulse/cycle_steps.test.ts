@@ -154,14 +154,14 @@ test("a breach that one process has found is told once, while others that have n
 test("a rollback that a guardrail orders and the host refuses is given up after five cycles, and that is told once", async () => {
   const service = await pulse({ intent: INTENT });
   await service.post("kpi", { incident_rate: 0.02 });
-  const id = await service.bring("applied", { kpi: "incident_rate" });
+  await service.bring("applied", { kpi: "incident_rate" });
   await service.post("kpi", { incident_rate: 0.05 });
   service.host.on("rollback", fails("locked"), 100);
   for (let cycles = 0; cycles < 7; cycles++) expect((await service.cycle()).rolled_back).toBeNull();
   const { entries } = (await service.get("/api/log?kind=guardrail")).body;
   expect(entries.map(({ title }: { title: string }) => title)).toEqual([
-    `The guardrail's rollback of ${id} is given up`,
-    `incident_rate rose by 0.03 (worse) after ${id}`,
+    "The guardrail's rollback of ui.banner of t1 (“Show the banner”) is given up",
+    "incident_rate rose by 0.03 (worse) after ui.banner of t1 (“Show the banner”)",
   ]);
   const seqs = entries.map(({ seq }: { seq: number }) => seq);
   expect(seqs[0]).toBeGreaterThan(seqs[1]);

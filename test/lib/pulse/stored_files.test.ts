@@ -38,7 +38,7 @@ test("what is written is listed with its size, hash and kind, newest first, and 
   const shown = await list();
   expect(shown.map(({ name, kind }: Record<string, string>) => [name, kind])).toEqual([
     ["notes.txt", "other"],
-    ["report-2026-W01.svg", "report"],
+    ["report-2026-W01.svg", "other"],
     ["report-2026-W01.md", "report"],
     ["retrospective-chg_1.md", "retrospective"],
   ]);
