@@ -56,7 +56,7 @@ export async function lookUp(
   const best = rows.slice(0, BEST);
   const head =
     total === 0
-      ? `Query: ${query.text} – no change holds any of these words.`
+      ? `Query: ${query.text} – no text of a change holds any of these words.`
       : `Query: ${query.text} – ${total === 1 ? "1 change holds" : `${total} changes hold`} some of these words; best first:`;
   return {
     answer: {

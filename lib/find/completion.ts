@@ -11,6 +11,7 @@ import { DATE_WORDS } from "./dates.ts";
 import { DURATIONS, type Field, type FieldName, FIELDS, GROUPS, SORTS } from "./fields.ts";
 import type { Query } from "./parse.ts";
 import { listApprovers, findDenier } from "./row.ts";
+import { shortNames } from "./values.ts";
 
 /** Values of one field, at most. */
 const MAX_VALUES = 500;
@@ -99,7 +100,7 @@ export async function requireKnown(
     if (source === undefined) continue;
     const isName = source === "people" || source === "agents";
     const own = [...known[source], ...(isName && caller !== null ? [caller] : [])];
-    const same = new Set(isName ? own.map(sameName) : own);
+    const same = new Set(isName ? own.flatMap(shortNames).map(sameName) : own);
     const unknown = names.find((name) => !same.has(isName ? sameName(name) : name));
     if (unknown === undefined) continue;
     const meant = own.length === 0 ? "nothing is on record yet" : `did you mean ${nearest(unknown, own)}?`;
@@ -128,7 +129,7 @@ export async function listCompletions(deps: GovernanceDeps, all: Rows): Promise<
     return [{ field, takes: TAKES[declared.type], values: [...values].slice(0, MAX_VALUES) }];
   });
   const orders = {
-    sort: SORTS.flatMap((by) => (by === "relevance" ? [by] : [by, `${by}-asc`])),
+    sort: SORTS.flatMap((by) => [by, `${by}-asc`]),
     group: GROUPS,
     time: DURATIONS,
   };

@@ -38,7 +38,7 @@ export type Field =
 const present = (value: string | null | undefined): string[] => (value === null || value === undefined ? [] : [value]);
 
 /** A field that nobody stated is no statement of its default. */
-const stated = <K extends "risk" | "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
+const stated = <K extends "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
   (change as { unstated?: readonly string[] }).unstated?.includes(field) ? null : change[field];
 
 export const BY: Readonly<Record<ProposerKind, string>> = {
@@ -97,7 +97,7 @@ export const FIELDS = {
   tenant: { type: "text", of: ({ change }) => [change.tenant_id] },
   target: { type: "pattern", of: ({ change }) => [change.target] },
   kind: { type: "words", values: KINDS, of: ({ change }) => [change.kind] },
-  risk: { type: "words", values: RISKS, of: (row) => present(stated(row, "risk")) },
+  risk: { type: "words", values: RISKS, of: ({ change }) => [change.risk] },
   tier: { type: "words", values: TIERS, of: ({ change }) => [change.tier] },
   proposer: { type: "names", of: ({ change }) => present(change.proposer) },
   approver: { type: "names", of: listApprovers },
@@ -148,7 +148,7 @@ export const GROUPS = [
 /** Pairs of events between which time is measured. */
 export const DURATIONS = ["proposed-decided", "proposed-applied", "decided-applied", "applied-rolledback"] as const;
 
-/** Orders of rows; each but `relevance` may end in `-asc`. */
+/** Orders of rows; each may end in `-asc`. */
 export const SORTS = [
   ...["proposed", "decided", "applied", "rolledback", "expires", "users", "gain", "risk"],
   ...["tenant", "target", "time", "relevance"],
@@ -158,7 +158,11 @@ export const SORTS = [
 export const FIELD_NAMES: readonly string[] = [...Object.keys(FIELDS), "sort", "group", "time"];
 
 /** Other spellings of fields and of the words of closed lists. */
-export const FIELD_ALIASES: Readonly<Record<string, string>> = { "rolled-back": "rolledback", denied_by: "denied-by" };
+export const FIELD_ALIASES: Readonly<Record<string, string>> = {
+  "rolled-back": "rolledback",
+  denied_by: "denied-by",
+  status: "is",
+};
 export const VALUE_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   is: { pending: "pending_consent", rolledback: "rolled_back" },
   by: { ...Object.fromEntries(PROPOSER_KINDS.map((kind) => [kind, BY[kind]])) },

@@ -89,12 +89,18 @@ function addWord(query: { words: Word[]; ids: Query["ids"][number][] }, { value,
     return;
   }
   const isPrefix = !isQuoted && value.length > 1 && value.endsWith("*");
-  const terms = queryTerms(isPrefix ? value.slice(0, -1) : value);
+  // The text has a composed word both whole, with what it is joined to, and in parts.
+  const isComposed = !/\s/.test(value) && JOINT.test(value) && !CJK.test(value);
+  const text = (isPrefix ? value.slice(0, -1) : value).replaceAll(isComposed ? /[._:@/-]+/g : /$^/g, " ");
+  const terms = queryTerms(text);
   if (terms.length === 0) return;
   if (isPrefix) terms.push(`${terms.pop()!}*`);
-  const hasSequence = isQuoted && /\s/.test(value.trim()) && !CJK.test(value);
-  query.words.push({ negated, terms, ...(hasSequence && { sequence: ` ${textTerms(value).join(" ")} ` }) });
+  const hasSequence = (isQuoted && /\s/.test(value.trim()) && !CJK.test(value)) || (isComposed && !isPrefix);
+  query.words.push({ negated, terms, ...(hasSequence && { sequence: ` ${textTerms(text).join(" ")} ` }) });
 }
+
+/** Characters that join the parts of a composed word, such as a target. */
+const JOINT = /[\p{L}\p{N}][._:@/-]+[\p{L}\p{N}]/u;
 
 /** Characters whose search terms overlap, so that those of a phrase do not stand one after the other. */
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
@@ -111,7 +117,7 @@ function orderIn(
   const isAscending = name === "sort" && value.endsWith("-asc");
   const word = isAscending ? value.slice(0, -4) : value;
   const known: readonly string[] = { sort: SORTS, group: GROUPS, time: DURATIONS }[name];
-  if (!known.includes(word) || (isAscending && word === "relevance"))
+  if (!known.includes(word))
     throw invalidField(
       "q",
       `${name}: has no value ${given}: did you mean ${nearest(word, known)}? Its values are ${known.join(", ")}`,

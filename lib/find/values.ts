@@ -3,6 +3,7 @@ import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
 import { isOneOf } from "../governance/rules/names.ts";
 import { matchesPattern } from "../governance/rules/target_pattern.ts";
+import { RESOLUTIONS } from "../governance/rules/change.ts";
 import { DATE_FORMS, parseSpan } from "./dates.ts";
 import { type Context, type Field, type FieldName, VALUE_ALIASES } from "./fields.ts";
 import type { Row } from "./row.ts";
@@ -39,12 +40,23 @@ export function parseTest(name: FieldName, field: Field, part: Part, moment: Mom
       return { text: words.join(","), holds };
     }
     case "number":
-      return numberTest(name, field, value);
+      return anyOf(listIn(part).map((one) => numberTest(name, field, one)));
     case "date":
-      return dateTest(name, field, value, moment);
+      return anyOf(listIn(part).map((one) => dateTest(name, field, one, moment)));
     default:
       return textTest(field, part);
   }
+}
+
+/** Combines tests of which one must hold. */
+function anyOf(tests: readonly Test[]): Test {
+  const [first, ...more] = tests;
+  if (first && more.length === 0) return first;
+  return {
+    text: tests.map(({ text }) => text).join(","),
+    holds: (row, context) => tests.some((test) => test.holds(row, context)),
+    holdsAt: (ms) => tests.some((test) => test.holdsAt?.(ms)),
+  };
 }
 
 const ofRow = (
@@ -61,6 +73,8 @@ function wordIn(name: string, given: string, known: readonly string[]): string {
   const lower = given.toLowerCase().replaceAll("-", "_");
   const word = VALUE_ALIASES[name]?.[lower.replaceAll("_", "")] ?? VALUE_ALIASES[name]?.[lower] ?? lower;
   if (known.includes(word)) return word;
+  if (name === "is" && (RESOLUTIONS as readonly string[]).includes(word))
+    throw invalidField("q", `is: has no value ${given}: did you mean resolution:${word}?`);
   const spellings = [...known, ...Object.keys(VALUE_ALIASES[name] ?? {})];
   throw invalidField(
     "q",
@@ -77,7 +91,7 @@ function textTest(field: Extract<Field, { of(row: Row): readonly string[] }>, pa
     field.type === "pattern"
       ? (one: string) => values.some((value) => matchesPattern(one, value))
       : field.type === "names"
-        ? (one: string) => isOneOf(one, values)
+        ? (one: string) => shortNames(one).some((name) => isOneOf(name, values))
         : (one: string) => values.includes(one);
   const text = values.map((value) => (/[\s",]/.test(value) ? `"${value}"` : value)).join(",");
   const isKnown = field.type === "names" || field.type === "text";
@@ -87,6 +101,13 @@ function textTest(field: Extract<Field, { of(row: Row): readonly string[] }>, pa
     ...(isKnown && { names: values }),
   };
 }
+
+/** The spellings by which a person or an agent is found: the whole name, the part before `@`, and the part after `agent:`. */
+export const shortNames = (name: string): string[] => [
+  name,
+  ...(/^([^@]+)@/.exec(name)?.slice(1) ?? []),
+  ...(/^(?:agent|llm):(.+)$/.exec(name)?.slice(1) ?? []),
+];
 
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 

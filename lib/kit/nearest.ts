@@ -1,9 +1,15 @@
 /** The known word that a misspelt one was most likely meant to be. */
 import { closest, distance } from "fastest-levenshtein";
 
-/** The known word of the same letters, or else the one with the fewest letters to change. */
-export const nearest = (word: string, known: readonly string[]): string =>
-  known.find((other) => sorted(other) === sorted(word.toLowerCase())) ?? closest(word.toLowerCase(), known);
+/** The known word of the same letters, or that begins with the word, or else the one with the fewest letters to change. */
+export function nearest(word: string, known: readonly string[]): string {
+  const lower = word.toLowerCase();
+  return (
+    known.find((other) => sorted(other) === sorted(lower)) ??
+    known.find((other) => lower.length > 1 && other.toLowerCase().startsWith(lower)) ??
+    closest(lower, known)
+  );
+}
 
 /** Whether a word is so near a known one, and not it, that it must be a slip: a letter or two, in a short word one. */
 export function isSlip(word: string, known: readonly string[]): boolean {

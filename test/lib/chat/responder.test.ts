@@ -133,7 +133,9 @@ test.each([
 ])("%s finds its change first", async (message, name) => expect((await cited(message))[0]).toBe(name));
 
 test("none is said only of words or a query that ran", async () => {
-  expect((await ask("zyxwv qponm")).text).toContain("Query: zyxwv qponm – no change holds any of these words.");
+  expect((await ask("zyxwv qponm")).text).toContain(
+    "Query: zyxwv qponm – no text of a change holds any of these words.",
+  );
   expect((await ask("!!!")).text).not.toMatch(/no change/);
 });
 

@@ -10,13 +10,14 @@ test.each([
   ["  is:Pending   RISK:high ", "is:pending_consent risk:high"],
   ['tenant:"Acme West" -by:agent', 'tenant:"Acme West" -by:agents'],
   ["“board meeting” 10 euro", '"board meeting" 10 euro'],
-  ["status：x", null],
+  ["state：x", null],
   ["rolled-back:2026-w44 applied:2026-10-01T08:00Z..", "rolledback:2026-W44 applied:2026-10-01T08:00Z.."],
   ["is:denied,rolled-back sort:Users_asc", "is:denied,rolled_back sort:users-asc"],
   ['- "" ', ""],
+  ["status:pending sort:relevance-asc", "is:pending_consent sort:relevance-asc"],
   ["2026-10-01 sign-in", "2026-10-01 sign-in"],
 ])("%s is normalised to %s", (text, normalised) => {
-  if (normalised === null) expect(() => parse(text)).toThrow("has no field status");
+  if (normalised === null) expect(() => parse(text)).toThrow("has no field state");
   else expect(parse(text).text).toBe(normalised);
 });
 
