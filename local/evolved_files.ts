@@ -73,14 +73,15 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
     async write(name, text) {
       if (!isEvolvedName(name)) throw new Error(`${JSON.stringify(name)} is no name for a self-evolution file`);
       await makeFolder(resolve(folder));
-      await replace(folder, name, text);
+      // A rename replaces a link instead of writing through it.
+      await writeAside(folder, text, (aside) => rename(aside, join(folder, name)));
       await forgetOldest();
     },
   };
 }
 
-/** A rename replaces a link by the file instead of writing through it. */
-async function replace(folder: string, name: string, text: string): Promise<void> {
+/** Writes a file under a name of its own, durably, and passes it to `place`: no reader sees half of it. */
+export async function writeAside(folder: string, text: string, place: (aside: string) => Promise<void>): Promise<void> {
   const aside = join(folder, `.${randomUUID()}.tmp`);
   try {
     const handle = await open(aside, "wx");
@@ -90,15 +91,14 @@ async function replace(folder: string, name: string, text: string): Promise<void
     } finally {
       await handle.close();
     }
-    await rename(aside, join(folder, name));
-  } catch (error) {
+    await place(aside);
+  } finally {
     await rm(aside, { force: true });
-    throw error;
   }
 }
 
-/** The content of a regular file of at most `limit` bytes; undefined for everything else. */
-async function readRegular(path: string, limit: number): Promise<Buffer | undefined> {
+/** Reads a regular file of at most `limit` bytes; undefined for everything else. */
+export async function readRegular(path: string, limit: number): Promise<Buffer | undefined> {
   const handle = await orNothing(open(path, READ));
   if (!handle) return undefined;
   try {

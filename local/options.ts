@@ -15,7 +15,7 @@ export { type Environment, OptionError } from "./secrets.ts";
 /** All options with their defaults in place. Paths are as given, relative to the working directory. */
 export interface Options extends Given {
   evolvedDir: string;
-  /** `--evolved-dir` was given: a folder of another service is then an error. */
+  /** `--evolved-dir` was given: its folder then stays with one log, also where the state is made again. */
   isEvolvedDirGiven: boolean;
   nodeId: string;
   crossLinkHost: string;

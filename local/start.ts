@@ -1,4 +1,5 @@
 /** Composes the local program from its options: intent, lock, store, product, HTTP, cycles. */
+import { basename } from "node:path";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
 import { app, countersign } from "../handlers/index.ts";
@@ -132,11 +133,13 @@ async function open(
 }
 
 /** Claims the folder of self-evolution files for this service's log; one that cannot be written stops no start. */
-async function claimEvolved({ store, log }: Deps, { evolvedDir, isEvolvedDirGiven }: Options): Promise<void> {
+async function claimEvolved({ store, log }: Deps, options: Options): Promise<void> {
+  const { evolvedDir, isEvolvedDirGiven, state, storeName = STORE } = options;
   const head = await readHead(store);
   if (!head) return;
   try {
-    await claimEvolvedFolder(evolvedDir, head.origin, isEvolvedDirGiven);
+    const owner = isDatabase(state) ? `${stateName(state)} ${storeName}` : basename(state);
+    await claimEvolvedFolder(evolvedDir, { origin: head.origin, state: isEvolvedDirGiven ? undefined : owner });
   } catch (error) {
     const message = `--evolved-dir ${evolvedDir}: ${(error as Error).message}`;
     if (error instanceof SharedFolder) throw new Error(message, { cause: error });

@@ -123,6 +123,13 @@ test("an --evolved-dir that has the files of another service stops the start", a
   await expect(begin([own])).rejects.toThrow("has the files of another service");
 });
 
+test("a default folder that is the --evolved-dir of another service stops the start", async () => {
+  await begin([`--evolved-dir=${join(folder, "evolved-other")}`]);
+  await expect(begin([`--state=${join(folder, "other.json")}`])).rejects.toThrow(
+    /^--evolved-dir \S+evolved-other: has the files of another service, with the log acme-crm\/audit\//,
+  );
+});
+
 test("the default folder of evolved files passes on to a new log of the same name", async () => {
   await (await begin()).stop();
   for (const name of await readdir(folder))
