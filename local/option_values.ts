@@ -3,6 +3,7 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 import { COSIGNATURE, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
 import { BASE_URL_RULE, isBaseUrl } from "../lib/llm/provider.ts";
 import { sha256 } from "./node_ports.ts";
+import { findSecretProblem } from "./secrets.ts";
 
 /** A peer of the cross-host link. */
 export interface PeerAddress {
@@ -116,6 +117,8 @@ export function peerAddress(value: string): PeerAddress {
 /** A secret of the link; several are separated by commas. */
 export function secret(value: string): string {
   if (value === "") throw new Error("must not hold an empty secret; secrets are separated by commas");
+  const problem = findSecretProblem(value);
+  if (problem) throw new Error(problem);
   return value;
 }
 
