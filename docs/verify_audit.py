@@ -66,8 +66,8 @@ def is_too_deep(text):
     return False
 
 
-def parse_json(text):
-    """JSON as every reader takes it: no NaN, numbers as doubles, well-formed Unicode, and not nested too deep."""
+def parse_json(text, members=None):
+    """JSON as every reader takes it: no NaN, numbers as doubles, well-formed Unicode, and not nested too deep. `members` makes an object."""
 
     def refuse(name):
         raise ValueError(f"{name} is no JSON")
@@ -75,16 +75,16 @@ def parse_json(text):
     if is_too_deep(text):
         raise ValueError("it is nested too deep")
     whole = lambda digits: int(digits) if len(digits) < 16 else float(digits)  # noqa: E731
-    value = json.loads(text, parse_constant=refuse, parse_int=whole)
+    value = json.loads(text, parse_constant=refuse, parse_int=whole, object_pairs_hook=members)
     if re.search(r"\\u[dD]", text):
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value
 
 
-def object_in(text):
+def object_in(text, members=None):
     """The members of a JSON object, or None."""
     try:
-        value = parse_json(text)
+        value = parse_json(text, members)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
@@ -408,8 +408,7 @@ def once_each(members):
 def client_data_in(proof):
     client = url_bytes(proof.get("client_data_json"))
     try:
-        said = object_in(client.decode("utf-8")) if client else None
-        return said if said is None else json.loads(client.decode("utf-8"), object_pairs_hook=once_each)
+        return object_in(client.decode("utf-8"), once_each) if client else None
     except ValueError:
         return None
 

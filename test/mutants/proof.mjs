@@ -19,6 +19,14 @@ export const proof = [
   { ...webauthn, name: "a passkey need not verify its owner", find: "(flags & VERIFIED) === 0", replace: "false" },
   { ...webauthn, name: "a passkey need not be touched", find: "(flags & PRESENT) === 0", replace: "false" },
   { ...webauthn, name: "any page may ask for a passkey", find: "!mayAsk(origin, key)", replace: "false" },
+  {
+    ...GOVERNED,
+    name: "client data that an offline verifier rejects is signed",
+    file: "lib/governance/proof/webauthn.ts",
+    find: "Object(parseStrictJson(text))",
+    replace: "Object(JSON.parse(text))",
+    only: "of client data that verifiers outside may not read",
+  },
   { ...webauthn, name: "a frame may ask for a passkey", find: "crossOrigin !== false || ", replace: "" },
   {
     ...webauthn,

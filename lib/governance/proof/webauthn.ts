@@ -1,5 +1,6 @@
 /** Verifies that a passkey signed a statement, with its owner present and verified. WebAuthn Level 2, section 7.2. */
 import { base64UrlBytes, base64UrlOf } from "../../kit/base64.ts";
+import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { mayAsk, passkeyMaterial } from "../rules/key_material.ts";
 import type { PasskeyKey } from "../rules/keys.ts";
 import type { Assertion } from "../rules/proof.ts";
@@ -36,26 +37,14 @@ export async function whyNoAssertion(
   );
 }
 
-/** A string of JSON, with a colon where it names a member. */
-const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
-
-/** Counts the members of objects at any depth: the parser takes the last of a repeated one. */
-const countMembers = (value: unknown): number =>
-  Object.values(Object(value) === value ? (value as object) : {}).reduce(
-    (sum: number, member) => sum + countMembers(member),
-    Object(value) !== value || Array.isArray(value) ? 0 : Object.keys(value as object).length,
-  );
-
 /** What the browser says it was asked for. */
 function whyNotAsked(client: Uint8Array, challenge: string, key: PasskeyKey): string | undefined {
   let said: Record<string, unknown>;
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(client);
-    said = Object(JSON.parse(text));
-    if ([...text.matchAll(STRING)].filter(([, colon]) => colon).length !== countMembers(said))
-      return "it repeats a member";
-  } catch {
-    return "its client data is no JSON";
+    said = Object(parseStrictJson(text));
+  } catch (error) {
+    return `its client data ${error instanceof JsonRefused ? error.message : "is not UTF-8"}`;
   }
   const { type, challenge: asked, origin, crossOrigin = false, topOrigin } = said;
   if (type !== "webauthn.get") return "it is no assertion";

@@ -153,6 +153,19 @@ describe("a proof is refused that is", () => {
       expect(await decide(api, pen, "approve", { change_id, approver })).toMatchObject(refused("proof_invalid"));
   });
 
+  test.each(["[".repeat(150) + "]".repeat(150), '"\\ud800"', "1".repeat(5000)])(
+    "of client data that verifiers outside may not read: %#",
+    async (json) => {
+      const api = await under();
+      const { change_id } = await api.propose();
+      const statement = await statementOf(api, { decision: "approve", change_id, approver: ana });
+      const rewrite = (text: string) => text.replace("{", `{"x":${json},`);
+      const pen = { ...ANA, sign: (said: string) => ANA.sign(said, { rewrite }) };
+      const sent = { change_id, approver: ana, ...proven(pen, statement) };
+      expect(await api.post("approve", sent)).toMatchObject(refused("proof_invalid"));
+    },
+  );
+
   test("half a proof, or none", async () => {
     const api = await under();
     const { change_id } = await api.propose();

@@ -358,6 +358,9 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       ["that state the challenge twice", 1, '"challenge":"AAAA",'],
       ["that state a member twice with an escape", 1, '"\\u0074ype":"webauthn.create",'],
       ["that state a member twice, below", 1, '"x":[{"a":":","a":1}],'],
+      ["nested 150 deep", 1, `"x":${nested(150)},`],
+      ["with half a character", 1, '"x":"\\ud800",'],
+      ["with a number of 5,000 digits", 0, `"x":${"1".repeat(5000)},`],
       ["with names and colons in texts", 0, '"x":["\\"a\\":1","a",{"a":1},{"a": 1}],'],
     ] as const
   ).map(([what, exit, more]): (typeof CASES)[number] => [

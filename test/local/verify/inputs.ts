@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { checkpointOf, rehashed } from "../../tamper/world.ts";
 import { type Carried, writeCertificate, writeExport, type FuzzWorld } from "./fuzz_world.ts";
-import { bentBytes, bentDer, bentJson, bentText, type Below, pick } from "./mutations.ts";
+import { bentBytes, bentDer, bentJson, bentText, type Below, ODD_JSON, pick } from "./mutations.ts";
 
 /** Files by name, and arguments in which a name of a file stands for its path. */
 export interface Input {
@@ -39,7 +39,9 @@ function oddAssertion(world: FuzzWorld, statement: string, below: Below): object
   const challenge = createHash("sha256").update(statement).digest("base64url");
   const origin = `https://${world.raw.key.rp_id}`;
   const said = { type: "webauthn.get", challenge, origin, crossOrigin: false, x: "y" };
-  const client = Buffer.from(below(3) === 0 ? bentJson(said, below) : JSON.stringify(said));
+  const plain = JSON.stringify(said);
+  const texts = [plain, bentJson(said, below), plain.replace('"y"', pick(below, ODD_JSON))];
+  const client = Buffer.from(pick(below, texts));
   const odd = pick(below, [client, bentBytes(client, below), Buffer.concat([Buffer.from("\ufeff"), client])]);
   return world.raw.signBytes(odd, pick(below, [5, 5, 5, 1, 21, 29]));
 }

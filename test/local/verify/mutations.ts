@@ -11,6 +11,13 @@ const raw = (text: string) => `${RAW}${text}@@`;
 
 const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
+/** JSON values, and what resembles them, that readers may take in different ways. */
+export const ODD_JSON: readonly string[] = [
+  ...["1e400", "-0", "2.0", '"\\ud800"', '{"a":1,"a":2}', "NaN", "01", "1E0", "9007199254740993"],
+  ...["12345678901234567890", "1".repeat(5000), '"\\u0061na"'],
+  ...[60, 98, 101, 150, 20_000].map(deep),
+];
+
 const VALUES: readonly unknown[] = [
   ...[null, true, false, 0, 1, 2, -1, 1.5, "", "x", "1", "approved", "denied", "constructor", "__proto__", "toString"],
   ...[
@@ -26,26 +33,12 @@ const VALUES: readonly unknown[] = [
     "policy:minor",
   ],
   ...[[], {}, ["approved"], [["approved"]], { a: 1 }, 2 ** 53, 1e21, [null], "agent:x", "llm:x"],
-  ...[
-    raw("1e400"),
-    raw("-0"),
-    raw("2.0"),
-    raw('"\\ud800"'),
-    raw('{"a":1,"a":2}'),
-    raw("NaN"),
-    raw("01"),
-    raw("1E0"),
-    raw("9007199254740993"),
-  ],
-  ...[raw(deep(60)), raw(deep(98)), raw(deep(101)), raw(deep(20_000)), raw("12345678901234567890"), raw('"\\u0061na"')],
+  ...ODD_JSON.map(raw),
 ];
-
-/** Mutations nest values deeper than a walk can follow. */
-const MAX_DEPTH = 200;
 
 /** Lists the paths in a value at which something can be changed. */
 function places(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== "object" || value === null || path.length > MAX_DEPTH) return [];
+  if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = [...path, Array.isArray(value) ? Number(name) : name];
     return [at, ...places(member, at)];
@@ -65,10 +58,12 @@ export function bentJson(value: unknown, below: Below): string {
     const name = path.at(-1)!;
     const how = below(12);
     if (how === 0) delete holder[name];
-    else if (how === 1) holder[pick(below, ["constructor", "kind", "status", "from", "emergency", "x"])] = holder[name];
+    else if (how === 1)
+      holder[pick(below, ["constructor", "kind", "status", "from", "emergency", "x"])] = structuredClone(holder[name]);
     else if (how === 2) holder[name] = [holder[name]];
     else if (how === 3 && typeof holder[name] === "string") holder[name] = bentText(holder[name], below);
-    else holder[name] = pick(below, VALUES);
+    // A copy, since a later change may edit it: VALUES stay as they are, and nothing contains itself.
+    else holder[name] = structuredClone(pick(below, VALUES));
   }
   return JSON.stringify(copy).replace(/"@@raw:(.*?)@@"/g, (_, text: string) => JSON.parse(`"${text}"`) as string);
 }

@@ -104,6 +104,7 @@ function* textFlips(text: string): Generator<string> {
 
 describe("a passkey", () => {
   const { key, sign } = passkey();
+  const withMember = (json: string): Bent => ({ rewrite: (text) => text.replace("{", `{"x":${json},`) });
   test.each<[string, Bent, string]>([
     ["another origin", { origin: "https://evil.example" }, "asked for by a page of https://evil.example"],
     ["an origin below the relying party that is not listed", { origin: "https://a.gov.acme.example" }, "a page of"],
@@ -117,13 +118,17 @@ describe("a passkey", () => {
     [
       "a challenge that is stated twice",
       { rewrite: (text) => text.replace("{", '{"challenge":"AAAA",') },
-      "repeats a member",
+      "repeats the member",
     ],
     [
       "a member that is stated twice with an escape",
       { rewrite: (text) => text.replace("{", '{"\\u0074ype":"webauthn.create",') },
-      "repeats a member",
+      "repeats the member",
     ],
+    ["client data nested too deep", withMember("[".repeat(65) + "]".repeat(65)), "nested deeper than 64 levels"],
+    ["half a character in its client data", withMember('"\\ud800"'), "not well-formed Unicode"],
+    ["a number that no reader can hold", withMember("1".repeat(5000)), "a number that is too large"],
+    ["client data that is no JSON", withMember("NaN"), "not valid JSON"],
     ["a frame in another site's page", { client: { crossOrigin: true } }, "inside a page"],
     ["a top origin", { client: { topOrigin: "https://gov.acme.example" } }, "inside a page"],
   ])("refuses %s", async (_, bent, reason) => {
