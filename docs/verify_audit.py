@@ -1423,9 +1423,17 @@ class Intent:
             self.minor_agents = given(member(self.minor, "agents", bool), False)
         self.owned = [pattern for one in owners for pattern in given(texts_in(one, "targets"), [])]
 
+    def is_agent(self, name):
+        """Whether a name is an agent's: of the intent, or with the prefix that only agents may have."""
+        return name.startswith("agent:") or name in self.agents
+
     def may_decide(self, name):
-        named = self.approvers is None or name in self.approvers
-        return named and not name.startswith("agent:") and name not in self.agents
+        return (self.approvers is None or name in self.approvers) and not self.is_agent(name)
+
+    def may_propose_minor(self, name):
+        """Whether a change that a name proposes may be minor: never a model's, an agent's where the intent allows it."""
+        agents = self.minor is not None and self.minor_agents
+        return not name.startswith("llm:") and (agents or not self.is_agent(name))
 
     def is_minor(self, content, erased):
         """Whether a content is one that passes without consent, as far as it says what that takes."""
@@ -1714,9 +1722,11 @@ class Consents:
             yield None, "content", "its tier is none of minor, standard and major"
         if "required_approvers" in detail and not is_whole(detail["required_approvers"], 0):
             yield entry["id"], "quorum", "its number of required approvers is no whole number"
-        intent, kind = self.intents.get(manifest_in(detail)), detail.get("proposer_kind")
+        intent = self.intents.get(manifest_in(detail))
         if self.tier == "minor" and intent is not None:
-            free = kind != "model" and (kind != "agent" or (intent.minor is not None and intent.minor_agents))
+            # The log's proposer_kind is no evidence: the kind follows from the names and the intent.
+            proposers = filter(None, (text_of(one.get("proposer")) for one in (self.content, detail)))
+            free = all(intent.may_propose_minor(same_name(name)) for name in proposers)
             if not free or not intent.is_minor(self.content, self.erased):
                 yield entry["id"], "quorum", "it is minor, and its intent lets no such change pass without consent"
             if not self.is_proposer_known(entry, detail, intent):
@@ -1728,11 +1738,15 @@ class Consents:
                 return
 
     def is_proposer_known(self, entry, detail, intent):
-        """Whether a signature, a proxy or an agent's secret vouches for the proposer, where the intent has principals."""
+        """Whether a signature, a proxy or an agent's secret vouches for a named proposer, where the intent has principals."""
         how, proposer = text_of(detail.get("authenticated")), text_of(detail.get("proposer"))
-        if not intent.keys or entry["id"] in self.signed or how in ("proxy", "jwt"):
+        if not intent.keys:
             return True
-        return how == "agent" and proposer is not None and same_name(proposer) in intent.agents
+        if proposer is None:
+            return False
+        if entry["id"] in self.signed or how in ("proxy", "jwt"):
+            return True
+        return how == "agent" and same_name(proposer) in intent.agents
 
     def too_few(self, index, before, step):
         """Which consents a step lacks, or None; `before` is the status before it."""

@@ -106,9 +106,16 @@ function count(of: Detail, name: string, least: number): number | undefined {
   return value;
 }
 
+/** Checks that a name is an agent's: of the intent, or with the prefix that only agents may have. */
+const isAgent = (name: string, { agents }: Intent): boolean => name.startsWith("agent:") || agents.has(name);
+
 /** Checks that a name may decide on any change. */
-export const mayDecide = (name: string, { approvers, agents }: Intent): boolean =>
-  !name.startsWith("agent:") && !agents.has(name) && (!approvers || approvers.includes(name));
+export const mayDecide = (name: string, intent: Intent): boolean =>
+  !isAgent(name, intent) && (!intent.approvers || intent.approvers.includes(name));
+
+/** Checks that a change that a name proposes may be minor: never a model's, an agent's where the intent allows it. */
+export const mayProposeMinor = (name: string, intent: Intent): boolean =>
+  !name.startsWith("llm:") && (!isAgent(name, intent) || intent.minor?.agents === true);
 
 /** Checks that the intent allows a content without consent, as far as the content has the necessary fields. */
 export function isMinor(content: Detail, isErased: boolean, { minor, owned }: Intent): boolean {

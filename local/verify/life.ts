@@ -1,7 +1,7 @@
 /** The life of a change by its entries: which step follows which, and whether each had the consent that it needed. */
 import type { Finding } from "./chain.ts";
 import { readManifestHash } from "./detail.ts";
-import { type Intent, isMinor, mayDecide } from "./intent.ts";
+import { type Intent, isMinor, mayDecide, mayProposeMinor } from "./intent.ts";
 import { type Detail, isWhole, asText } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { type Policy, sameName } from "./policy.ts";
@@ -90,8 +90,9 @@ export function requireConsents(
     found(first.entry.id, "quorum", "its number of required approvers is no whole number");
   const ofProposal = intents.get(readManifestHash(first.detail));
   if (tier === "minor" && ofProposal) {
-    const { proposer_kind: kind } = first.detail;
-    const isFree = kind !== "model" && (kind !== "agent" || ofProposal.minor?.agents === true);
+    // The log's proposer_kind is no evidence: the kind follows from the names and the intent.
+    const proposers = [content["proposer"], first.detail["proposer"]].map(asText);
+    const isFree = proposers.every((name) => name === undefined || mayProposeMinor(sameName(name), ofProposal));
     if (!isFree || !isMinor(content, isErased, ofProposal))
       found(first.entry.id, "quorum", "it is minor, and its intent lets no such change pass without consent");
     if (!isProposerKnown(first, ofProposal, signed))
@@ -108,11 +109,13 @@ export function requireConsents(
 /** Ways in which a proxy vouches for a name. */
 const BY_PROXY: ReadonlySet<unknown> = new Set(["proxy", "jwt"]);
 
-/** Checks that a signature, a proxy or an agent's secret vouches for the proposer, where the intent has principals. */
+/** Checks that a signature, a proxy or an agent's secret vouches for a named proposer, where the intent has principals. */
 function isProposerKnown({ entry, detail }: RecordedEntry, intent: Intent, signed: Grounds["signed"]): boolean {
-  if (intent.keys.size === 0 || signed.has(entry.id) || BY_PROXY.has(detail["authenticated"])) return true;
+  if (intent.keys.size === 0) return true;
   const proposer = asText(detail["proposer"]);
-  return detail["authenticated"] === "agent" && proposer !== undefined && intent.agents.has(sameName(proposer));
+  if (proposer === undefined) return false;
+  if (signed.has(entry.id) || BY_PROXY.has(detail["authenticated"])) return true;
+  return detail["authenticated"] === "agent" && intent.agents.has(sameName(proposer));
 }
 
 /** Explains which consents a step lacks, if it lacks any; `before`: the status before it. */

@@ -196,6 +196,13 @@ export const verifier = [
     tests: FORGED,
   },
   {
+    ...life,
+    name: "a certificate's minor change may be of a model or of any agent",
+    find: "if (!isFree || !isMinor(content, isErased, ofProposal))",
+    replace: "if (!isMinor(content, isErased, ofProposal))",
+    tests: FORGED,
+  },
+  {
     file: "local/verify/named_keys.ts",
     name: "a log may record one intent in two ways",
     find: "else if (!isSame(before.principals, principals))",

@@ -88,6 +88,17 @@ function certificate({ target = "ui.done", steps, content, intent, edits = {} }:
   return { files, args: ["certificate", "certificate", "--policy", "tlog"] };
 }
 
+/** A certificate of the minor change whose log states these facts of its proposal, under these rules of minor changes. */
+function proposedMinor(facts: Detail, rules: Detail = {}): Input {
+  const minorOf = (intent: Detail) => (intent["policy"] as Detail)["minor"] as Detail;
+  return certificate({
+    target: "ui.minor",
+    content: (content) => ({ ...content, ...("proposer" in facts ? { proposer: facts["proposer"] } : {}) }),
+    intent: (intent) => policyOf(intent, { minor: { ...minorOf(intent), ...rules } }),
+    edits: { 0: (detail) => ({ ...detail, authenticated: "proxy", ...facts }) },
+  });
+}
+
 /** An export with contents against a signed checkpoint of all of it. */
 function exported(entries: readonly AuditEntry[], more: Record<string, string> = {}, args: string[] = []): Input {
   const note = checkpointOf(entries, entries.length, world.key);
@@ -273,7 +284,44 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "a minor change whose proposer the proxy names",
     0,
-    () => certificate({ target: "ui.minor", edits: { 0: (d) => ({ ...d, authenticated: "proxy" }) } }),
+    () => proposedMinor({ proposer: "pat", proposer_kind: "person" }),
+  ],
+  [
+    "a minor change of an agent that the intent does not name, by a proxy",
+    0,
+    () => proposedMinor({ proposer: "agent:x", proposer_kind: "agent" }),
+  ],
+  [
+    "a minor change that a proxy vouches for, of nobody",
+    1,
+    () => proposedMinor({ proposer: null, proposer_kind: "person" }),
+  ],
+  ...["person", "unknown", "agent", undefined].flatMap((proposer_kind): (typeof CASES)[number][] => [
+    [
+      `an agent's minor change, of the kind ${proposer_kind}, under an intent that allows it to people only`,
+      1,
+      () => proposedMinor({ proposer_kind, authenticated: "agent" }, { agents: false }),
+    ],
+    [
+      `a minor change of a name with agent:, of the kind ${proposer_kind}, where people's only may be minor`,
+      1,
+      () => proposedMinor({ proposer: "Agent:x", proposer_kind }, { agents: undefined }),
+    ],
+    [
+      `a minor change of a model, of the kind ${proposer_kind}`,
+      1,
+      () => proposedMinor({ proposer: "LLM:m1", proposer_kind }),
+    ],
+  ]),
+  [
+    "a minor change of a model that only the content names",
+    1,
+    () =>
+      certificate({
+        target: "ui.minor",
+        content: (c) => ({ ...c, proposer: "llm:m1" }),
+        edits: { 0: without("proposer") },
+      }),
   ],
   [
     "a minor change whose proposer is claimed under an intent without principals",
