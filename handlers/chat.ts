@@ -16,8 +16,7 @@ export const chat = endpoint(
     path: "/api/chat",
     summary: "Send a message and get a reply",
     operation: "sendMessage",
-    description:
-      "Answers a question about this product from its records and memories, and cites them. A model can draft a change, which is stored when the caller confirms it; it never decides.",
+    description: "Answers from records and memories, and cites them. A model can draft a change; it never decides.",
     example: { message: "What waits for me?", author: "ana@acme.example" },
     token: "protect_all",
     input: z
@@ -26,12 +25,10 @@ export const chat = endpoint(
         text: text.optional().describe("Other name of message."),
         content: text.optional().describe("Other name of message."),
         author: personName().optional().describe("Who says it; absent: whom the proxy names."),
-        confirm_draft: line(100)
-          .optional()
-          .describe("Id of a draft in an earlier reply, to store it as a proposal; message may then be absent."),
+        confirm_draft: line(100).optional().describe("Id of a draft, to store it as a proposal."),
         conversation_id: conversation
           .optional()
-          .describe("A conversation by name; absent: the author's own, or the common one where nobody is named."),
+          .describe("A conversation by name; absent: the author's own, or the common one."),
         memory: word(["on", "off"]).optional().describe("off: memory is neither asked nor added to."),
       })
       .meta({ anyOf: ["message", "text", "content", "confirm_draft"].map((name) => ({ required: [name] })) })
@@ -41,7 +38,7 @@ export const chat = endpoint(
       }))
       .pipe(z.object({ message: z.string("is required") }).loose()),
     output: z.union([chatAnswer, z.string().meta({ contentMediaType: "text/html" })]),
-    errors: ["identity_mismatch"],
+    errors: ["identity_mismatch", "not_found", "person_required"],
   },
   async (input, call: Call<GovernanceDeps>) => {
     const { answer: body, turns } = await converseWith(call, input);

@@ -32,7 +32,7 @@ export const find = endpoint(
       person: personName().optional().describe("Who asks; absent: whom the proxy names, or an agent's secret."),
     }),
     output: findSchema,
-    errors: ["identity_mismatch"],
+    errors: ["identity_mismatch", "reads_busy"],
   },
   async ({ q, limit, after, tz, person }, call: Call<GovernanceDeps>) => {
     const deps = atOneGlance(call.deps);

@@ -37,6 +37,7 @@ export const findSaved = endpoint(
           .describe("Queries with names."),
         fields: completionSchema(),
       }),
+    errors: ["reads_busy"],
   },
   async (_, call: Call<GovernanceDeps>) => {
     const deps = atOneGlance(call.deps);

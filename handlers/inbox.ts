@@ -23,7 +23,7 @@ export const inbox = endpoint(
       limit: wholeNumber(1, 1000).default(50).describe("How many items a list at most."),
     }),
     output: inboxSchema,
-    errors: ["identity_mismatch"],
+    errors: ["identity_mismatch", "reads_busy"],
   },
   async ({ person, limit }, call: Call<GovernanceDeps>) =>
     answer(await inboxOf(atOneGlance(call.deps), { person: callerNamed(call, person), limit })),

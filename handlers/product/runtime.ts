@@ -55,6 +55,7 @@ export const runtime = endpoint(
           })
           .describe("The newest of the audit log."),
       }),
+    errors: ["reads_busy"],
   },
   async ({ entries: limit, ...input }, call: Call<GovernanceDeps>) => {
     const deps = atOneGlance(call.deps);

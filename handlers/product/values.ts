@@ -32,6 +32,7 @@ export const values = endpoint(
         behind: z.number().int().describe("How many entries the log has beyond that; 0 as a rule."),
       }),
     notModified: true,
+    errors: ["reads_busy"],
   },
   async (input, { deps, request }: Call<GovernanceDeps>) => {
     const page = await valuePage(deps, input);

@@ -7,7 +7,7 @@ import { parseInput } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Citation, Turn } from "../memory/history.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
-import { markStored, readDraft, type UnconfirmedDraft } from "./draft_store.ts";
+import { markStored, readDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
 import type { Drafted } from "./drafted.ts";
 import { draftFields } from "./tools.ts";
 
@@ -34,26 +34,25 @@ export async function confirmDraft(
   const { draft_id, model, message_id, content } = draft;
   const shown = { kind: "change", content } as const;
   const reply = (changeId: string) => ({
-    text: lines(`The draft is stored as ${changeId}. It waits for consent:`, page(changeId)),
+    text: lines(`The draft is stored as ${changeId}. People decide on it here:`, page(changeId)),
     citations: cite("change", [changeId]),
     drafted: [{ ...shown, stored: true, draft_id: null, change_id: changeId, reason: null }],
   });
-  if (draft.change_id !== undefined) return reply(draft.change_id);
   const notStored = ({ reason, changeIds }: NotStored) => ({
     text: `The draft is not stored: ${reason}.`,
     citations: cite("change", changeIds),
     drafted: [{ ...shown, stored: false, draft_id, change_id: null, reason }],
   });
+  if (!deps.product) return notStored({ reason: "the service has no product intent", changeIds: [] });
+  if (draft.change_id !== undefined) return reply(draft.change_id);
   try {
     const proposal = { ...parseInput(draftFields(deps), content), proposer: `llm:${model.slice(0, 190)}` } as const;
-    const filed = await submitDraft(deps, proposal, {
-      asked_by: asked.author,
-      known: asked.known ?? false,
-      message_id,
+    const request = { asked_by: asked.author, known: asked.known ?? false, message_id };
+    const filed = await submitDraft(deps, proposal, request, {
+      storedAs: async (tx) => (await readDraft(tx, draft_id))?.change_id,
+      markStored: (tx, changeId) => markStored(tx, draft, changeId),
     });
-    if (!("change_id" in filed)) return notStored(whyNotStored(filed));
-    await deps.store.transact(async (tx) => markStored(tx, draft, filed.change_id));
-    return reply(filed.change_id);
+    return "change_id" in filed ? reply(filed.change_id) : notStored(whyNotStored(filed));
   } catch (error) {
     if (error instanceof AppError && error.status < 500) return notStored({ reason: error.message, changeIds: [] });
     throw error;

@@ -3,14 +3,12 @@ import * as z from "zod";
 /** What came of a reply beside its text. `content` holds the fields of the POST that would submit it. */
 export const draftedSchema = z.object({
   kind: z.enum(["change", "task"]).describe("A change is a proposal; a task is a suggestion."),
-  stored: z
-    .boolean()
-    .describe("Whether a change was put on record, as it is when the caller confirms it; a task never is."),
+  stored: z.boolean().describe("Whether the change is on record; a task never is."),
   draft_id: z
     .string()
     .nullable()
     .meta({
-      description: "Send this as confirm_draft to store the change; null where it cannot be stored so.",
+      description: "Its confirm_draft; null where it has none.",
       examples: ["draft_0000000000000007"],
     }),
   change_id: z.string().nullable().describe("Id of the stored change; null when nothing was stored."),

@@ -13,7 +13,7 @@ import { addTurn, type Citation, conversationOf, type Turn } from "../memory/his
 import { remember } from "../follow/memory.ts";
 import { speakerOf } from "./conversation.ts";
 import { confirmDraft, draftFor } from "./confirm_draft.ts";
-import { addDraft, type UnconfirmedDraft } from "./draft_store.ts";
+import { addDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
 import { asksOnly } from "../memory/asks.ts";
 import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";

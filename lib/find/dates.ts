@@ -71,6 +71,8 @@ function wordSpan(word: string, now: number, zone: string): Span | undefined {
 }
 
 function writtenSpan(text: string, zone: string): Span | undefined {
+  // The year after it has five digits.
+  if (text.startsWith("9999")) return undefined;
   if (/^\d{4}-\d\d-\d\dT/.test(text)) {
     const at = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
     return Number.isNaN(at) ? undefined : { from: at, to: at + 1 };

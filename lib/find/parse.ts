@@ -75,7 +75,7 @@ export function parseQuery(text: string, moment: Moment): Query {
 
 function fieldIn({ field }: Part): FieldName | "sort" | "group" | "time" {
   const name = field!.toLowerCase();
-  const known = FIELD_ALIASES[name] ?? name;
+  const known = Object.hasOwn(FIELD_ALIASES, name) ? FIELD_ALIASES[name]! : name;
   if (FIELD_NAMES.includes(known)) return known as FieldName;
   throw invalidField(
     "q",

@@ -71,11 +71,12 @@ const listIn = ({ value, isQuoted }: Part): string[] =>
 
 function wordIn(name: string, given: string, known: readonly string[]): string {
   const lower = given.toLowerCase().replaceAll("-", "_");
-  const word = VALUE_ALIASES[name]?.[lower.replaceAll("_", "")] ?? VALUE_ALIASES[name]?.[lower] ?? lower;
+  const aliases = new Map(Object.entries(VALUE_ALIASES[name] ?? {}));
+  const word = aliases.get(lower.replaceAll("_", "")) ?? aliases.get(lower) ?? lower;
   if (known.includes(word)) return word;
   if (name === "is" && (RESOLUTIONS as readonly string[]).includes(word))
     throw invalidField("q", `is: has no value ${given}: did you mean resolution:${word}?`);
-  const spellings = [...known, ...Object.keys(VALUE_ALIASES[name] ?? {})];
+  const spellings = [...known, ...aliases.keys()];
   throw invalidField(
     "q",
     `${name}: has no value ${given}: did you mean ${nearest(word, spellings)}? Its values are ${known.join(", ")}`,

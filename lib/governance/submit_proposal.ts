@@ -18,6 +18,7 @@ import { type Graded, proposedContent } from "./rules/propose.ts";
 import { whyNotSuperseding } from "./rules/supersede.ts";
 import { isAgent } from "./rules/principals.ts";
 import type { Presented } from "./rules/signing.ts";
+import type { Tx } from "../store/store.ts";
 import { liveTold, ownerTold } from "./target_told.ts";
 import { type Enacted, governed, type Transaction } from "./transaction.ts";
 
@@ -38,21 +39,32 @@ export function submitProposal(
   });
 }
 
-/** Files a model's draft: a proposal like any other, that is never minor and waits for people. */
+/** The record of a draft, in which the same transaction notes the change. */
+export interface DraftRecord {
+  /** The id of the change that the draft was stored as before. */
+  storedAs(tx: Tx): Promise<string | undefined>;
+  markStored(tx: Tx, changeId: string): void;
+}
+
+/** Files a model's draft once: a proposal like any other, that is never minor and waits for people. */
 export async function submitDraft(
   deps: GovernanceDeps,
   input: ProposeInput & { proposer: `llm:${string}` },
   asked: Asked,
-): Promise<Change | NotFiled> {
-  const filed = await governed<Change | NotFiled>({ deps }, async (transaction) => {
+  draftRecord?: DraftRecord,
+): Promise<Pick<Change, "change_id"> | NotFiled> {
+  const filed = await governed<Pick<Change, "change_id"> | NotFiled>({ deps }, async (transaction) => {
+    const stored = await draftRecord?.storedAs(transaction.tx);
+    if (stored !== undefined) return { change_id: stored };
     const reason = await whyNotFiled(transaction, input);
     if (reason) return reason;
     const draft = await file(transaction, input, serviceItself(input.proposer), {}, asked);
     if (draft instanceof AppError) return draft;
     keepDraft(transaction, draft.record.change);
+    draftRecord?.markStored(transaction.tx, draft.record.change.change_id);
     return draft.record.change;
   });
-  return filed as Change | NotFiled;
+  return filed as Pick<Change, "change_id"> | NotFiled;
 }
 
 /** A refusal that is recorded is returned, any other thrown. */

@@ -109,11 +109,17 @@ async function sweep(deps: PulseDeps, due: readonly Due[]): Promise<boolean> {
 
   await each(deps, "chat", marks, (tx, id, turn) => {
     const about = turn.role === "assistant" ? named(JSON.stringify(turn)) : undefined;
-    if (about === undefined && !messages.has(turn.message_id)) return;
+    const isDrafting = turn.to !== undefined && messages.has(turn.to);
+    if (about === undefined && !messages.has(turn.message_id) && !isDrafting) return;
     const text = `This message was erased with the content of ${about ?? "the change that it asked for"}.`;
     if (turn.text === text) return;
     tx.put("chat", id, { ...turn, text });
     removed = true;
+  });
+  await each(deps, "chat_drafts", marks, (tx, id, draft) => {
+    if (!messages.has(draft.message_id) && !erased.has(draft.change_id ?? "")) return;
+    removed = true;
+    tx.delete("chat_drafts", id);
   });
   await each(deps, "tasks", marks, (tx, id, record) => {
     const about = named(record.task.result ?? "");
@@ -142,7 +148,7 @@ async function sweep(deps: PulseDeps, due: readonly Due[]): Promise<boolean> {
 /** As it stands in JSON text that stands in JSON text itself. */
 const escaped = (json: string): string => JSON.stringify(json).slice(1, -1);
 
-type Swept = "chat" | "tasks" | "memories" | "chat_memories" | "idempotency";
+type Swept = "chat" | "chat_drafts" | "tasks" | "memories" | "chat_memories" | "idempotency";
 
 /** Hands the records whose text holds one of the marks to a transaction each, as they are then. */
 async function each<C extends Swept>(

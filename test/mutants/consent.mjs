@@ -60,8 +60,8 @@ export const consent = [
   {
     name: "whoever asks a model for a draft may approve it",
     file: "lib/governance/rules/propose.ts",
-    find: "if (asked && asked.asked_by !== null && (asked.known || !signedOnly)) return;",
-    replace: "if (asked) return;",
+    find: "if (keysOf(name, signing).length > 0 || (signing.only && !self_approval))",
+    replace: "if (keysOf(name, signing).length > 9)",
     tests: ["test/lib/governance/signed_consent.test.ts"],
   },
   {

@@ -62,8 +62,8 @@ export const erasure = [
   {
     name: "chat keeps what was erased",
     file: "lib/pulse/erasures.ts",
-    find: "if (about === undefined && !messages.has(turn.message_id)) return;",
-    replace: "if (about !== undefined || !messages.has(turn.message_id)) return;",
+    find: "if (about === undefined && !messages.has(turn.message_id) && !isDrafting) return;",
+    replace: "if (about !== undefined || (!messages.has(turn.message_id) && !isDrafting)) return;",
     tests: GONE,
   },
   {

@@ -2025,7 +2025,7 @@ export interface paths {
   "/api/chat": {
     /** Send a message and get a reply
      *
-     * Answers a question about this product from its records and memories, and cites them. A model can draft a change, which is stored when the caller confirms it; it never decides. */
+     * Answers from records and memories, and cites them. A model can draft a change; it never decides. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -2044,10 +2044,10 @@ export interface paths {
             /** Who says it; absent: whom the proxy names. */
             author?: string | undefined;
 
-            /** Id of a draft in an earlier reply, to store it as a proposal; message may then be absent. */
+            /** Id of a draft, to store it as a proposal. */
             confirm_draft?: string | undefined;
 
-            /** A conversation by name; absent: the author's own, or the common one where nobody is named. */
+            /** A conversation by name; absent: the author's own, or the common one. */
             conversation_id?: string | undefined;
 
             /** off: memory is neither asked nor added to. */
@@ -2097,10 +2097,10 @@ export interface paths {
                 /** A change is a proposal; a task is a suggestion. */
                 kind: "change" | "task";
 
-                /** Whether a change was put on record, as it is when the caller confirms it; a task never is. */
+                /** Whether the change is on record; a task never is. */
                 stored: boolean;
 
-                /** Send this as confirm_draft to store the change; null where it cannot be stored so. */
+                /** Its confirm_draft; null where it has none. */
                 draft_id: string | null;
 
                 /** Id of the stored change; null when nothing was stored. */

@@ -5,7 +5,9 @@ import { type Tier, UNSTATED } from "./change.ts";
 import { type Content, digestOf } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
 import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from "./policy.ts";
+import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
+import { keysOf } from "./signing.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
@@ -18,7 +20,7 @@ export function propose(command: Proposal, context: Context): Decided {
   const minor = tier === "minor";
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
-  if (proposer_kind === "model" && !policy.self_approval) requireAsker(asked, policy.signing.only);
+  if (proposer_kind === "model") requireKnownRequester(asked, policy);
   refuseForbiddenTarget(input.target, policy);
   if (limit_reached) throw limit_reached;
   if (policy.on_conflict === "block" && live.length > 0)
@@ -56,15 +58,20 @@ export function propose(command: Proposal, context: Context): Decided {
   return { event_type: "change_proposed", detail, content };
 }
 
-/** Who asks a model for its draft is a proposer too, and must be somebody before a consent can be another's. */
-function requireAsker(asked: Proposal["asked"], signedOnly: boolean): void {
-  if (asked && asked.asked_by !== null && (asked.known || !signedOnly)) return;
-  throw new AppError(
-    "proposer_unknown",
-    asked?.asked_by
-      ? "only signed consents count, and nothing but the request says who asked for this draft; come through the proxy that names people"
-      : "the intent forbids self-approval, and nobody is named who asked for this draft",
-  );
+/** The person who asks a model for its draft is a proposer too, and known as one. Errors: 403 `proposer_unknown`. */
+function requireKnownRequester(asked: Proposal["asked"], { self_approval, signing }: Policy): void {
+  const name = asked?.asked_by ?? null;
+  if (name === null && !self_approval)
+    throw new AppError(
+      "proposer_unknown",
+      "the intent forbids self-approval, and nobody is named who asked for this draft",
+    );
+  if (name === null || asked!.known) return;
+  if (keysOf(name, signing).length > 0 || (signing.only && !self_approval))
+    throw new AppError(
+      "proposer_unknown",
+      `nothing but the request says that ${name} asked for this draft; come through the proxy that names people`,
+    );
 }
 
 type Proposal = Extract<Command, { type: "propose" }>;

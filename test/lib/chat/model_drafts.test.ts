@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
+import { passkey } from "../../support/passkeys.ts";
 import { form } from "../../support/requests.ts";
+import { person } from "../../support/signed.ts";
 import { DRAFT as BANNER, using, withModel } from "./with_model.ts";
 
 const DRAFT = { ...BANNER, value: { shown: true, colour: "red" } };
@@ -165,6 +167,48 @@ describe("the confirmation of a draft", () => {
     await service.must("deny", change_id);
     expect((await service.confirm()).body.drafts[0]).toMatchObject({ stored: true, change_id });
     expect((await service.get("runtime")).body.changes).toHaveLength(1);
+  });
+
+  test("stores one change of three confirmations at once", async () => {
+    const service = await drafted();
+    const replies = await Promise.all([1, 2, 3].map(() => service.confirm()));
+    expect(new Set(replies.map(({ body }) => body.drafts[0].change_id)).size).toBe(1);
+    expect(replies.every(({ body }) => body.drafts[0].stored)).toBe(true);
+  });
+
+  test("in a name with keys needs the proxy's word, also where self-approval is allowed", async () => {
+    const principals = { ana: person(passkey()) };
+    const service = await drafted({ author: "ana" }, { intent: { principals } });
+    expect((await service.confirm()).body.drafts[0]).toMatchObject({
+      stored: false,
+      reason: expect.stringContaining("nothing but the request says that ana asked"),
+    });
+    const named = await drafted({}, { intent: { principals }, identityHeader: "x-user" }, { "x-user": "ana" });
+    expect((await named.confirm()).body.drafts[0]).toMatchObject({ stored: true });
+  });
+
+  test("leaves no copy of the content behind that an erasure would miss", async () => {
+    const service = await drafted();
+    const { change_id } = (await service.confirm()).body.drafts[0];
+    await service.must("deny", change_id);
+    await service.post("erase", { change_id, actor: "ana", note: "a request" });
+    for (let hours = 0; hours < 60; hours++) {
+      service.deps.clock.advance(3_600_000);
+      await runCycle(service.deps);
+    }
+    for (const collection of ["chat", "chat_drafts"] as const)
+      expect(JSON.stringify(await service.deps.store.list(collection, { limit: 100 }))).not.toContain(
+        DRAFT.value.colour,
+      );
+    expect((await service.confirm()).status).toBe(404);
+  });
+
+  test("is not stored without a product intent", async () => {
+    const service = await drafted();
+    const deps = await restarted(service.deps, { intent: null });
+    const { draft_id } = service.draft;
+    const answered = await (await app(deps)(form("/api/chat", { confirm_draft: draft_id }))).json();
+    expect(answered.drafts[0]).toMatchObject({ stored: false, reason: "the service has no product intent" });
   });
 
   test("is for the person who asked, and for nobody else", async () => {

@@ -34,6 +34,10 @@ test.each([
   ["group:tenant group:kind", "stands twice"],
   ["sort:time", "needs a time:"],
   ["http://host", "has no field http"],
+  ["is:constructor", "has no value constructor"],
+  ["by:__proto__", "has no value __proto__"],
+  ["constructor:x", "has no field constructor"],
+  ["proposed:9999-W52", "must be a date"],
   [Array.from({ length: 41 }, (_, index) => `w${index}`).join(" "), "at most 40"],
 ])("%s is refused: %s", (text, reason) => expect(() => parse(text)).toThrow(reason));
 

@@ -32,7 +32,7 @@ const APART: Record<string, string[]> = {
   getCheckpoint: ["cosigned"],
   getProof: ["from", "length"],
   verifyAuditLog: ["expected_length", "expected_head"],
-  sendMessage: ["text", "content"],
+  sendMessage: ["text", "content", "confirm_draft"],
   // What is not signed is no proof, and a decision is either about a change or about what is proposed.
   ...Object.fromEntries(
     [

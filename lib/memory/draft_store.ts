@@ -38,11 +38,13 @@ export async function addDraft(tx: Tx, draft: Omit<UnconfirmedDraft, "draft_id">
 }
 
 /** Reads a draft; undefined where there is none, or no longer. */
-export const readDraft = async (store: Pick<Store, "get">, draftId: string): Promise<UnconfirmedDraft | undefined> =>
-  (await store.get("chat_drafts", keyOf(draftId)))?.value;
+export async function readDraft(reads: Pick<Store, "get">, draftId: string): Promise<UnconfirmedDraft | undefined> {
+  if (!draftId.startsWith(PREFIX)) return undefined;
+  return (await reads.get("chat_drafts", keyOf(draftId)))?.value;
+}
 
-/** Records the change that a draft was stored as, so that a second confirmation returns the same change. */
+/** Records the change that a draft was stored as, so that a second confirmation returns the same change; its content goes. */
 export const markStored = (tx: Tx, draft: UnconfirmedDraft, changeId: string): void =>
-  tx.put("chat_drafts", keyOf(draft.draft_id), { ...draft, change_id: changeId });
+  tx.put("chat_drafts", keyOf(draft.draft_id), { ...draft, content: {}, change_id: changeId });
 
 const keyOf = (draftId: string): string => draftId.slice(PREFIX.length);
