@@ -16,9 +16,12 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|pack|runtime|v
 export const BUDGETS = [
   { of: /^edge\/worker\.js$/, bytes: 293_000 },
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 65_000 },
-  { of: /^edge\/product\//, bytes: 75_000 },
+  // Its list of changes is a query, as Find runs it.
+  { of: /^edge\/product\/runtime\b/, bytes: 80_000 },
+  { of: /^edge\/product\/(?!runtime\b)/, bytes: 75_000 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 105_000 },
-  { of: /^lambda\/product\//, bytes: 115_000 },
+  { of: /^lambda\/product\/runtime\b/, bytes: 123_000 },
+  { of: /^lambda\/product\/(?!runtime\b)/, bytes: 115_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */
