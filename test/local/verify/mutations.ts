@@ -55,6 +55,8 @@ export function bentJson(value: unknown, below: Below): string {
     if (all.length === 0) break;
     const path = pick(below, all);
     const holder = path.slice(0, -1).reduce<Holder>((one, name) => one[name] as Holder, copy);
+    // A path through a member named __proto__ leads nowhere.
+    if (typeof holder !== "object" || holder === null) continue;
     const name = path.at(-1)!;
     const how = below(12);
     if (how === 0) delete holder[name];
