@@ -174,10 +174,10 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.keyboard.press("f");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("NRR quarterly").fill("1.06");
-    await dialog.getByLabel("CSAT").fill("NaN");
+    await dialog.getByLabel("Incident rate").fill("NaN");
     await button(page, "Feed").click();
     await dialog.locator("small.error").waitFor();
-    await dialog.getByLabel("CSAT").fill("");
+    await dialog.getByLabel("Incident rate").fill("");
     await button(page, "Feed").click();
     await row("NRR quarterly").first().getByText("1.06").waitFor();
     const outcome = row("set limits.flow for t1").filter({ hasText: "Regressed" });
