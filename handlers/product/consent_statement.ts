@@ -31,7 +31,7 @@ export const consentStatementOf = endpoint(
           .describe("The change that is decided on; absent for a proposal and for most acts."),
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
-        item: word(LATE_ITEMS).optional().describe("Of a late note: what it is."),
+        item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
         length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
         head: z

@@ -3,7 +3,7 @@ import * as z from "zod";
 /** What came of a reply beside its text. `content` holds the fields of the POST that would submit it. */
 export const draftedSchema = z.object({
   kind: z.enum(["change", "task"]).describe("A change is a proposal; a task is a suggestion."),
-  stored: z.boolean().describe("Whether the change is on record; a task never is."),
+  stored: z.boolean().describe("True once the change is on record; a task never is."),
   draft_id: z
     .string()
     .nullable()

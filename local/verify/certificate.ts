@@ -131,7 +131,7 @@ function judge(
     digest,
     origin: life[0] ? decoded(life[0].entry.origin) : "",
     checkpoint,
-    steps: life.map((told, index) => stepOf(told, statuses[index]!, signed.get(told.entry.id) ?? null)),
+    steps: life.map((step, index) => stepOf(step, statuses[index]!, signed.get(step.entry.id) ?? null)),
     findings,
     remarks,
   };
@@ -170,9 +170,9 @@ function requireNamedContent([first]: readonly RecordedEntry[], content: Detail,
   const { entry, detail } = first;
   for (const name of ["kind", "target", "tier", "risk", "kpi", "proposer"]) {
     if (detail[name] === undefined || content[name] === undefined) continue;
-    const [told, own] = [detail[name], content[name]];
+    const [recorded, own] = [detail[name], content[name]];
     const isText = (value: unknown): boolean => typeof value === "string" || value === null;
-    if (told !== own || !isText(told))
+    if (recorded !== own || !isText(recorded))
       found(entry.id, "content", `it names another ${name} than the content in this file`);
   }
   const { tenant_id: tenant } = content;
@@ -185,14 +185,14 @@ function requireOneChange(life: readonly RecordedEntry[], digest: string, found:
   const [first] = life;
   if (!first) return;
   if (first.entry.eventType !== "change_proposed") found(first.entry.id, "form", "its first entry is not the proposal");
-  for (const [index, told] of life.entries()) {
-    const { entry, detail } = told;
-    const isOther = isLoss(told) ? entry.changeId !== "" : entry.changeId !== first.entry.changeId;
+  for (const [index, step] of life.entries()) {
+    const { entry, detail } = step;
+    const isOther = isLoss(step) ? entry.changeId !== "" : entry.changeId !== first.entry.changeId;
     if (isOther) found(entry.id, "form", "it is about another change than the first");
     if (entry.origin !== first.entry.origin) found(entry.id, "origin", "it is of another log than the first");
     if (index > 0 && entry.id <= life[index - 1]!.entry.id)
       found(entry.id, "id", "it does not stand behind the one before");
-    if (!isLoss(told) && detail["digest"] !== digest)
+    if (!isLoss(step) && detail["digest"] !== digest)
       found(entry.id, "content", "it is not about the content in this file");
   }
 }
@@ -235,11 +235,11 @@ function requireOwnIntents(
 /** The intents that what has to be checked was decided under, and that are not in the file. */
 function missingIntents(life: readonly RecordedEntry[], intents: ReadonlySet<string>, { tier }: Detail): string[] {
   const needed = life.filter(
-    (told) =>
-      findSigner(told) ||
-      told.detail["proof"] !== undefined ||
-      told.entry.eventType === "change_applied" ||
-      (told.entry.eventType === "change_proposed" && tier === "minor"),
+    (step) =>
+      findSigner(step) ||
+      step.detail["proof"] !== undefined ||
+      step.entry.eventType === "change_applied" ||
+      (step.entry.eventType === "change_proposed" && tier === "minor"),
   );
   const named = new Set(needed.map(({ detail }) => readManifestHash(detail)));
   return [...named].filter((manifest) => !intents.has(manifest));
@@ -258,12 +258,12 @@ function signatures(
     unsigned.add(entry);
     found(entry, "proof", message);
   };
-  for (const told of life) {
-    const { entry, detail } = told;
+  for (const step of life) {
+    const { entry, detail } = step;
     const intent = intents.get(readManifestHash(detail));
     const keys = people ?? intent?.keys;
     if (detail["proof"] === undefined) {
-      const signer = findSigner(told);
+      const signer = findSigner(step);
       if (!signer) continue;
       const { by } = signer;
       const hasKeys = by !== undefined && (keys?.get(sameName(by)) ?? []).length > 0;

@@ -110,11 +110,11 @@ export function newContentsCheck(principalsOf: (manifest: string) => Principals 
 }
 
 /** Explains why the entry of an intent says something else of its principals than the manifest, if it does. */
-function whyOther(manifest: string, told: Principals | undefined): string | undefined {
+function whyOther(manifest: string, stated: Principals | undefined): string | undefined {
   try {
     const value = parseJson(manifest);
-    if (isObject(value) && told)
-      return isOfManifest(told, parseKeys(value["principals"] ?? {}))
+    if (isObject(value) && stated)
+      return isOfManifest(stated, parseKeys(value["principals"] ?? {}))
         ? undefined
         : "its entry names other principals, or other keys of theirs, than the manifest";
   } catch (error) {

@@ -159,7 +159,7 @@ export const verifier = [
   {
     ...certificate,
     name: "a certificate is taken for one of any content",
-    find: 'if (!isLoss(told) && detail["digest"] !== digest)',
+    find: 'if (!isLoss(step) && detail["digest"] !== digest)',
     replace: "if (false)",
   },
   {
@@ -184,7 +184,7 @@ export const verifier = [
     ...life,
     name: "a certificate counts consents, not people",
     find: "names.add(sameName(name));",
-    replace: "names.add(sameName(name) + told.entry.id);",
+    replace: "names.add(sameName(name) + step.entry.id);",
     tests: FORGED,
     grave: true,
   },

@@ -1263,7 +1263,7 @@ export interface paths {
             /** Of a review: what was found. */
             verdict?: "accepted" | "not_accepted" | undefined;
 
-            /** Of a late note: what it is. */
+            /** The item that a late note adds. */
             item?: "rationale" | "note" | undefined;
 
             /** Of a freeze: when it ends by itself. */
@@ -2097,7 +2097,7 @@ export interface paths {
                 /** A change is a proposal; a task is a suggestion. */
                 kind: "change" | "task";
 
-                /** Whether the change is on record; a task never is. */
+                /** True once the change is on record; a task never is. */
                 stored: boolean;
 
                 /** Its confirm_draft; null where it has none. */
@@ -4288,7 +4288,7 @@ export interface components {
     /** Present where an agent's value is text that reads as JSON of another type. */
     ChangeValueHint: string;
 
-    /** What kind of proposer that is. */
+    /** Kind of proposer. */
     ChangeProposerKind: "person" | "agent" | "model" | "peer" | "unknown";
 
     /** Of a draft by a model: the person who asked for it; absent otherwise. */

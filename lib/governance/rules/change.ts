@@ -128,7 +128,7 @@ export const changeSchema = once(() =>
         .string()
         .nullable()
         .meta({ description: "Who proposed it; null when nobody is named.", examples: ["bo@acme.example"] }),
-      proposer_kind: z.enum(PROPOSER_KINDS).describe("What kind of proposer that is."),
+      proposer_kind: z.enum(PROPOSER_KINDS).describe("Kind of proposer."),
       asked_by: z
         .string()
         .nullable()
