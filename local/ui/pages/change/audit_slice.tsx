@@ -30,7 +30,7 @@ export function AuditSlice({ change: { change_id, audit_entries: entries } }: { 
               ? soundSentence(entries.length)
               : "An entry does not fit its hash: it was altered after it was written."}
       </p>
-      <table>
+      <table class="cards">
         <thead>
           <tr>
             <th scope="col">Entry</th>
@@ -42,16 +42,16 @@ export function AuditSlice({ change: { change_id, audit_entries: entries } }: { 
         <tbody>
           {entries.map((entry) => (
             <tr key={entry.id}>
-              <td>{entry.id}</td>
-              <td>
+              <td data-label="Entry">{entry.id}</td>
+              <td data-label="Event">
                 <div class="event">
                   {eventName(entry.event_type)} <EntryDetail entry={entry} />
                 </div>
               </td>
-              <td>
+              <td data-label="Hash">
                 <code title={entry.current_hash}>{brief(entry.current_hash)}</code>
               </td>
-              <td>
+              <td data-label="Checked here">
                 <Mark of={soundness(sound?.get(entry.id))} />
               </td>
             </tr>
