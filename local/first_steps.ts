@@ -1,20 +1,39 @@
 /** The commands that take a first change all the way: logged while there is none, to be copied into a shell. */
-import type { Policy } from "../lib/governance/rules/intent.ts";
+import type { Intent } from "../lib/governance/rules/intent.ts";
+import { electorsOf } from "../lib/governance/rules/policy.ts";
+import { keysOf, mustSign } from "../lib/governance/rules/signing.ts";
 
 /** Names that mean themselves to every shell. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9@._-]*$/;
 
-/** `curl` commands without quotes; CHANGE_ID stands for the id that the first one answers. */
-export function firstSteps(url: string, policy: Policy, needsToken: { writes: boolean; reads: boolean }): string[] {
+/**
+ * Commands without quotes; CHANGE_ID stands for the id that the first one answers, and KEY_FILE for the SSH key of the name
+ * before it. Where a decision must be signed with a passkey, the page to do it on.
+ */
+export function firstSteps(url: string, intent: Intent, needsToken: { writes: boolean; reads: boolean }): string[] {
+  const { self_approval, signing } = intent.policy;
   const api = `${url}/api/product`;
   const curl = (token: boolean) => (token ? "curl -H X-Svc-Admin-Token:$SVC_ADMIN_TOKEN" : "curl");
   const post = curl(needsToken.writes);
-  const approver = policy.approvers ? (policy.approvers.find((name) => PLAIN.test(name)) ?? "APPROVER") : "ana";
-  const proposer = policy.self_approval ? "" : " -d proposer=first-steps";
+  const countersign = (verb: string) => `countersign ${verb} --url ${url}`;
+  const approver = plainOne(electorsOf(intent) ?? ["ana"]) ?? "APPROVER";
+  const canUseFile = keysOf(approver, signing).some(({ type }) => type === "ssh");
+  const approve = !mustSign(approver, signing)
+    ? `${post} -d change_id=CHANGE_ID -d approver=${approver} ${api}/approve`
+    : canUseFile
+      ? `${countersign("approve")} CHANGE_ID --approver ${approver} --key KEY_FILE`
+      : `${url}/changes/CHANGE_ID`;
+  const proposer = plainOne(Object.keys(signing.keys).filter((name) => name !== approver)) ?? "PROPOSER";
+  const propose =
+    signing.only && !self_approval
+      ? `${countersign("propose")} --tenant-id t1 --kind config --target ui.banner --summary First --proposer ${proposer} --key KEY_FILE`
+      : `${post} -d tenant_id=t1 -d affected_users=40 -d expected_delta_k=12${self_approval ? "" : " -d proposer=first-steps"} ${api}/propose-crm-followup`;
   return [
-    `${post} -d tenant_id=t1 -d affected_users=40 -d expected_delta_k=12${proposer} ${api}/propose-crm-followup`,
-    `${post} -d change_id=CHANGE_ID -d approver=${approver} ${api}/approve`,
+    propose,
+    approve,
     `${post} -d change_id=CHANGE_ID ${api}/apply`,
     `${curl(needsToken.writes && needsToken.reads)} ${api}/audit/verify`,
   ];
 }
+
+const plainOne = (names: readonly string[]): string | undefined => names.find((name) => PLAIN.test(name));

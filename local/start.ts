@@ -213,5 +213,5 @@ async function announce(url: string, options: Options, { log, product, store }: 
   if (!product || options.identityHeader) return;
   const [change] = await store.list("changes", { limit: 1 });
   const needsToken = { writes: options.adminToken !== undefined, reads: options.protectReads };
-  if (!change) log.info("try next", { commands: firstSteps(url, product.intent.policy, needsToken) });
+  if (!change) log.info("try next", { commands: firstSteps(url, product.intent, needsToken) });
 }

@@ -11,6 +11,7 @@ import { readHead } from "../../../lib/audit/chain.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Io } from "../../../local/command_line/run.ts";
+import { firstSteps } from "../../../local/first_steps.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { rewindingStore } from "../../support/rewinding_store.ts";
@@ -274,5 +275,26 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
       expect(run).not.toHaveBeenCalled();
       expect((await line.answer(["list"])).total).toBe(0);
     });
+  });
+
+  test("the commands that a first start suggests sign where a name alone would be refused", async () => {
+    const BO = "bo@acme.example";
+    const keyed = (file: string) => ({
+      kind: "person",
+      keys: [{ type: "ssh", public_key: readFileSync(`${file}.pub`, "utf8"), unattended: true }],
+    });
+    const principals = { [BO]: keyed(eve), [ANA]: keyed(ana) };
+    const line = await commandLine({ intent: { principals, policy: { self_approval: false, approvers: [ANA] } } });
+    const commands = firstSteps("http://127.0.0.1:8420", line.deps.product!.intent, { writes: false, reads: false });
+    const [propose, approve] = commands.map((command) => command.split(" "));
+    expect([propose![0], approve![0]]).toEqual(["countersign", "countersign"]);
+    const called = (words: string[], key: string, id = "") =>
+      line.call(
+        [...words.slice(1).map((word) => word.replace("KEY_FILE", key).replace("CHANGE_ID", id)), "--yes"],
+        REAL,
+      );
+    const { out } = await called(propose!, eve);
+    const id = out.split(" ")[0]!;
+    expect((await called(approve!, ana, id)).out).toContain(`${id}  approved`);
   });
 });
