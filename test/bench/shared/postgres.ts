@@ -37,7 +37,7 @@ interface Service {
 }
 
 async function serviceOn(url: string, folder: string, store = "countersign"): Promise<Service> {
-  const args = ["--port", "0", "--cycle-interval", "0", "--state", url, "--evolved-dir", join(folder, "evolved")];
+  const args = ["--port", "0", "--cycle-interval", "0", "--state", url, "--evolved-dir", join(folder, store)];
   args.push("--store-name", store);
   const intent = ["--product-intent", "dist/local/example/product_intent.json"];
   const child = spawn(process.execPath, ["dist/local/ui_server.js", ...args, ...intent], {
