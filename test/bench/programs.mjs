@@ -44,8 +44,8 @@ export async function temporaryFolder() {
   return folder;
 }
 
-/** Starts the built service on a state file; `tookMs`: from spawning it until it listens. */
-export async function startService(folder, state = join(folder, "state.json")) {
+/** Starts the built service on a state file, with more options; `tookMs`: from spawning it until it listens. */
+export async function startService(folder, state = join(folder, "state.json"), more = []) {
   const began = performance.now();
   const args = [
     ...FLAGS,
@@ -59,6 +59,7 @@ export async function startService(folder, state = join(folder, "state.json")) {
     state,
     "--product-intent",
     INTENT,
+    ...more,
   ];
   const child = started(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] }));
   for await (const line of createInterface({ input: child.stderr })) {

@@ -15,7 +15,7 @@ export const model = [
     find: "return oneLine(clipped({ data: result }, RESULT_LIMIT));",
     replace: "return JSON.stringify({ data: result }).slice(0, RESULT_LIMIT);",
     tests: ["test/lib/chat/model_bounds.test.ts"],
-    only: "within the tool's limit",
+    only: "stays JSON",
     grave: true,
   },
   {

@@ -347,14 +347,6 @@ export const store = [
   },
   {
     ...journal,
-    name: "who lost the journal cuts off what another wrote",
-    find: "if (cause instanceof NotOurs) return;",
-    replace: "",
-    tests: OWNERSHIP,
-    grave: true,
-  },
-  {
-    ...journal,
     name: "who lost the journal cuts off what another wrote when it closes",
     find: "        requireFree(files, paths.journal, active);\n      } catch",
     replace: "      } catch",

@@ -28,6 +28,17 @@ test("a page of rows ends within the tool's limit, and next goes on there", asyn
   expect(shown.length).toBeLessThan(20);
 });
 
+test("a change that is longer than the tool's limit is shortened, and stays JSON", async () => {
+  let change_id = "";
+  const service = await withModel((...asked) => using({ name: "get_change", input: { change_id } })(...asked));
+  const long = "because ".repeat(490);
+  ({ change_id } = await service.propose({ rationale: long, value: JSON.stringify({ text: long.repeat(3) }) }));
+  await service.say("what is it about?");
+  const [result] = resultsIn(service.received) as [string];
+  expect(Buffer.byteLength(result)).toBeLessThanOrEqual(16_000);
+  expect(JSON.parse(result).data).toMatchObject({ change_id });
+});
+
 test("ten long notes hide neither what waits nor the KPIs and failures in the snapshot", async () => {
   const service = await withModel(() => ({ text: "ok" }), {
     intent: { policy: { required_approvers: { standard: 2 } } },

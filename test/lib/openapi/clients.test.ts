@@ -1,23 +1,28 @@
-/** Clients that stock generators write from the document, as the compiler sees them. */
+/**
+ * Clients that stock generators write from the document, as the compiler sees them. The generators are in a folder of their
+ * own, since they are ten times the size of what tests need otherwise.
+ */
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { intentOf } from "../../support/intents.ts";
 import { servedUnder } from "./document_under.ts";
 
 const run = promisify(execFile);
-const MODULES = join(import.meta.dirname, "../../../node_modules");
-const COMPILER = join(import.meta.dirname, "javascript_compiler.mjs");
-const STRICT = "--noEmit --strict --skipLibCheck --target es2022 --module esnext --moduleResolution bundler".split(" ");
+const GENERATORS = join(import.meta.dirname, "generators");
+const MODULES = join(GENERATORS, "node_modules");
+const COMPILER = join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc");
+const STRICT = "--noEmit --strict --skipLibCheck --allowImportingTsExtensions --target es2022".split(" ");
+const BUNDLER = "--module esnext --moduleResolution bundler --lib es2023,dom,dom.iterable".split(" ");
 
 /** The arguments of `node` that write a client of `document` into `folder`. */
-const GENERATORS: Record<string, (document: string, folder: string) => string[]> = {
+type ArgumentsFor = (document: string, folder: string) => string[];
+
+const ARGUMENTS: Record<string, ArgumentsFor> = {
   "@hey-api/openapi-ts": (document, folder) => [
-    "--import",
-    COMPILER,
     join(MODULES, "@hey-api/openapi-ts/dist/run.mjs"),
     ...["--input", document, "--output", folder, "--no-log-file"],
   ],
@@ -25,17 +30,31 @@ const GENERATORS: Record<string, (document: string, folder: string) => string[]>
     join(MODULES, "openapi-typescript-codegen/bin/index.js"),
     ...["--input", document, "--output", folder, "--client", "fetch"],
   ],
+  kubb: () => [
+    join(MODULES, "@kubb/cli/bin/kubb.cjs"),
+    ...["generate", "--config", join(GENERATORS, "kubb.config.mjs")],
+  ],
+  orval: (document, folder) => [
+    join(MODULES, "orval/dist/bin/orval.js"),
+    ...["--input", document, "--output", join(folder, "index.ts"), "--client", "fetch"],
+  ],
+  // Takes a path from the working directory alone.
+  "typed-openapi": (document, folder) => [
+    join(MODULES, "typed-openapi/bin.js"),
+    ...[document, "--output", join(basename(folder), "index.ts"), "--runtime", "none"],
+  ],
 };
 
 /** Generates a client, and returns what the compiler says about it. */
-async function compileClient(generator: string, document: unknown): Promise<string> {
+async function compileClient(argumentsFor: ArgumentsFor, document: unknown): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "generated-client-"));
   const [input, output] = [join(folder, "openapi.json"), join(folder, "client")];
+  mkdirSync(output);
   writeFileSync(input, JSON.stringify(document));
-  await run(process.execPath, GENERATORS[generator]!(input, output), { cwd: folder });
+  await run(process.execPath, argumentsFor(input, output), { cwd: folder });
   expect(readdirSync(output)).toContain("index.ts");
-  const tsc = ["--ignoreConfig", ...STRICT, "--lib", "es2023,dom,dom.iterable", join(output, "index.ts")];
-  return run(process.execPath, [join(MODULES, "typescript/bin/tsc"), ...tsc], { cwd: folder }).then(
+  const tsc = [COMPILER, "--ignoreConfig", ...STRICT, ...BUNDLER, join(output, "index.ts")];
+  return run(process.execPath, tsc, { cwd: folder }).then(
     ({ stdout }) => stdout,
     (error: { stdout: string }) => error.stdout,
   );
@@ -43,9 +62,18 @@ async function compileClient(generator: string, document: unknown): Promise<stri
 
 const DOCUMENT = servedUnder({ product: { ...intentOf(), identity: {} as never } });
 
-test.each(Object.keys(GENERATORS))("the client that %s writes compiles", async (generator) => {
-  expect(await compileClient(generator, DOCUMENT)).toBe("");
-});
+const isInstalled = existsSync(MODULES);
+if (!isInstalled)
+  process.stderr.write(
+    "generated clients are not compiled: npm ci --ignore-scripts --prefix test/lib/openapi/generators\n",
+  );
+
+test.skipIf(!isInstalled).each(Object.entries(ARGUMENTS))(
+  "the client that %s writes compiles",
+  async (_, argumentsFor) => {
+    expect(await compileClient(argumentsFor, DOCUMENT)).toBe("");
+  },
+);
 
 test("JSON is the first media type of a body, which generators of clients send", () => {
   const bodies = Object.values(DOCUMENT.paths)

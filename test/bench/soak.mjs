@@ -1,0 +1,111 @@
+/**
+ * npm run soak [-- --minutes N] [-- --short]: a steady load on a service with cycles, and how long /livez waits in each
+ * minute. Each life is a proposal with an expected KPI on a target of its own, its consent and its apply, so that outcomes stay
+ * open and grow in number. Ends with 1 where the last minute's 99th percentile is above twice the first's.
+ */
+import { Agent, request } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { changeIdIn } from "./load.mjs";
+import { processorTime } from "./cpu_time.mjs";
+import { endAll, memoryOf, startService, temporaryFolder, where } from "./programs.mjs";
+
+const { values: options } = parseArgs({ options: { minutes: { type: "string" }, short: { type: "boolean" } } });
+const MINUTES = Number(options.minutes ?? (options.short ? 2 : 15));
+const LIVES_PER_SECOND = 20;
+const LIVEZ_EVERY_MS = 50;
+const KPI_EVERY_LIVES = 200;
+const MAX_GROWTH = 2;
+
+const server = await startService(await temporaryFolder(), undefined, ["--cycle-interval", "10"]);
+const agent = new Agent({ keepAlive: true });
+
+/** Sends a request and returns its body; throws where the status is another one. */
+function send(method, path, fields, expected) {
+  const body = fields && new URLSearchParams(fields).toString();
+  const headers = body && { "content-type": "application/x-www-form-urlencoded", "content-length": body.length };
+  return new Promise((resolve, reject) => {
+    const sent = request({ port: server.port, agent, method, path, headers }, async (response) => {
+      const pieces = [];
+      for await (const piece of response) pieces.push(piece);
+      const answer = Buffer.concat(pieces);
+      if (response.statusCode === expected) resolve(answer);
+      else reject(new Error(`${method} ${path} answered ${response.statusCode}: ${answer}`));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+let acknowledged = 0;
+async function post(path, fields, status) {
+  const answer = await send("POST", `/api/product/${path}`, fields, status);
+  acknowledged++;
+  return answer;
+}
+
+async function live(number) {
+  const proposal = {
+    tenant_id: `t${number % 20}`,
+    kind: "config",
+    target: `ui.banner_${number}`,
+    summary: "Show the banner",
+    value: '{"on":true}',
+    kpi: "deal_win_rate",
+    expected_delta_k: "10",
+  };
+  const change_id = changeIdIn(await post("propose", proposal, 201));
+  await post("approve", { change_id, approver: "ana" }, 200);
+  await post("apply", { change_id }, 200);
+  if (number % KPI_EVERY_LIVES === 0) await post("kpi", { deal_win_rate: String(0.22 + (number % 7) / 1000) }, 200);
+}
+
+/** Calls `act` at a steady pace until `end`, however long each call takes; resolves when all have ended. */
+async function atPace(perSecond, end, act) {
+  const begun = performance.now();
+  const calls = [];
+  for (let number = 0; performance.now() < end; number++) {
+    calls.push(act(number));
+    await setTimeout(Math.max(0, begun + ((number + 1) * 1000) / perSecond - performance.now()));
+  }
+  await Promise.all(calls);
+}
+
+const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+const shown = (ms) => `${ms.toFixed(1)} ms`;
+
+try {
+  console.log(`${where}; ${LIVES_PER_SECOND} lives a second, a cycle each 10 s; Node ${process.version}`);
+  const begun = performance.now();
+  const end = begun + MINUTES * 60_000;
+  const waits = Array.from({ length: MINUTES }, () => []);
+  const minuteOf = (moment) => Math.min(MINUTES - 1, Math.floor((moment - begun) / 60_000));
+  const lives = atPace(LIVES_PER_SECOND, end, live);
+  const probes = atPace(1000 / LIVEZ_EVERY_MS, end, async () => {
+    const sent = performance.now();
+    await send("GET", "/livez", undefined, 200);
+    waits[minuteOf(sent)].push(performance.now() - sent);
+  });
+  const p99 = [];
+  const minutes = (async () => {
+    let before = { acknowledged, processor: await processorTime(server) };
+    for (let minute = 0; minute < MINUTES; minute++) {
+      await setTimeout(begun + (minute + 1) * 60_000 - performance.now());
+      const sorted = waits[minute].toSorted((a, b) => a - b);
+      p99.push(percentile(sorted, 0.99));
+      const now = { acknowledged, processor: await processorTime(server) };
+      const step = (now.processor - before.processor) / (now.acknowledged - before.acknowledged) / 1000;
+      before = now;
+      const figures = `p50 ${shown(percentile(sorted, 0.5))}, p99 ${shown(p99.at(-1))}, longest ${shown(sorted.at(-1))}`;
+      const memory = Math.round(await memoryOf(server));
+      console.log(`minute ${minute + 1}: livez ${figures}; ${shown(step)} of processor a step; ${memory} MiB`);
+    }
+  })();
+  await Promise.all([lives, probes, minutes]);
+  const growth = p99.at(-1) / p99[0];
+  console.log(`${acknowledged} writes acknowledged; p99 of the last minute ${growth.toFixed(2)} of the first's`);
+  if (growth > MAX_GROWTH) process.exitCode = 1;
+} finally {
+  agent.destroy();
+  await endAll();
+}
