@@ -1,5 +1,13 @@
 /** A software authenticator: passkeys and security keys whose every answer a test can bend. */
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 import type { Proof } from "../../lib/governance/rules/proof.ts";
 
 const sha256 = (data: string | Uint8Array): Buffer => createHash("sha256").update(data).digest();
@@ -31,13 +39,30 @@ const KINDS = {
   RS256: () => generateKeyPairSync("rsa", { modulusLength: 2048 }),
 };
 
-/** Makes a passkey of a relying party. */
+/** Two halves of a key. */
+export interface KeyHalves {
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+}
+
+/** The Ed25519 key of a seed, the same in each run: with it a signature is the same to the byte. */
+export function seededKey(seed: string): KeyHalves {
+  const header = Buffer.from("302e020100300506032b657004220420", "hex");
+  const privateKey = createPrivateKey({ key: Buffer.concat([header, sha256(seed)]), format: "der", type: "pkcs8" });
+  return { privateKey, publicKey: createPublicKey(privateKey) };
+}
+
+/** Makes a passkey of a relying party, with a new key unless `keys` are given. */
 export function passkey(
   algorithm: keyof typeof KINDS = "ES256",
-  { rp_id = "gov.acme.example", origins }: { rp_id?: string; origins?: string[] } = {},
+  {
+    rp_id = "gov.acme.example",
+    origins,
+    keys = KINDS[algorithm](),
+    credential_id = base64Url(randomBytes(16)),
+  }: { rp_id?: string; origins?: string[]; keys?: KeyHalves; credential_id?: string } = {},
 ): Passkey {
-  const { publicKey, privateKey } = KINDS[algorithm]();
-  const credential_id = base64Url(randomBytes(16));
+  const { publicKey, privateKey } = keys;
   const public_key = base64Url(publicKey.export({ type: "spki", format: "der" }));
   return {
     key: { type: "webauthn", credential_id, public_key, rp_id, ...(origins ? { origins } : {}) },
@@ -84,17 +109,18 @@ export interface SshPen {
   ): Extract<Proof, { type: "ssh" }>;
 }
 
-/** Makes an SSH key; one whose type begins with `sk-` is kept by a security key. */
+/** Makes an SSH key of new or given halves; one whose type begins with `sk-` is on a security key. */
 export function sshPen(
   type:
     | "sk-ssh-ed25519@openssh.com"
     | "sk-ecdsa-sha2-nistp256@openssh.com"
     | "ssh-ed25519"
     | "ecdsa-sha2-nistp256" = "sk-ssh-ed25519@openssh.com",
+  keys: KeyHalves = type.includes("ecdsa") ? KINDS.ES256() : KINDS.EdDSA(),
 ): SshPen {
   const isEcdsa = type.includes("ecdsa");
   const held = type.startsWith("sk-");
-  const { publicKey, privateKey } = isEcdsa ? KINDS.ES256() : KINDS.EdDSA();
+  const { publicKey, privateKey } = keys;
   const blob = Buffer.concat([
     wire(type),
     ...(isEcdsa ? [wire("nistp256"), wire(rawOf(publicKey, 65))] : [wire(rawOf(publicKey, 32))]),

@@ -1,0 +1,232 @@
+/** A scripted life of a product that leaves an entry of each type in the log and a record in most collections. */
+import { app } from "../../handlers/index.ts";
+import { readHead } from "../../lib/audit/chain.ts";
+import { migrate } from "../../lib/governance/moving/migrate.ts";
+import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
+import { submitDraft } from "../../lib/governance/submit_proposal.ts";
+import { portableSha256 } from "../../lib/kit/platform.ts";
+import { runCycle } from "../../lib/pulse/cycle.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { DAY, HOUR, MINUTE } from "../support/clock.ts";
+import { opened, type TestDeps } from "../support/deps.ts";
+import { messageOf } from "../support/mcp.ts";
+import { rewindingStore } from "../support/rewinding_store.ts";
+import { fails } from "../support/scripted_adapter.ts";
+import type { Pen } from "../support/signed.ts";
+import { type Recorder, recorder } from "./recorder.ts";
+import { AGENT_SECRET, ANA, BO, setting, createWatch } from "./setting.ts";
+
+/** The service at the end of its life, with what it answered, and the ids of some changes. */
+export interface Life {
+  deps: TestDeps;
+  /** The store that it ends on. */
+  store: Store;
+  api: Recorder;
+  changes: Record<"seats" | "discount" | "pending", string>;
+}
+
+/** The service under a life, with shorthands for its steps. */
+interface Stage extends ReturnType<typeof setting> {
+  deps: TestDeps;
+  store: Store;
+  api: Recorder;
+  changes: Life["changes"];
+  propose(over: object): Promise<string>;
+  /** Consents with a signature. */
+  sign(pen: Pen, decision: "approve" | "review" | "note", fields: Record<string, unknown>): Promise<void>;
+  run(action: string): Promise<unknown>;
+}
+
+const asAgent = { authorization: `Bearer ${AGENT_SECRET}` };
+
+/** Plays the life, and returns the open service as it is then. */
+export async function playLife(): Promise<Life> {
+  const first = memoryStore();
+  const given = setting(first);
+  const api = recorder(given.options.clock);
+  const stage: Stage = {
+    ...given,
+    api,
+    deps: undefined as never,
+    store: first,
+    changes: { seats: "", discount: "", pending: "" },
+    async propose(over) {
+      const stated = { tenant_id: "acme", kind: "config", summary: "Change a setting", proposer: "pat", ...over };
+      return (await api.post("propose", stated)).change_id;
+    },
+    async sign(pen, decision, fields) {
+      const { statement } = await api.post("consent-statement", { decision, ...fields });
+      const { approver, ...rest } = fields;
+      const name = decision === "note" ? "actor" : "approver";
+      const proof = { proof: pen.sign(statement), at: JSON.parse(statement).at };
+      await api.post(decision, { ...rest, [name]: approver, ...proof });
+    },
+    run: (action) => api.post("/api/action/run-now", { action }),
+  };
+  await openOn(stage, first);
+  await changeSettings(stage);
+  await endOtherwise(stage);
+  await meetTrouble(stage);
+  await useThePulse(stage);
+  await letTimePass(stage);
+  await moveAndLose(stage, first);
+  await leaveOpen(stage);
+  return stage;
+}
+
+async function openOn(stage: Stage, store: Store): Promise<void> {
+  stage.store = store;
+  stage.deps = await opened({ ...stage.options, store });
+  Object.assign(stage.deps, { watch: createWatch((await readHead(store))!.origin) });
+  stage.api.use(app(stage.deps));
+}
+
+/** Changes that are consented to in each way, applied and rolled back. */
+async function changeSettings({ api, adapter, propose, sign, changes }: Stage): Promise<void> {
+  await api.post("kpi", { csat: 4, nrr_quarterly: 1.02, actor: "metrics", note: "Monthly close" });
+  const seats = { target: "limits.seats", value: { seats: 20 }, kpi: "csat", expected_delta_k: 0.1 };
+  changes.seats = await propose({ ...seats, summary: "Allow 20 seats", rationale: "Sales asks for it", risk: "low" });
+  await sign(ANA, "approve", { change_id: changes.seats, approver: "ana", note: "d'accord – “été” 🙂" });
+  await api.post("apply", { change_id: changes.seats, note: "after lunch" }, { "idempotency-key": "apply-seats" });
+  const banner = await propose({ tenant_id: "*", target: "ui.banner", value: "Welcome", kind: "feature_flag" });
+  await sign(BO, "approve", { change_id: banner, approver: "bo", note: "" });
+  await api.post("apply", { change_id: banner });
+  await proposeMinor({ api });
+
+  const discount = { tenant_id: "acme", kind: "config", target: "pricing.cap", summary: "Cap discounts", value: 15 };
+  const proposal = { name: "propose_change", arguments: { ...discount, risk: "high", reversible: true } };
+  const message = messageOf("modern", "tools/call", proposal);
+  const sent = { jsonrpc: "2.0", id: 1, method: "tools/call", params: message.params };
+  const answered = await api.post("/mcp", sent, { ...asAgent, ...message.headers });
+  const change_id = (changes.discount = answered.result.structuredContent.change_id);
+  await sign(BO, "approve", { change_id, approver: "bo", note: "Within budget" });
+  await api.post("approve", { change_id, approver: "cy", note: "Agreed" });
+  adapter.on("apply", fails('disk "full" at \\share'), 1);
+  await api.exchange("POST", "apply", { change_id });
+  await api.post("apply", { change_id, actor: "cy" });
+  await sign(ANA, "note", { change_id, approver: "ana", item: "rationale", note: "Larger ones won nothing" });
+  adapter.on("rollback", fails("the host is away"), 1);
+  await api.exchange("POST", "rollback", { change_id });
+  await api.post("rollback", { change_id, note: "Deals were lost" });
+}
+
+/** A signed proposal that needs no consent. */
+async function proposeMinor({ api }: Pick<Stage, "api">): Promise<void> {
+  const minor = { tier: "minor", risk: "low", affected_users: 3, reversible: true, proposer: "ana" };
+  const proposal = {
+    tenant_id: "acme",
+    kind: "config",
+    target: "ui.small.hint",
+    summary: "Hint",
+    value: true,
+    ...minor,
+  };
+  const { statement } = await api.post("consent-statement", { decision: "propose", approver: "ana", proposal });
+  const proof = { proof: ANA.sign(statement), at: JSON.parse(statement).at };
+  const { change_id } = await api.post("propose", { ...proposal, ...proof });
+  await api.post("apply", { change_id });
+}
+
+/** Changes that end without being applied. */
+async function endOtherwise({ api, propose, deps }: Stage): Promise<void> {
+  const followup = { tenant_id: "globex", affected_users: 80, expected_delta_k: 2, proposer: "pat" };
+  const { change_id } = await api.post("propose-crm-followup", followup);
+  await api.post("deny", { change_id, approver: "cy", note: "Not this quarter" });
+  await api.post("erase", { change_id, actor: "cy", note: "Request 4711" });
+  const withdrawn = await propose({ target: "ui.footer" });
+  await api.post("withdraw", { change_id: withdrawn, proposer: "pat", note: "Too early" });
+  const revoked = await propose({ target: "ui.header", value: null });
+  await api.post("approve", { change_id: revoked, approver: "cy" });
+  await api.post("revoke", { change_id: revoked, approver: "cy", note: "Old figures" });
+  const forbidden = { tenant_id: "acme", kind: "config", target: "billing.rate", summary: "No", proposer: "pat" };
+  await api.exchange("POST", "propose", forbidden);
+  const draft = { tenant_id: "acme", kind: "config", target: "mail.digest", summary: "Send fewer mails" } as const;
+  const requested = { asked_by: "ana", known: true, message_id: "msg_1" };
+  await submitDraft(deps, { ...draft, proposer: "llm:model", value: "weekly" }, requested);
+}
+
+/** A freeze with an emergency, drift, a guardrail that trips, and a record that was edited. */
+async function meetTrouble({ api, adapter, propose, sign, run, deps, changes }: Stage): Promise<void> {
+  await api.post("freeze", { actor: "cy", note: "Quarter end", until: "2026-01-06T08:00:00Z" });
+  const urgent = await propose({ target: "mail.server", value: "backup", risk: "high" });
+  await api.post("approve", { change_id: urgent, approver: "cy", emergency: true, note: "Mails do not leave" });
+  await api.post("apply", { change_id: urgent });
+  await sign(ANA, "review", { change_id: urgent, approver: "ana", verdict: "accepted", note: "It was right" });
+  await api.post("unfreeze", { actor: "cy", note: "Closed" });
+  adapter.host.set(changes.seats, "absent");
+  await run("check_drift");
+  const theme = await propose({ target: "ui.theme", value: "dark", kpi: "csat", expected_delta_k: 0.2 });
+  await api.post("approve", { change_id: theme, approver: "cy" });
+  await api.post("apply", { change_id: theme });
+  await api.post("kpi", { csat: 3.2 });
+  await run("cycle");
+  await deps.store.transact(async (tx) => {
+    const record = (await tx.get("changes", changes.seats))!.value as ChangeRecord;
+    tx.put("changes", changes.seats, { ...record, change: { ...record.change, status: "approved" } });
+  });
+  await run("rebuild");
+}
+
+/** Tasks, chat, actions, and questions to peers. */
+async function useThePulse({ api, run }: Stage): Promise<void> {
+  const task = { title: "What failed last week?", priority: "high", required_dimension: "R" };
+  const { task_id } = await api.post("/api/tasks", task);
+  await run("run_next_task");
+  await api.post("/api/task/feedback", { task_id, rating: 4, comment: "Short", rater: "ana" });
+  await api.post("/api/chat", { message: "What waits for me?", author: "ana" });
+  await api.post("/api/peer/query?path=/api/state");
+  for (const action of ["verify_audit", "evaluate_outcomes"]) await run(action);
+}
+
+/** A change that nobody decides on expires, and a clock runs ahead. */
+async function letTimePass({ api, propose, run, deps }: Stage): Promise<void> {
+  const { clock } = deps;
+  await propose({ target: "ui.logo", value: "blue", summary: "Paint the logo" });
+  clock.advance(73 * HOUR);
+  await runCycle(deps);
+  clock.advance(11 * MINUTE);
+  await runCycle(deps);
+  clock.advance(14 * DAY);
+  await api.post("kpi", { csat: 4.4, nrr_quarterly: 1.05 });
+  await run("cycle");
+  await run("write_report");
+  clock.set(400 * DAY);
+  await api.post("kpi", { csat: 4.3 });
+  clock.set(-400 * DAY);
+  await api.post("audit/accept-clock", { actor: "cy", note: "It ran ahead" });
+}
+
+/** The store is moved into another, which loses its end. */
+async function moveAndLose(stage: Stage, first: Store): Promise<void> {
+  const { api, options } = stage;
+  const moved = rewindingStore();
+  const to = { to: moved.store, name: "the new store", actor: "cy" };
+  await migrate({ from: first.whole!, name: "the old store" }, to, { clock: options.clock, sha256: portableSha256 });
+  await openOn(stage, moved.store);
+  const before = await moved.copy();
+  await api.post("kpi", { csat: 4.5 });
+  await moved.goBack(before);
+  await api.exchange("POST", "kpi", { csat: 4.5 });
+  const { length, head } = (await readHead(moved.store))!;
+  await api.post("audit/accept-loss", { actor: "cy", note: "A failover", length, head });
+  await api.post("unfreeze", { actor: "cy" });
+  await api.post("kpi", { csat: 4.5 });
+}
+
+/** Leaves a change in each open status, and has the log cosigned. */
+async function leaveOpen({ api, propose, sign, run, changes }: Stage): Promise<void> {
+  changes.pending = await propose({ target: "limits.seats", value: { seats: 30 }, tier: "major" });
+  await sign(BO, "approve", { change_id: changes.pending, approver: "bo" });
+  const ready = await propose({ target: "ui.font", value: "serif", affected_users: 4000 });
+  await api.post("approve", { change_id: ready, approver: "cy" }, { "idempotency-key": "approve-font" });
+  await api.post("/api/tasks", { title: "Which KPI moved?" });
+  const urgent = await propose({ target: "mail.queue", value: 2 });
+  await api.post("approve", { change_id: urgent, approver: "cy", emergency: true, note: "The queue is full" });
+  await api.post("apply", { change_id: urgent });
+  await run("check_drift");
+  await run("checkpoint");
+  const { body } = await api.exchange("GET", "audit/checkpoint");
+  const note = (body as { checkpoint: string }).checkpoint;
+  await api.post("/add-checkpoint", `old 0\n\n${note}`, { "content-type": "text/plain" });
+}

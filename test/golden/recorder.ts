@@ -1,0 +1,114 @@
+/** Asks a service and records the first success of each endpoint. */
+import type { TestClock } from "../support/clock.ts";
+import { SECOND } from "../support/clock.ts";
+import { endpointOf } from "../support/checked_fetch.ts";
+import type { Fetch, Reply } from "../support/client.ts";
+import { ORIGIN, pathOf } from "../support/requests.ts";
+
+/** A request with its answer, as a golden file has it. */
+export interface Exchange {
+  request: string;
+  sent?: object;
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+type Sent = Readonly<Record<string, unknown>>;
+
+/** A client of a service that may be exchanged for another; time passes by a second before each request. */
+export interface Recorder {
+  post(path: string, sent?: Sent | string, headers?: Record<string, string>): Promise<Reply["body"]>;
+  get(path: string, headers?: Record<string, string>): Promise<Exchange>;
+  /** A request that is recorded nowhere, whatever its answer. */
+  exchange(method: string, path: string, sent?: Sent | string, headers?: Record<string, string>): Promise<Exchange>;
+  /** The first success of each endpoint, by its operation. */
+  answers: Map<string, Exchange>;
+  /** The service that answers from now on. */
+  use(fetch: Fetch): void;
+}
+
+/** Makes a recorder. */
+export function recorder(clock: TestClock): Recorder {
+  const answers = new Map<string, Exchange>();
+  let fetch: Fetch;
+
+  async function exchange(
+    method: string,
+    path: string,
+    sent?: Sent | string,
+    headers: Record<string, string> = {},
+  ): Promise<Exchange> {
+    clock.advance(SECOND);
+    const url = ORIGIN + pathOf(path);
+    const isText = typeof sent === "string";
+    const response = await fetch(
+      new Request(url, {
+        method,
+        headers: {
+          "x-request-id": "golden",
+          ...(sent && !isText && { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(sent && { body: isText ? sent : JSON.stringify(sent) }),
+      }),
+    );
+    return {
+      request: `${method} ${pathOf(path)}`,
+      ...(sent && { sent: isText ? sent.split("\n") : sent }),
+      status: response.status,
+      headers: headersOf(response),
+      body: await bodyOf(response),
+    };
+  }
+
+  async function recorded(...request: Parameters<Recorder["exchange"]>): Promise<Exchange> {
+    const found = await exchange(...request);
+    const { operation } = endpointOf(request[0], new URL(ORIGIN + pathOf(request[1])).pathname)!;
+    if (found.status < 300 && !answers.has(operation)) answers.set(operation, found);
+    return found;
+  }
+
+  return {
+    answers,
+    exchange,
+    use: (next) => void (fetch = next),
+    get: (path, headers) => recorded("GET", path, undefined, headers),
+    async post(path, sent = {}, headers) {
+      const { status, body } = await recorded("POST", path, sent, headers);
+      if (status >= 300) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+      return body;
+    },
+  };
+}
+
+/** The headers of an answer, but the id of its request. */
+const headersOf = ({ headers }: Response): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => name !== "x-request-id").sort());
+
+/** JSON as it is, text by its lines, an archive by its files. */
+async function bodyOf(response: Response): Promise<unknown> {
+  const type = response.headers.get("content-type") ?? "";
+  if (type === "application/x-tar") return filesIn(Buffer.from(await response.arrayBuffer()));
+  const text = await response.text();
+  if (text === "") return null;
+  return type.startsWith("application/json") ? JSON.parse(text) : text.split("\n");
+}
+
+/** The files of an archive, by name, each by its lines. */
+function filesIn(bytes: Buffer): Record<string, string[]> {
+  const files: Record<string, string[]> = {};
+  for (let at = 0; bytes[at] !== 0;) {
+    const field = (from: number, length: number) =>
+      bytes
+        .toString("latin1", at + from, at + from + length)
+        .split("\0")[0]!
+        .trim();
+    const size = parseInt(field(124, 12), 8);
+    files[`${field(0, 100)} (mode ${field(100, 8)}, time ${field(136, 12)})`] = bytes
+      .toString("utf8", at + 512, at + 512 + size)
+      .split("\n");
+    at += 512 * (1 + Math.ceil(size / 512));
+  }
+  return files;
+}
