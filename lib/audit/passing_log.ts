@@ -1,4 +1,5 @@
 /** Checks a log that passes by, as records that are copied. */
+import { isHeadRecord, LOG_COLLECTION } from "../store/collections.ts";
 import type { Version } from "../store/version.ts";
 import { type ChainHead, entryKey } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
@@ -18,8 +19,6 @@ export interface PassingLog {
 export class LogDoesNotHold extends Error {
   override readonly name = "LogDoesNotHold";
 }
-
-const isHead = ({ collection, id }: Version): boolean => collection === "meta" && id === "chain";
 
 /** Nothing has passed by yet. */
 export function passingLog(sha256: AuditDeps["sha256"]): PassingLog {
@@ -42,8 +41,8 @@ export function passingLog(sha256: AuditDeps["sha256"]): PassingLog {
   return {
     see(versions) {
       for (const version of versions)
-        if (version.collection === "audit" && version.id !== "") append(version);
-        else if (isHead(version)) head = version.json?.value as ChainHead | undefined;
+        if (version.collection === LOG_COLLECTION && version.id !== "") append(version);
+        else if (isHeadRecord(version)) head = version.json?.value as ChainHead | undefined;
     },
     end() {
       if (!head && link.length > 0) refuse(1, "the record of its end is missing");

@@ -7,6 +7,7 @@ import { forgetSaid } from "../follow/memory.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import type { ErasureDue } from "../governance/erase.ts";
 import type { Change } from "../governance/rules/change.ts";
+import type { SweptCollection } from "../store/schema.ts";
 import type { RecordOf, Stored, Tx } from "../store/store.ts";
 import type { PulseDeps } from "./deps.ts";
 import { type Erased, withoutContent } from "./erased_answers.ts";
@@ -148,10 +149,8 @@ async function sweep(deps: PulseDeps, due: readonly Due[]): Promise<boolean> {
 /** As it stands in JSON text that stands in JSON text itself. */
 const escaped = (json: string): string => JSON.stringify(json).slice(1, -1);
 
-type Swept = "chat" | "chat_drafts" | "tasks" | "memories" | "chat_memories" | "idempotency";
-
 /** Hands the records whose text holds one of the marks to a transaction each, as they are then. */
-async function each<C extends Swept>(
+async function each<C extends SweptCollection>(
   { store }: PulseDeps,
   collection: C,
   marks: readonly string[],

@@ -11,11 +11,11 @@ import { HOUR_MS } from "../kit/days.ts";
 declare module "../store/store.ts" {
   interface Meta {
     /** The last change that was told of, by status: `<since> <change_id>`. Those that waited before it were told of, too. */
-    expiring: Told;
+    expiring: Announced;
   }
 }
 
-type Told = Partial<Record<WaitingStatus, string>>;
+type Announced = Partial<Record<WaitingStatus, string>>;
 
 /** Where a change stands among those that wait, since milliseconds since the epoch. */
 export const placeOf = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;

@@ -1,5 +1,6 @@
 /** The actions of the command line on stores. */
 import { resolve } from "node:path";
+import { LOG_COLLECTION } from "../../lib/store/collections.ts";
 import type { ExportEnd } from "../../lib/store/move/export_format.ts";
 import { systemClock } from "../../lib/kit/platform.ts";
 import { exportStore } from "../../lib/governance/moving/export_store.ts";
@@ -26,7 +27,8 @@ const findState = ({ env }: Session, { options: { state, storeName } }: Given): 
 
 /** Rejects a store without a log: another one was meant. Errors: `MoveRefused`. */
 async function requireLog({ from, name }: Source): Promise<void> {
-  for await (const page of from.dump()) if (page.some(({ collection, json }) => collection === "audit" && json)) return;
+  for await (const page of from.dump())
+    if (page.some(({ collection, json }) => collection === LOG_COLLECTION && json)) return;
   throw new MoveRefused(`${name} has no log: it has nothing to move or to copy`);
 }
 

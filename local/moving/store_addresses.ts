@@ -9,7 +9,7 @@ import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
 import { hideArgument, openStore, stateName, STORE } from "../open_store.ts";
 import { isDatabase, stateAddress, storeName } from "../option_values.ts";
 import type { Environment } from "../secrets.ts";
-import { LAYOUT } from "../../lib/store/collections.ts";
+import { LAYOUT } from "../../lib/store/layout.ts";
 import { nodeFiles, pathsOf } from "../store/files.ts";
 import { openFileStore } from "../store/file_store.ts";
 import { dumpFiles, isThere, markInFiles } from "../store/whole.ts";

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
 import { step } from "../../lib/kit/time_limit.ts";
-import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
+import { type Layout, LAYOUT } from "../../lib/store/layout.ts";
 import { MARK_KEY } from "../../lib/store/engine/mark.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
 import { soleWhole } from "../../lib/store/engine/sole_whole.ts";

@@ -6,7 +6,7 @@
 import { crc32 } from "node:zlib";
 import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
-import type { Layout } from "../../lib/store/collections.ts";
+import type { Layout } from "../../lib/store/layout.ts";
 import { type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
 import type { Version } from "../../lib/store/engine/view.ts";
 import { type Files, readFile, replaceFile } from "./files.ts";

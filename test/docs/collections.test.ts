@@ -1,33 +1,79 @@
-/** The manual says of every collection what an edit of it comes to. */
-import { readdirSync, readFileSync } from "node:fs";
-
+/** Holds the pages about collections to the schema; UPDATE_GOLDEN=1 writes the reference again. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { format } from "prettier";
 import { expect, test } from "vitest";
+import { type CollectionSchema, COLLECTIONS, META_RECORDS, type RecordSchema } from "../../lib/store/schema.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+const REFERENCE = join(ROOT, "docs/collections.md");
 
-/** The collections that rooms declare. */
-function declared(): string[] {
-  const found = new Set<string>();
-  const files = ["lib", "local"].flatMap((folder) =>
-    (readdirSync(join(ROOT, folder), { recursive: true }) as string[]).map((file) => join(folder, file)),
+const ERASURE = {
+  entry: "with the entry",
+  projection: "by its projection",
+  sweep: "by the sweep",
+  files: "with the files",
+  adapter: "by the adapter",
+} as const;
+
+const code = (text: string): string => `\`${text.replaceAll("|", "\\|")}\``;
+const writers = ({ writer, also = [] }: Pick<RecordSchema, "writer" | "also">): string => [writer, ...also].join(", ");
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+/** The reference as it should be. */
+const reference = (): Promise<string> =>
+  format(
+    `# Collections
+
+What the store holds, for those who read or back up a store. \`lib/store/schema.ts\` is the list; this page is made from it. A backup, an export and a move carry every collection. Do not edit a store: [what an edit does](evidence.md#what-an-edit-of-each-collection-does).
+
+- **Record** is the TypeScript type of a value, declared by the part that writes it.
+- **Until** says when a record is removed; without it a record stays as long as the log.
+- **Erasure** says how the words of an erased change leave it: in the transaction of the erasure, by the projection that reads the entry, by the sweep that looks for copies within a day, with the files that are written again, or by the adapter. Without it a collection holds no such words.
+
+${table(
+  ["Collection", "Id", "Record", "Written by", "Purpose", "Until", "Erasure"],
+  Object.entries<CollectionSchema>(COLLECTIONS).map(([name, one]) => [
+    code(name),
+    code(one.key),
+    code(one.record),
+    writers(one),
+    one.purpose,
+    one.retention ?? "",
+    one.erasure ? ERASURE[one.erasure] : "",
+  ]),
+)}
+
+## Records of \`meta\`
+
+${table(
+  ["Id", "Record", "Written by", "Purpose"],
+  Object.entries<RecordSchema>(META_RECORDS).map(([name, one]) => [
+    code(name),
+    code(one.record),
+    writers(one),
+    one.purpose,
+  ]),
+)}
+`,
+    { parser: "markdown", printWidth: 120 },
   );
-  for (const file of files.filter((name) => name.endsWith(".ts"))) {
-    const text = readFileSync(join(ROOT, file), "utf8");
-    for (const [, body] of text.matchAll(/^ {2}interface Collections \{(.*?)^ {2}\}/gms))
-      for (const [, name] of body!.matchAll(/^ {4}(\w+):/gm)) found.add(name!);
-  }
-  return [...found, "meta"].sort();
-}
 
-test("each collection that is declared has its place in the table, and no other", () => {
+test("the reference of collections is made from the schema", async () => {
+  const page = await reference();
+  if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(REFERENCE, page);
+  expect(readFileSync(REFERENCE, "utf8").split("\n")).toEqual(page.split("\n"));
+});
+
+test("the table of what an edit does names each collection, and no other", () => {
   const manual = readFileSync(join(ROOT, "docs/evidence.md"), "utf8");
-  const table = manual.slice(
+  const rows = manual.slice(
     manual.indexOf("### What an edit of each collection does"),
     manual.indexOf("## What each of them"),
   );
   const named = new Set<string>();
-  for (const row of table.split("\n").filter((line) => line.startsWith("| `")))
+  for (const row of rows.split("\n").filter((line) => line.startsWith("| `")))
     for (const cell of row.split("|")[1]!.split(", ")) named.add(cell.trim().match(/^`(\w+)`/)?.[1] ?? cell);
-  expect([...named].filter((name) => !["checkpoint"].includes(name)).sort()).toEqual(declared());
+  expect([...named].sort()).toEqual(Object.keys(COLLECTIONS).sort());
 });

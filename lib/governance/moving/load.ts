@@ -2,6 +2,7 @@
 import { type ChainHead, entryKey, nextEntry, readHead, stamp, whyClockBehind } from "../../audit/chain.ts";
 import { passingLog } from "../../audit/passing_log.ts";
 import { type Clock, fastestSha256, type Sha256, systemClock } from "../../kit/platform.ts";
+import { HEAD_RECORD, LOG_COLLECTION } from "../../store/collections.ts";
 import { json } from "../../store/json.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Store } from "../../store/store.ts";
@@ -129,8 +130,8 @@ export async function openLoaded(
   const at = stamp(chain.value, clock.now());
   const { entry, head } = nextEntry(chain.value, { event_type: "store_moved", detail }, at, sha256);
   const writes = [
-    { collection: "audit", id: entryKey(entry.id), revision: 1, json: json(entry) },
-    { collection: "meta", id: "chain", revision: chain.revision + 1, json: json(head) },
+    { collection: LOG_COLLECTION, id: entryKey(entry.id), revision: 1, json: json(entry) },
+    { ...HEAD_RECORD, revision: chain.revision + 1, json: json(head) },
   ];
   await whole.commit(writes, { from: marked, to: undefined }).catch(async (error: unknown) => {
     // When only the answer was lost, the entry is there.

@@ -1,5 +1,6 @@
 /** Moves a store into another: fenced, copied, verified, opened. */
 import type { ChainHead } from "../../audit/chain.ts";
+import { isHeadRecord } from "../../store/collections.ts";
 import type { Whole } from "../../store/whole.ts";
 import { type Departure, endMove, fenceStore, readFence } from "./fence.ts";
 import {
@@ -39,7 +40,6 @@ export async function migrate(
 /** Reads the end of the log from a dump. */
 async function readHeadRecord(from: Whole): Promise<ChainHead | undefined> {
   for await (const page of from.dump())
-    for (const { collection, id, json } of page)
-      if (collection === "meta" && id === "chain") return json?.value as ChainHead | undefined;
+    for (const version of page) if (isHeadRecord(version)) return version.json?.value as ChainHead | undefined;
   return undefined;
 }

@@ -1,6 +1,6 @@
 /** Copies all of a store while it is used; where writes must wait for the end of the copy, they wait as short as possible. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
-import { LAYOUT } from "../collections.ts";
+import { LAYOUT } from "../layout.ts";
 import { inner } from "../engine/view.ts";
 import type { Version } from "../version.ts";
 import type { Mark, Whole } from "../whole.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { LAYOUT, type Layout } from "../../../lib/store/collections.ts";
+import { LAYOUT, type Layout } from "../../../lib/store/layout.ts";
 import { nodeFiles } from "../../../local/store/files.ts";
 import type { AnyStore } from "../../contract/any_store.ts";
 import type { Subject } from "../../contract/store_cases.ts";

@@ -1,0 +1,172 @@
+/**
+ * All collections of the store. The room that writes a collection declares the type of its records (`interface Collections`);
+ * each declared collection stands here, and each that stands here is declared: the compiler compares the two.
+ */
+import type { Collection, Meta } from "./store.ts";
+
+/** The part of the service that writes a collection: a room of lib, or the file adapter. */
+export type Writer =
+  | "audit"
+  | "governance"
+  | "http"
+  | "projection waiting"
+  | "projection tally"
+  | "projection growth"
+  | "projection memories"
+  | "projection outcomes"
+  | "projection values"
+  | "projections"
+  | "operations"
+  | "chat"
+  | "link"
+  | "file adapter";
+
+/** One collection. */
+export interface CollectionSchema {
+  /** The form of an id. */
+  key: string;
+  /** The declared type of a record, or `object` for one without a name. */
+  record: string;
+  writer: Writer;
+  /** Who else changes records, apart from the sweep of an erasure. */
+  also?: readonly Writer[];
+  purpose: string;
+  /** When a record is removed; absent: it stays as long as the log. */
+  retention?: string;
+  /**
+   * How words of an erased change leave it, where it can hold any: in the transaction of the erasure, by the projection that
+   * reads `content_erased`, by the sweep that looks for copies, with the files that are written again, or by the adapter.
+   * Absent: it holds none.
+   */
+  erasure?: "entry" | "projection" | "sweep" | "files" | "adapter";
+  /** The block of `state.json` that shows it: it is small, held in memory and written at once. */
+  block?: "product_runtime" | "co_evolution" | "tasks";
+  /** It is only appended to, under ids of 16 digits that count from 1. */
+  sequence?: true;
+}
+
+// prettier-ignore
+export const COLLECTIONS = {
+  meta: { key: "<name>", record: "Singles<Meta>", writer: "governance", block: "product_runtime", purpose: "Single records, each written by the part that it belongs to." },
+  audit: { key: "<16 digits>", record: "AuditEntry", writer: "governance", sequence: true, purpose: "The hash-chained audit log." },
+  merkle: { key: "<level>/<16 digits>", record: "Tile", writer: "audit", purpose: "Tiles of the Merkle tree over the log." },
+  witnesses: { key: "<verifier key>", record: "Witnessed", writer: "audit", purpose: "The last cosignature of each witness, and its last answer." },
+  watched: { key: "<SHA-256 of the origin>", record: "Watched", writer: "audit", purpose: "The last checkpoint of each other log that this service cosigned." },
+
+  changes: { key: "<change_id>", record: "Written", writer: "governance", erasure: "entry", purpose: "Changes with their content and the ids of their entries." },
+  manifests: { key: "<manifest_hash>", record: "string", writer: "governance", purpose: "The canonical text of each intent that was in force." },
+  kpi: { key: "latest", record: "Singles<{ latest: KpiState }>", writer: "governance", block: "product_runtime", purpose: "The last value of each KPI." },
+  counts: { key: "refused", record: "Singles<{ refused: DayCount }>", writer: "governance", block: "product_runtime", purpose: "Rejected proposals that the log has of the day." },
+  leases: { key: "<target>\\n<tenant>\\n<change_id>", record: "Lease", writer: "governance", block: "product_runtime", retention: "the end of the operation", purpose: "Operations under way on a target system." },
+  live_by_target: { key: "<target>\\n<tenant>\\n<change_id>", record: "true", writer: "governance", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by target." },
+  live_by_agent: { key: "<agent>\\n<change_id>", record: "true", writer: "governance", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by the agent that proposed them." },
+  owners: { key: "<target>\\n<tenant>\\n<applied entry>", record: "string", writer: "governance", retention: "the change is rolled back", purpose: "Index of applied changes by target; the last one owns it." },
+  review_due: { key: "<change_id>", record: "true", writer: "governance", retention: "the review", purpose: "Emergencies that wait for their review." },
+  proposed_by_agent: { key: "<agent>", record: "DayCount", writer: "governance", purpose: "Proposals of each agent on the newest UTC day with any." },
+  llm_drafts: { key: "<change_id>", record: "true", writer: "governance", retention: "the change is decided", purpose: "Drafts of models that may wait for consent." },
+  llm_drafted: { key: "<SHA-256 of the effect>", record: "string", writer: "governance", purpose: "The newest draft of a model with this effect." },
+  used_statements: { key: "<milliseconds>:<SHA-256>", record: "true", writer: "governance", retention: "24 hours and ten minutes", purpose: "Signed statements that are valid once." },
+  erasures_due: { key: "<change_id>", record: "ErasureDue", writer: "governance", also: ["operations"], retention: "all copies are gone", purpose: "Erased contents of which copies may be stored elsewhere." },
+  drift: { key: "<change_id>", record: "DriftEpisode", writer: "governance", retention: "the target shows its value again", purpose: "Applied changes whose target no longer shows what the log has." },
+  guardrail_due: { key: "<change_id>", record: "Due", writer: "governance", retention: "the rollback", purpose: "Rollbacks that a guardrail ordered." },
+  guardrail_marks: { key: "<change_id>", record: "GuardrailEvidence", writer: "governance", purpose: "The guardrail that a change tripped last." },
+  kpi_applied: { key: "<KPI or *>\\n<applied entry>", record: "Watched", writer: "governance", purpose: "Reversible applied changes that guardrails watch." },
+  idempotency: { key: "<UTC day>:<SHA-256 of the request>", record: "Kept", writer: "http", retention: "24 hours", erasure: "sweep", purpose: "Answers that are repeated under their Idempotency-Key." },
+
+  cursors: { key: "<projection>", record: "Cursor", writer: "projections", purpose: "How far each projection has read the log, and its state there." },
+  sightings: { key: "<log length>", record: "{ at: string }", writer: "projections", purpose: "How late it was when a horizon passed at this length of the log." },
+  ticks: { key: "<log length>", record: "{ tick: number }", writer: "operations", purpose: "The last cycle at this length of the log." },
+  waiting: { key: "<status>:<change_id>", record: "number | GraveWait", writer: "projection waiting", retention: "the change is decided", purpose: "Since when changes are pending or approved." },
+  successors: { key: "<change_id>:<change_id>", record: "true", writer: "projection waiting", purpose: "Changes that were proposed in place of another." },
+  tally_days: { key: "<UTC day>", record: "Tally", writer: "projection tally", retention: "400 newer days", purpose: "Counts of what happened on a day." },
+  tally_drafts: { key: "<target>\\n<tenant>", record: "ModelDraft", writer: "projection tally", purpose: "The newest draft of a model on a target." },
+  tally_attempts: { key: "<change_id>", record: "{ day: string; failed: boolean }", writer: "projection tally", retention: "the rollback", purpose: "The day of an apply, and whether it counts as failed." },
+  growth_rows: { key: "<16 digits>", record: "GrowthRow", writer: "projection growth", retention: "10,000 newer rows", purpose: "Rows of the growth log that entries make." },
+  growth_rows_kinds: { key: "<kind>\\n<16 digits>", record: "true", writer: "projection growth", retention: "the row is removed", purpose: "Index of these rows by kind." },
+  record_memories: { key: "<16 digits>", record: "Memory", writer: "projection memories", retention: "20,000 newer memories", erasure: "projection", purpose: "Memories of decisions and KPIs." },
+  proposal_memories: { key: "<16 digits>", record: "Memory | Proposed", writer: "projection memories", retention: "20,000 newer memories", erasure: "projection", purpose: "Memories of proposals." },
+  outcomes: { key: "<change_id>", record: "OutcomeRecord", writer: "projection outcomes", purpose: "Expected and measured effect of applied changes." },
+  outcomes_due: { key: "<moment>:<change_id>", record: "true", writer: "projection outcomes", retention: "the horizon", purpose: "Horizons of open outcomes." },
+  outcomes_by_kpi: { key: "<KPI>\\n<open or over>\\n<applied entry>\\n<change_id>", record: "true", writer: "projection outcomes", purpose: "Index of outcomes by KPI." },
+  outcomes_by_target: { key: "<target>\\n<tenant>", record: "string", writer: "projection outcomes", retention: "the outcome is over", purpose: "The change with an open outcome on a target." },
+  outcome_rows: { key: "<16 digits>", record: "GrowthRow", writer: "projection outcomes", retention: "10,000 newer rows", purpose: "Rows of the growth log that outcomes make." },
+  outcome_memories: { key: "<16 digits>", record: "Memory", writer: "projection outcomes", retention: "20,000 newer memories", erasure: "projection", purpose: "Memories of outcomes." },
+  calibration: { key: "<KPI>", record: "Group[]", writer: "projection outcomes", purpose: "How well proposers foresaw the KPI, by group." },
+  closed: { key: "<16 digits>", record: "string", writer: "projection outcomes", purpose: "Changes in the order in which they were over." },
+  closing_days: { key: "<UTC day>", record: "Tally", writer: "projection outcomes", retention: "400 newer days", purpose: "Counts of the changes that were closed on a day." },
+  kpi_days: { key: "<UTC day>", record: `Pick<KpiState, "values"> & { at: string }`, writer: "projection outcomes", purpose: "KPI values after the last feed of a day." },
+  on_record: { key: "<change_id>", record: "OnRecord", writer: "projection outcomes", purpose: "Changes that lack a rationale or note, or got one late." },
+  values: { key: "<tenant>\\n<target>", record: "ValueSource", writer: "projection values", retention: "the target has no value", purpose: "The change that a target has its value from." },
+  values_applied: { key: "<change_id>", record: `Omit<ValueSource, "change_id"> & { place: string }`, writer: "projection values", retention: "the rollback", purpose: "Applied changes that set a value, with their target." },
+  values_order: { key: "<tenant>\\n<target>\\n<applied entry>", record: "string", writer: "projection values", retention: "the rollback", purpose: "Index of the same by target." },
+
+  notices: { key: "<16 digits>", record: "GrowthRow", writer: "operations", retention: "10,000 newer rows", purpose: "Rows of the growth log that no entry makes." },
+  notices_kinds: { key: "<kind>\\n<16 digits>", record: "true", writer: "operations", retention: "the row is removed", purpose: "Index of these rows by kind." },
+  values_days: { key: "<UTC day>", record: "Values", writer: "operations", purpose: "Effect, memory, reliability and need at the end of a day." },
+  tally: { key: "tasks", record: "Singles<{ tasks: TaskCounts }>", writer: "operations", block: "tasks", purpose: "Counts of tasks." },
+  tasks: { key: "<task_id>", record: "TaskRecord", writer: "operations", retention: "10,000 newer tasks that ended", erasure: "sweep", purpose: "Tasks with their reports and ratings." },
+  tasks_order: { key: "<order>:<task_id>", record: "string", writer: "operations", retention: "the task is removed", purpose: "Index of tasks in running order." },
+  tasks_open: { key: "<age class>:<task_id>", record: "string", writer: "operations", block: "tasks", retention: "the task ends", purpose: "When open tasks were submitted." },
+  actions: { key: "<16 digits>", record: "ActionRecord", writer: "operations", retention: "500 newer runs", purpose: "Runs of actions with their results." },
+  actions_running: { key: "<action>", record: "Claim", writer: "operations", retention: "the run ends", purpose: "Actions that run now." },
+  evolved_files: { key: "<file name>", record: `Pick<EvolvedFile, "bytes" | "sha256" | "modified_at">`, writer: "operations", retention: "500 newer files", purpose: "Self-evolution files, where the host has no disk." },
+  evolved_texts: { key: "<file name>", record: "{ text: string }", writer: "operations", retention: "500 newer files", erasure: "files", purpose: "Texts of these files." },
+
+  chat: { key: "<16 digits>", record: "Turn", writer: "chat", retention: "20,000 newer messages", erasure: "sweep", purpose: "Messages of conversations." },
+  chat_places: { key: "<conversation>\\n<16 digits>", record: "true", writer: "chat", retention: "the message is removed", purpose: "Index of messages by conversation." },
+  chat_drafts: { key: "<16 digits>", record: "UnconfirmedDraft", writer: "chat", retention: "100 newer drafts", erasure: "sweep", purpose: "Drafts of a model that wait for a person to confirm them." },
+  memories: { key: "<16 digits>", record: "Memory", writer: "chat", retention: "20,000 newer memories", erasure: "sweep", purpose: "Memories of feedback and insights." },
+  chat_memories: { key: "<16 digits>", record: "Memory", writer: "chat", retention: "20,000 newer memories", erasure: "sweep", purpose: "Memories of conversations." },
+
+  co_evolution: { key: "<insight_id>", record: "Insight", writer: "link", block: "co_evolution", retention: "500 more useful insights", purpose: "Insights of peers." },
+  peers: { key: "<peer_id>", record: "PeerRecord", writer: "link", block: "co_evolution", retention: "200 peers seen later", purpose: "Peers that this node has met." },
+  insights_shared: { key: "<16 digits>", record: "SharedRecord", writer: "link", retention: "500 newer insights", purpose: "Insights that this node shares." },
+
+  adapter: { key: "<kind>/<change_id or tenant>", record: "Singles<AdapterRecords>", writer: "file adapter", erasure: "adapter", purpose: "What the file adapter replaced, so that a rollback restores it." },
+} as const satisfies Record<Collection, CollectionSchema>;
+
+/** A single record of the collection `meta`. */
+export type RecordSchema = Pick<CollectionSchema, "record" | "writer" | "also" | "purpose">;
+
+// prettier-ignore
+export const META_RECORDS = {
+  identity: { record: "Identity", writer: "governance", purpose: "The product and instance that the store belongs to." },
+  chain: { record: "ChainHead", writer: "governance", purpose: "The end of the log; each governed write reads and replaces it." },
+  intent: { record: "{ manifest_hash: string }", writer: "governance", purpose: "The intent in force." },
+  freeze: { record: "Freeze", writer: "governance", purpose: "The freeze." },
+  drift: { record: "DriftCheck", writer: "governance", purpose: "Where the search for drift continues." },
+  erased: { record: "{ entry: number }", writer: "governance", purpose: "The newest entry that erased a content." },
+  clock: { record: "object", writer: "governance", purpose: "Clock samples of scheduled cycles." },
+  breach: { record: "StoredBreach", writer: "audit", also: ["governance", "operations"], purpose: "Why the log is broken, while it is." },
+  anchor: { record: "Anchored", writer: "audit", purpose: "The checkpoint that was anchored last, and why the newest is not." },
+  checkpoint: { record: "KeptCheckpoint", writer: "audit", purpose: "The last checkpoint." },
+  merkle: { record: "StoredTree", writer: "audit", purpose: "How far the Merkle tree has grown." },
+  expunged: { record: "{ at: number }", writer: "operations", purpose: "When the store last removed obsolete records." },
+  tick: { record: "{ tick: number; at: string }", writer: "operations", purpose: "The last cycle." },
+  notices: { record: "Ring", writer: "operations", purpose: "Bounds of the collection notices." },
+  actions: { record: "Ring", writer: "operations", purpose: "Bounds of the collection actions." },
+  values: { record: "Values", writer: "operations", purpose: "Effect, memory, reliability and need of the last cycle." },
+  noticed: { record: "Noticed", writer: "operations", purpose: "What the growth log reported last, so that it repeats nothing." },
+  mismatches: { record: "object", writer: "operations", purpose: "Mismatched changes that were reported." },
+  expiring: { record: "Announced", writer: "operations", purpose: "The last change whose expiry was announced, by status." },
+  reported: { record: "{ week: string }", writer: "operations", purpose: "The last week with a weekly report." },
+  retrospectives: { record: "{ seq: number }", writer: "operations", purpose: "The last closed change with a retrospective." },
+  notify: { record: "GivenCursor", writer: "operations", purpose: "How far notifications were sent." },
+  write_probe: { record: "{ at: string }", writer: "operations", purpose: "The last proof that writes are taken." },
+  memories: { record: "SaidRing", writer: "chat", purpose: "Bounds of the collections memories and chat_memories." },
+  chat: { record: "Ring", writer: "chat", purpose: "Bounds of the collection chat." },
+  chat_drafts: { record: "Ring", writer: "chat", purpose: "Bounds of the collection chat_drafts." },
+  chat_provenance: { record: "z.infer<typeof provenanceSchema>", writer: "chat", purpose: "Who worded the last answer of the chat." },
+  peer_id: { record: "{ peer_id: string }", writer: "link", purpose: "The name of this node on the link." },
+  co_evolution: { record: "NotKept", writer: "link", purpose: "Counts of insights that were not stored." },
+  insights_shared: { record: "{ last: number }", writer: "link", purpose: "The newest number of an own insight." },
+} as const satisfies Record<keyof Meta, RecordSchema>;
+
+/** The collections in which the sweep of an erasure looks for copies. */
+export type SweptCollection = {
+  [C in Collection]: (typeof COLLECTIONS)[C] extends { erasure: "sweep" } ? C : never;
+}[Collection];
+
+/** Lists the collections that a part of the service writes. */
+export const listCollections = (writer: Writer): Collection[] =>
+  (Object.keys(COLLECTIONS) as Collection[]).filter((name) => COLLECTIONS[name].writer === writer);
