@@ -13,7 +13,6 @@ export const callers = [
     name: "the client sends a write again that no key protects",
     find: 'method === "GET" || headers.has("idempotency-key")',
     replace: "method !== headers.get(method)",
-    grave: true,
   },
   {
     ...retry,
@@ -69,7 +68,6 @@ export const callers = [
     name: "the command line signs what the service hands it",
     find: "if (own === statement) return statement;",
     replace: "if (own !== undefined) return statement;",
-    grave: true,
   },
   {
     ...signing,

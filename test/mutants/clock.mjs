@@ -11,7 +11,6 @@ export const clock = [
     name: "one look at a clock that is ahead ends what waits for good",
     find: "return since === -1 ? -Infinity : Math.min(look.at, ...kept.slice(since).map(({ at }) => at));",
     replace: "return since === -2 ? -Infinity : look.at;",
-    grave: true,
   },
   {
     ...certain,
@@ -77,7 +76,6 @@ export const clock = [
     find: 'anyClock: input.operation === "rollback",',
     replace: "anyClock: false,",
     tests: ACCEPT,
-    grave: true,
   },
   {
     name: "what the host did is not recorded under a clock that is behind",
@@ -105,7 +103,6 @@ export const clock = [
     name: "an accepted clock is dated by the one before",
     find: 'append({ event_type: "clock_accepted", detail: { ...detail, last } }, at)',
     replace: 'append({ event_type: "clock_accepted", detail: { ...detail, last } })',
-    grave: true,
   },
   {
     ...accept,
@@ -125,7 +122,6 @@ export const clock = [
     find: 'event_type === "clock_accepted";',
     replace: 'event_type === "";',
     tests: ACCEPT,
-    grave: true,
   },
   {
     name: "any entry may be dated before the one before it",
@@ -148,7 +144,6 @@ export const clock = [
     find: '  "accept_clock",\n',
     replace: "",
     tests: ACCEPT,
-    grave: true,
   },
   {
     name: "a signed acceptance of the clock is good for ever",

@@ -300,7 +300,6 @@ export const consent = [
     find: "refuseMovedTarget(owners, policy, ",
     replace: "void (owners, policy, ",
     tests: MOVED,
-    grave: true,
   },
   {
     name: "what the target held at the consent is not asked of the log",

@@ -175,7 +175,6 @@ export const evidence = [
     name: "the log is held against the last line of its anchor",
     find: "if (!holdings.longest || head.length > holdings.longest.length) holdings.longest = head;",
     replace: "holdings.longest = head; holdings.newest = [];",
-    grave: true,
   },
   {
     ...held,
@@ -214,7 +213,6 @@ export const evidence = [
     name: "a log that was set back behind its anchor is served as sound",
     find: "return reportBreach({ store, integrity, log }, breach, { known: kept.length > head.length ? known : undefined });",
     replace: "return;",
-    grave: true,
   },
   {
     ...asking,
@@ -222,7 +220,6 @@ export const evidence = [
     file: "lib/pulse/readiness.ts",
     find: "({ seen }) => seen.refused",
     replace: "({ seen }) => seen.refused && false",
-    grave: true,
   },
   {
     ...asking,
@@ -247,7 +244,6 @@ export const evidence = [
     name: "a witness sets the size back when two submissions race",
     find: "if (submission.old !== latest) return { latest };",
     replace: "if (submission.old > latest) return { latest };",
-    grave: true,
   },
   {
     ...watching,
@@ -261,7 +257,6 @@ export const evidence = [
     name: "a witness cosigns what no log signed",
     find: 'if (found.includes("invalid") || !found.includes("valid"))',
     replace: 'if (found.includes("invalid"))',
-    grave: true,
   },
   {
     ...watching,
@@ -274,6 +269,5 @@ export const evidence = [
     name: "a witness cosigns without keeping it",
     find: 'tx.put("watched", id, { ...head, note: kept });',
     replace: "void kept;",
-    grave: true,
   },
 ];

@@ -158,7 +158,6 @@ export const fileAdapter = [
     name: "a change that the file lost is told as rolled back, and its value stays",
     find: "(shown !== undefined || !isBack(config, change, before))",
     replace: "(shown !== undefined || isBack === undefined)",
-    grave: true,
   },
   {
     ...operations,

@@ -27,14 +27,12 @@ export const follow = [
     name: "two processes may follow one entry",
     find: "if (JSON.stringify(now?.value) !== JSON.stringify(over)) throw",
     replace: "if (now === undefined && over !== undefined) throw",
-    grave: true,
   },
   {
     ...catchUp,
     name: "a slice is stored where the one before it was refused",
     find: "if (JSON.stringify(now?.value) !== JSON.stringify(over)) throw",
     replace: "if ((now?.value.entry ?? 0) < (over?.entry ?? 0)) throw",
-    grave: true,
   },
   {
     ...catchUp,

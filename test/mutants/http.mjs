@@ -80,7 +80,6 @@ export const http = [
     name: "a repeated request is done again",
     find: "if (!kept || now - kept.at > KEPT_MS) continue;",
     replace: "continue;",
-    grave: true,
   },
   {
     ...idempotency,
@@ -117,7 +116,6 @@ export const http = [
     name: "kept answers are deleted up to a day too early",
     find: "const expired = `${day(now - KEPT_MS)}:`;",
     replace: "const expired = `${day(now)}:`;",
-    grave: true,
   },
   {
     ...kept,
@@ -170,7 +168,6 @@ export const http = [
     name: "a write needs no token",
     find: "if (!deps.adminToken || carriesToken(request, deps)) return;",
     replace: "return;",
-    grave: true,
   },
   {
     ...guards,

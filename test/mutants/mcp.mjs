@@ -12,7 +12,6 @@ export const mcp = [
     find: "if (write && !terms.agents) throw agentMayNot(agent);",
     replace: "if (write && terms.open) throw agentMayNot(agent);",
     tests: HOSTILE,
-    grave: true,
   },
   {
     file: "lib/http/admission.ts",
@@ -42,7 +41,6 @@ export const mcp = [
     name: "a tool that writes can be called by nobody in particular",
     find: "if (tool.writes && call.agent === undefined) throw agentRequired(tool.name);",
     replace: "void agentRequired;",
-    grave: true,
   },
   {
     ...protocol,
@@ -78,7 +76,6 @@ export const mcp = [
     name: "a proposal over MCP may name another proposer",
     find: "const { proposer: _, ...fields } = proposalFields(deps);",
     replace: "const fields = proposalFields(deps);",
-    grave: true,
   },
   {
     ...tools,

@@ -23,7 +23,6 @@ export const memory = [
     name: "a quotation has line breaks",
     find: 'replace(BREAKS, " ")',
     replace: 'replace(/ +/gu, " ")',
-    grave: true,
   },
   { ...quote, name: "a text closes its own quotation", find: '.replace(MARKS, "\'")', replace: "" },
   { ...quote, name: "a quotation hides characters", find: '.replace(UNSEEN, "")', replace: "" },
@@ -33,7 +32,6 @@ export const memory = [
     find: 'if (basisOf(kind) === "record") return text;',
     replace: "if (basisOf(kind)) return text;",
     tests: ATTACKS,
-    grave: true,
   },
   {
     name: "chat displaces feedback",
@@ -42,7 +40,6 @@ export const memory = [
     replace: 'addMemory(tx, "memories", { seq, count: chat }, memory)',
     tests: ["test/lib/memory/eviction.test.ts"],
     only: "twenty thousand messages",
-    grave: true,
   },
   {
     ...index,
@@ -63,7 +60,6 @@ export const memory = [
     find: "if (conversation !== undefined && conversation !== own) return;",
     replace: "void own;",
     tests: PRIVACY,
-    grave: true,
   },
   {
     ...index,
@@ -119,7 +115,6 @@ export const memory = [
     name: "what others said before reaches the model as the asker's own words",
     find: "const own = new Set(earlier.filter((turn) => isOwn(turn, asked))",
     replace: "const own = new Set(earlier.filter((turn) => isOwn(turn, asked) || turn)",
-    grave: true,
   },
   {
     ...prompt,

@@ -16,7 +16,6 @@ export const model = [
     replace: "return JSON.stringify({ data: result }).slice(0, RESULT_LIMIT);",
     tests: ["test/lib/chat/model_bounds.test.ts"],
     only: "stays JSON",
-    grave: true,
   },
   {
     name: "the snapshot of a prompt is cut in mid-JSON",
@@ -49,7 +48,6 @@ export const model = [
     name: "a model is asked by all at once",
     find: "if (underWay < atOnce) return",
     replace: "if (underWay < Infinity) return",
-    grave: true,
   },
   {
     ...bounds,
@@ -80,14 +78,12 @@ export const model = [
     name: "a call that ended as it got its place holds that for ever",
     find: "        refuseUnwanted(signal);\n        refuseSpent();",
     replace: "        refuseSpent();",
-    grave: true,
   },
   {
     ...bounds,
     name: "the hour's calls are never used up",
     find: "started.push(clock.now());",
     replace: "",
-    grave: true,
   },
   {
     name: "whoever has gone has the model go on",
@@ -120,7 +116,6 @@ export const model = [
     replace: "return parseJsonObject(text);",
     tests: DRAFTS,
     only: "900 KB",
-    grave: true,
   },
   {
     name: "a model's draft may be nested as it likes",
@@ -136,7 +131,6 @@ export const model = [
     find: "if (turned_down) return { turned_down };",
     replace: "",
     only: "turned down",
-    grave: true,
   },
   {
     ...drafts,
@@ -180,7 +174,6 @@ export const model = [
     replace: '.split("\\n")',
     tests: TASKS,
     only: "looks like the report's own",
-    grave: true,
   },
   {
     name: "a model's words stand in a report without its name",

@@ -21,7 +21,6 @@ export const notifications = [
     name: "a summary calls everybody in the Slack channel",
     find: "const escaped = text.replace(/[&<>]/g, (character) => ENTITIES[character]!);",
     replace: "const escaped = ENTITIES ? text : text;",
-    grave: true,
   },
   {
     ...format,
@@ -58,7 +57,6 @@ export const notifications = [
     name: "a change that expires soon is told of in each cycle",
     find: 'tx.put("meta", "expiring", { ...told, [status]: fresh.at(-1)!.place });',
     replace: "void told;",
-    grave: true,
   },
   {
     ...expiring,
@@ -129,6 +127,5 @@ export const notifications = [
     name: "a record that somebody broke holds back every notification after it",
     find: "return aboutChange(deps, undefined, words);",
     replace: "throw error;",
-    grave: true,
   },
 ];

@@ -27,7 +27,6 @@ export const operations = [
     find: "  const [host = null, holds]",
     replace: "  await adapter.apply(change, new AbortController().signal);\n  const [host = null, holds]",
     tests: ["test/lib/governance/operation/looking_on.test.ts"],
-    grave: true,
   },
   {
     ...begin,
@@ -63,7 +62,6 @@ export const operations = [
     find: "if (!run.ok && isUnsettled(run.failure)) await",
     replace: "if (false) await",
     tests: silent,
-    grave: true,
   },
   {
     ...operate,
@@ -78,7 +76,6 @@ export const operations = [
     find: "if (!standing) return",
     replace: "if (false) return",
     tests: silent,
-    grave: true,
   },
   {
     ...recover,
@@ -342,7 +339,6 @@ export const operations = [
     find: 'if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });',
     replace: "void Unanswered;",
     tests: SLOW,
-    grave: true,
   },
   {
     ...host,
@@ -350,7 +346,6 @@ export const operations = [
     find: '(host === "absent" && mayBeGone)',
     replace: 'host === "absent"',
     tests: SLOW,
-    grave: true,
   },
   {
     file: "lib/governance/operation/lease.ts",

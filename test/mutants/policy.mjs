@@ -15,7 +15,6 @@ export const policy = [
     name: "a rule that is misspelt is silently no rule",
     find: 'issue.keys.filter((field) => field.startsWith("x-"))',
     replace: "issue.keys",
-    grave: true,
   },
   {
     ...intent,
@@ -251,7 +250,6 @@ export const policy = [
     find: 'const minor = tier === "minor";',
     replace: 'const minor = tier === "minor" || input.supersedes !== undefined;',
     tests: PUT_BACK,
-    grave: true,
   },
   {
     name: "a target is live for ever once a change was on it",
@@ -285,7 +283,6 @@ export const policy = [
     find: "    chain(event, at);\n    keep();",
     replace: "    keep();",
     tests: ["test/lib/governance/entry_facts.test.ts"],
-    grave: true,
   },
   {
     name: "the text of a manifest that was in force is not kept",

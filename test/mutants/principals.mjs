@@ -94,7 +94,6 @@ export const principals = [
     name: "with the admin token beside its secret an agent may everything",
     find: "if (write && !terms.agents)",
     replace: 'if (write && !declaration.agents && !request.headers.has("x-svc-admin-token"))',
-    grave: true,
   },
   {
     ...admission,
@@ -190,7 +189,6 @@ export const principals = [
     find: 'proposer_kind === "agent" && !policy.minor?.agents',
     replace: "false",
     tests: AGENTS,
-    grave: true,
   },
   {
     name: "who asked a model for its draft may approve it",
@@ -295,7 +293,6 @@ export const principals = [
     find: 'flag("SVC_PROTECT_READS", "1")',
     replace: 'flag("SVC_PROTECT_READS", "0")',
     tests: ["test/lib/hosts/lambda_settings.test.ts"],
-    grave: true,
   },
   {
     name: "beyond loopback strangers may chat",

@@ -28,7 +28,6 @@ export const program = [
     file: "lib/governance/open.ts",
     find: "if (isKnown) await holdAgainstAnchor(deps);",
     replace: "void [isKnown, holdAgainstAnchor];",
-    grave: true,
   },
   {
     ...start,

@@ -14,7 +14,6 @@ export const proof = [
     replace: "asked === undefined",
     tests: ["test/lib/governance/adversary.test.ts"],
     only: "tries of an adversary",
-    grave: true,
   },
   { ...webauthn, name: "a passkey need not verify its owner", find: "(flags & VERIFIED) === 0", replace: "false" },
   { ...webauthn, name: "a passkey need not be touched", find: "(flags & PRESENT) === 0", replace: "false" },
@@ -73,7 +72,6 @@ export const proof = [
     file: "lib/governance/rules/state_machine.ts",
     find: "...reviewOf(change, command, intent), ...told, ...signed(command, context) }",
     replace: "...reviewOf(change, command, intent), ...told }",
-    grave: true,
   },
   {
     ...ACTS,
@@ -88,7 +86,6 @@ export const proof = [
     file: "lib/governance/used_statements.ts",
     find: 'if (await tx.get("used_statements", id)) return false;',
     replace: "",
-    grave: true,
   },
   {
     name: "a verdict is not what is signed",

@@ -187,7 +187,6 @@ export const sharedStores = [
     find: "if (!known || !isSamePage(known, rows)) return false;",
     replace: "void rows;",
     tests: [...GROUP, ...DYNAMODB],
-    grave: true,
   },
   {
     name: "what is held of a store outlives the commit of another process",
@@ -195,7 +194,6 @@ export const sharedStores = [
     find: "      versions.clear();\n",
     replace: "",
     tests: GROUP,
-    grave: true,
   },
   {
     ...group,
@@ -203,7 +201,6 @@ export const sharedStores = [
     find: "    const writes = run.writes(held);\n",
     replace: "    for (const end of run.ends) end();\n    const writes = run.writes(held);\n",
     tests: [...FAULTS, ...DYNAMODB],
-    grave: true,
   },
   {
     name: "a page that is held misses what came into it behind a deletion",
@@ -231,7 +228,6 @@ export const sharedStores = [
     find: "where store = $1 and name = $2 returning 1",
     replace: "where store = $1 and $2::text is not null returning 1",
     tests: FENCE,
-    grave: true,
   },
   {
     name: "a database on which two writers move one row is opened",
@@ -239,7 +235,6 @@ export const sharedStores = [
     find: "if (moved !== 1 || commits !== 1)",
     replace: "if (false)",
     tests: FENCE,
-    grave: true,
   },
   {
     ...postgres,

@@ -19,7 +19,6 @@ export const stateMachine = [
     file: "lib/governance/rules/transitions.ts",
     find: 'apply: { from: ["approved"],',
     replace: 'apply: { from: ["approved", "pending_consent"],',
-    grave: true,
   },
   {
     ...machine,
@@ -66,7 +65,6 @@ export const stateMachine = [
     name: "anybody may approve, whoever the intent names",
     find: "  requireApprover(change, name, intent);\n",
     replace: "",
-    grave: true,
   },
   {
     ...decision,
@@ -113,7 +111,6 @@ export const stateMachine = [
     find: "if (change_id !== change.change_id || ",
     replace: "if (",
     tests: [...MACHINE, ...TAMPERING],
-    grave: true,
   },
   {
     ...told,

@@ -54,7 +54,6 @@ export const store = [
     name: "the end of a long text in three-byte characters is cut off",
     find: "bytesEach = 3)",
     replace: "bytesEach = 2)",
-    grave: true,
   },
   {
     ...journal,
@@ -245,7 +244,6 @@ export const store = [
     find: "options.uncached ? undefined : tails",
     replace: "tails",
     tests: ["test/local/tampered_files.test.ts"],
-    grave: true,
   },
   {
     ...records,
@@ -321,7 +319,6 @@ export const store = [
     find: "  return Object.freeze(value);\n",
     replace: "  return value;\n",
     tests: [...MEMORY, "test/lib/store/json.test.ts"],
-    grave: true,
   },
   {
     ...values,

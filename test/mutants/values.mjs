@@ -15,7 +15,6 @@ export const values = [
     name: "a value that was rolled back stays that of its target",
     find: 'if (event_type === "change_rolled_back") return rolledBack(on, change_id);',
     replace: "",
-    grave: true,
   },
   {
     ...follower,
@@ -40,7 +39,6 @@ export const values = [
     name: "a change that the log has as rolled back, or applied at another place, is given out as a value",
     find: 'if (status !== "applied" || applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place) return MOVED;',
     replace: "",
-    grave: true,
   },
   {
     ...reader,
@@ -66,7 +64,6 @@ export const values = [
     name: "a value that its digest is not of is given out",
     find: "if (fields.length > 0) return",
     replace: "if (!told) return",
-    grave: true,
   },
   {
     ...asTold,
@@ -124,7 +121,6 @@ export const values = [
     name: "who waits for a decision is not woken by it, but by the clock",
     find: "while (!(await commits.wait(count, poll, ended.signal)));",
     replace: "await never.wait(0, poll, ended.signal);",
-    grave: true,
   },
   {
     ...awaited,

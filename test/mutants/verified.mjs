@@ -127,7 +127,6 @@ export const verified = [
     find: "if (await isTold(transaction, changeId, evidence)) return;",
     replace: "if (evidence) return;",
     tests: ATTACKS,
-    grave: true,
   },
   {
     file: "lib/governance/kpis_told.ts",
@@ -200,7 +199,6 @@ export const verified = [
     find: "if (head.length > known.length) return (await read)?.value.current_hash === known.head;",
     replace: "if (head.length > known.length) return true;",
     tests: ["test/lib/governance/lost_end.test.ts"],
-    grave: true,
   },
   {
     file: "lib/governance/lost_consents.ts",
@@ -263,7 +261,6 @@ export const verified = [
     find: "      if (!isAsRead(entry)) {\n        seen = durable;",
     replace: "      if (!isAsRead(entry)) {",
     tests: ["test/lib/audit/read_log.test.ts"],
-    grave: true,
   },
   {
     file: "lib/governance/rebuild.ts",
@@ -278,7 +275,6 @@ export const verified = [
     find: "if (kept === digest) return;",
     replace: "if (kept !== digest || kept === digest) return;",
     tests: ["test/local/file_adapter/replaced.test.ts"],
-    grave: true,
   },
   {
     file: "local/file_adapter/operations.ts",
@@ -307,7 +303,6 @@ export const verified = [
     find: "const whole = { change_id: id, ...change, ...UNSAID, ...change };",
     replace: "const whole = { ...UNSAID, ...change, change_id: id };",
     tests: ["test/lib/governance/rules/written_record.test.ts"],
-    grave: true,
   },
   {
     file: "lib/governance/rules/written_record.ts",
@@ -315,7 +310,6 @@ export const verified = [
     find: "...change, ...UNSAID, ...change }",
     replace: "...change, ...UNSAID }",
     tests: ["test/lib/governance/rules/written_record.test.ts"],
-    grave: true,
   },
   {
     file: "lib/governance/rules/written_record.ts",
