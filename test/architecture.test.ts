@@ -17,6 +17,7 @@ const ROOMS = [
   "lib/llm",
   "lib/http",
   "lib/governance/rules",
+  "lib/wording",
   "lib/governance/proof",
   "lib/governance",
   "lib/follow",

@@ -1,8 +1,9 @@
 /** One change described from its record and its entries: why it was proposed, who decided and why, and what came of it. */
 import { factsIn } from "../follow/entries.ts";
+import { minuteText } from "../kit/days.ts";
 import { label, quote } from "../kit/quote.ts";
 import type { ChangeDetail } from "./facts.ts";
-import { type Answer, cite, lines, minuteText, said, stateText } from "../find/found_text.ts";
+import { type Answer, cite, lines, said, stateText } from "../find/found_text.ts";
 
 /** Entries of a change that are listed; the newest. */
 const MAX_EVENTS = 12;

@@ -1,9 +1,10 @@
 /** Answers to the topics that are more than a query: help, status, KPIs, failures and the log. */
 import { readHead } from "../audit/chain.ts";
 import { lastCheckpoint } from "../audit/checkpoint.ts";
-import { type Answer, cite, lines, minuteText } from "../find/found_text.ts";
+import { type Answer, cite, lines } from "../find/found_text.ts";
 import { SAVED_QUESTIONS } from "../find/saved.ts";
 import { STATUSES } from "../governance/rules/change.ts";
+import { minuteText } from "../kit/days.ts";
 import { label, quote } from "../kit/quote.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { figuresOf } from "../pulse/figures.ts";

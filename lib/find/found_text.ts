@@ -1,5 +1,6 @@
 /** The answer to a query as text: the query, how many match, and the first of them. */
 import type { FindAnswer, FindRow } from "./answer.ts";
+import { minuteText } from "../kit/days.ts";
 import { label, quote, shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
 
@@ -93,9 +94,6 @@ export function stateText(
 }
 
 const dayText = (at: string): string => at.slice(0, 10);
-
-/** A moment to the minute, in UTC. */
-export const minuteText = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 
 /** A duration in the two largest of its units. */
 export function durationText(seconds: number): string {

@@ -6,6 +6,9 @@ export const DAY_MS = 24 * HOUR_MS;
 /** `2026-01-02` */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
+/** A moment to the minute: `2026-01-02 03:04 UTC`. */
+export const minuteText = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+
 /** A window of whole days: `from` and `to` are its first and last. */
 export interface Window {
   from: string;

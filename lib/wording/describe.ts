@@ -1,0 +1,290 @@
+/** Entries of the audit log in words: the only place that says what an event was. */
+import type { AuditEntry, EventType } from "../audit/entry.ts";
+import { detailIn } from "../governance/rules/event.ts";
+import { worsenedWords } from "../governance/rules/kpi_words.ts";
+import { minuteText } from "../kit/days.ts";
+import { label } from "../kit/quote.ts";
+import { nameActor, nameChange, nameProposer } from "./names.ts";
+import { capitalize, type Part } from "./part.ts";
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** An entry, its detail as it is stored or parsed. */
+export type Described = { event_type: string; detail: string | object } & Partial<Pick<AuditEntry, "tenant">>;
+
+export interface Description {
+  /** The change, where one was passed: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
+  of: Part[];
+  /** `approved by ana in an emergency, 1 of 2 consents` */
+  what: Part[];
+  /** The reason that was given, the error, or what a guardrail measured. */
+  reason?: Part;
+  /** The state of the host product after an operation, in a sentence without its stop; may be empty. */
+  host: Part[];
+}
+
+interface Wording {
+  /** The type of event, as a heading. */
+  name: string;
+  what(facts: Facts, tenant: string): Part[];
+  host?(facts: Facts): Part[];
+}
+
+const text = (facts: Facts, name: string): string => {
+  const value = facts[name];
+  return typeof value === "string" ? value : "";
+};
+
+/** A recorded word after ours: ` in apply`; empty where it is not recorded. */
+const given = (facts: Facts, before: string, name: string, after = ""): Part[] => {
+  const value = text(facts, name);
+  return value === "" ? [] : [before, { given: value }, after];
+};
+
+const words = (name: string): string => name.replaceAll("_", " ");
+
+/** ` by ana`; empty where no actor is recorded. */
+function by(facts: Facts, ...fields: string[]): Part[] {
+  const name = fields.map((field) => text(facts, field)).find(Boolean);
+  if (!name) return [];
+  const isAgent = facts["authenticated"] === "agent" && (facts["actor"] ?? name) === name;
+  return [" by ", ...nameActor(name, isAgent ? "agent" : undefined)];
+}
+
+const when = (facts: Facts, field: string, words: string): string => (facts[field] === true ? words : "");
+
+/** A moment after our words; empty where none is recorded. */
+function moment(facts: Facts, field: string, words: string): string {
+  const ms = Date.parse(text(facts, field));
+  return Number.isNaN(ms) ? "" : `${words}${minuteText(new Date(ms).toISOString())}`;
+}
+
+const DECISIONS = new Map(
+  Object.entries({
+    approved: "approved",
+    denied: "denied",
+    withdrawn: "withdrawn",
+    revoked: "consent revoked",
+    expired: "expired without consent",
+    lapsed: "lapsed, approved but not applied in time",
+  }),
+);
+const BY_TIME: readonly string[] = ["expired", "lapsed"];
+
+function decided(facts: Facts): Part[] {
+  const decision = text(facts, "decision");
+  const progress = text(facts, "progress");
+  const quorum = /^\d+ of (\d+)$/.exec(progress);
+  return [
+    DECISIONS.get(decision) ?? "decision recorded",
+    ...(BY_TIME.includes(decision) ? [] : by(facts, "approver")),
+    when(facts, "emergency", " in an emergency"),
+    quorum ? `, ${progress} ${quorum[1] === "1" ? "consent" : "consents"}` : "",
+  ];
+}
+
+function proposed(facts: Facts): Part[] {
+  const [tier, asked] = [text(facts, "tier"), text(facts, "tier_asked")];
+  const proposer = { proposer: text(facts, "proposer"), asked_by: text(facts, "asked_by") };
+  return [
+    "proposed",
+    ...(proposer.proposer
+      ? [" by ", ...nameProposer({ ...proposer, proposer_kind: facts["proposer_kind"] as never })]
+      : []),
+    ...given(facts, proposer.asked_by ? ", as a " : " as a ", "tier", " change"),
+    ...(asked === tier ? [] : given(facts, ", requested as ", "tier_asked")),
+    ...given(facts, ", in place of ", "supersedes"),
+    tier === "minor" ? ", approved by the intent" : "",
+  ];
+}
+
+const circumstances = (facts: Facts): string =>
+  [
+    when(facts, "emergency", " in an emergency"),
+    when(facts, "target_moved", ", although its target had moved since the consent"),
+    when(facts, "late", ", which the host product reported late"),
+    when(facts, "resolved_after_interruption", ", found after an interruption"),
+  ].join("");
+
+const failed =
+  (operation: string) =>
+  (facts: Facts): Part[] => {
+    const who = by(facts, "actor", "by");
+    return [
+      `${operation} failed`,
+      ...given(facts, " in ", "stage"),
+      ...(who.length === 0 ? [] : [", requested", ...who]),
+      circumstances(facts),
+    ];
+  };
+
+function adapterState({ adapter }: Facts): Part[] {
+  if (adapter === undefined) return [];
+  if (adapter === null) return ["there is no adapter, so the record alone changed"];
+  const { name, result } = adapter as Record<string, unknown>;
+  const isWord = typeof result === "string" && /^[a-z_]{1,40}$/.test(result);
+  return ["the ", { given: String(name) }, " adapter reports ", isWord ? words(result) : { given: String(result) }];
+}
+
+const HOST = new Map(
+  Object.entries({
+    applied: "the host product shows the change",
+    rolled_back: "the host product shows what it showed before",
+    absent: "the host product shows nothing of the change",
+  }),
+);
+const hostState = (facts: Facts): Part[] => [
+  HOST.get(text(facts, "host")) ?? "it is not known what the host product shows",
+];
+
+/** The drift of an applied change: `the host product shows another value`. */
+export const describeDrift = (state: unknown): string =>
+  `the host product shows ${state === "missing" ? "nothing of it" : "another value"}`;
+
+/** A KPI that a guardrail found worse: `incident_rate rose by 0.03 (worse)`. */
+export const describeTrip = ({ kpi, baseline, value }: { kpi: string; baseline: number; value: number }): string =>
+  `${label(kpi)} ${worsenedWords(baseline, value)}`;
+
+/** KPI values in a row: `csat 4.2, incident_rate 0.05`. */
+export const describeValues = (values: unknown): Part[] =>
+  Object.entries(values ?? {}).flatMap(([kpi, value], index) => [
+    index === 0 ? "" : ", ",
+    { given: kpi },
+    ` ${Number(value)}`,
+  ]);
+
+const byActor =
+  (words: string) =>
+  (facts: Facts): Part[] => [words, ...by(facts, "actor")];
+
+/** The words for each type of event; a type without words does not compile. */
+const EVENTS: Readonly<Record<EventType, Wording>> = {
+  kpi_refreshed: {
+    name: "KPIs fed",
+    what: (facts) => [
+      ...byActor("KPIs fed")(facts),
+      ...(facts["values"] ? [": ", ...describeValues(facts["values"])] : []),
+    ],
+  },
+  change_proposed: { name: "Change proposed", what: proposed },
+  consent_decision: { name: "Consent decision", what: decided },
+  change_applied: {
+    name: "Change applied",
+    what: (facts) => ["applied", ...by(facts, "actor", "by"), circumstances(facts)],
+    host: adapterState,
+  },
+  change_rolled_back: {
+    name: "Change rolled back",
+    what: (facts) => ["rolled back", ...by(facts, "actor", "by"), circumstances(facts)],
+    host: adapterState,
+  },
+  change_apply_failed: { name: "Apply failed", what: failed("apply"), host: hostState },
+  change_rollback_failed: { name: "Rollback failed", what: failed("rollback"), host: hostState },
+  change_drifted: { name: "Change drifted", what: (facts) => [`drifted, ${describeDrift(facts["state"])}`] },
+  proposal_refused: {
+    name: "Proposal rejected",
+    what: (facts, tenant) =>
+      typeof facts["count"] === "number"
+        ? [`${facts["count"]} more proposals rejected`, ...given(facts, " on ", "day")]
+        : [
+            "proposal",
+            ...by(facts, "proposer"),
+            ...given(facts, " on ", "target"),
+            ...(tenant === "" ? [] : [" for tenant ", { given: tenant }]),
+            " rejected",
+          ],
+  },
+  intent_in_force: {
+    name: "Intent in force",
+    what: (facts) => [
+      "intent",
+      ...given(facts, " ", "version"),
+      typeof facts["update_epoch"] === "number" ? ` (update_epoch ${facts["update_epoch"]})` : "",
+      " in force",
+      ...given(facts, ", approved by ", "approved_by"),
+    ],
+  },
+  emergency_reviewed: {
+    name: "Emergency reviewed",
+    what: (facts) => [
+      "emergency reviewed",
+      ...by(facts, "approver"),
+      facts["verdict"] === "accepted" ? ", accepted" : ", not accepted",
+    ],
+  },
+  service_frozen: {
+    name: "Service frozen",
+    what: (facts) => [...byActor("service frozen")(facts), moment(facts, "until", " until ")],
+  },
+  service_unfrozen: { name: "Service unfrozen", what: byActor("service unfrozen") },
+  record_rebuilt: {
+    name: "Record rebuilt",
+    what: () => ["stored record did not match the log, and was rebuilt from it"],
+  },
+  clock_accepted: {
+    name: "Clock accepted",
+    what: (facts) => [
+      ...byActor("clock accepted")(facts),
+      moment(facts, "last", ", although the log was dated up to "),
+    ],
+  },
+  content_erased: { name: "Content erased", what: byActor("content erased") },
+  note_added: {
+    name: "Late note added",
+    what: (facts) => [`${facts["item"] === "rationale" ? "rationale" : "note"} added late`, ...by(facts, "actor")],
+  },
+  store_moved: {
+    name: "Store moved",
+    what: (facts) => [
+      ...byActor("log moved")(facts),
+      ...given(facts, " from ", "from"),
+      ...given(facts, " to ", "to"),
+      ...given(facts, " (", "how", ")"),
+    ],
+  },
+  loss_accepted: {
+    name: "Loss accepted",
+    what: (facts) => [
+      ...byActor("loss of the end of the log accepted")(facts),
+      ...(text(facts, "message") === "" ? [] : [", ", { given: text(facts, "message"), quoted: true as const }]),
+    ],
+  },
+};
+
+/** The name of each type of event: `Change proposed`. */
+export const EVENT_NAMES = Object.fromEntries(
+  Object.entries(EVENTS).map(([type, { name }]) => [type, name]),
+) as Readonly<Record<EventType, string>>;
+
+const FORBIDDEN = "the intent forbids changes of this target";
+
+function reasonOf(event_type: string, facts: Facts): Part | undefined {
+  const evidence = facts["evidence"] as Parameters<typeof describeTrip>[0] | undefined;
+  if (event_type === "change_rolled_back" && evidence) return describeTrip(evidence);
+  if (event_type === "proposal_refused" && "code" in facts)
+    return facts["code"] === "forbidden_target" ? FORBIDDEN : { given: text(facts, "code") };
+  const words = text(facts, "error") || text(facts, "note");
+  return words.trim() === "" ? undefined : { given: words, quoted: true };
+}
+
+/** Describes an entry, with its change before it where one is passed. */
+export function describe(
+  { event_type, detail, tenant = "" }: Described,
+  change?: Parameters<typeof nameChange>[0],
+): Description {
+  const facts = (typeof detail === "string" ? detailIn(detail) : detail) as Facts;
+  const wording = Object.hasOwn(EVENTS, event_type) ? EVENTS[event_type as EventType] : undefined;
+  const reason = reasonOf(event_type, facts);
+  return {
+    of: change ? nameChange(change) : [],
+    what: (wording?.what(facts, tenant) ?? [{ given: event_type }]).filter((part) => part !== ""),
+    ...(reason !== undefined && { reason }),
+    host: wording?.host?.(facts) ?? [],
+  };
+}
+
+/** A description as one sentence without its stop, the reason behind a colon; the host's state is left out. */
+export function inOneSentence({ of, what, reason }: Description): Part[] {
+  const sentence = of.length === 0 ? capitalize(what) : [...of, ": ", ...what];
+  return reason === undefined ? sentence : [...sentence, ": ", reason];
+}

@@ -1,0 +1,40 @@
+/** Names of actors and changes in sentences. */
+import type { Change } from "../governance/rules/change.ts";
+import type { Part } from "./part.ts";
+
+const KIND_OF_PREFIX: Readonly<Record<string, string>> = { llm: "model", peer: "peer", agent: "agent" };
+const MAX_SUMMARY = 300;
+
+/** An actor by kind and name: `ana`, `the model gpt-5`, `a guardrail of the intent`. `kind` is that of a proposer. */
+export function nameActor(name: string | null, kind?: unknown): Part[] {
+  if (name === null || name === "") return ["an unnamed person"];
+  if (name === "policy:guardrail") return ["a guardrail of the intent"];
+  if (name.startsWith("policy:")) return ["the intent"];
+  const [, prefix, bare] = /^(llm|peer|agent):(.+)$/is.exec(name) ?? [];
+  const known = prefix ? KIND_OF_PREFIX[prefix.toLowerCase()] : undefined;
+  if (known) return [`the ${known} `, { given: bare! }];
+  return kind === "agent" ? ["the agent ", { given: name }] : [{ given: name }];
+}
+
+/** The proposer of a change, and who asked a model for it. */
+export const nameProposer = ({
+  proposer,
+  proposer_kind,
+  asked_by,
+}: Pick<Change, "proposer" | "asked_by"> & Partial<Pick<Change, "proposer_kind">>): Part[] => [
+  ...nameActor(proposer, proposer_kind),
+  ...(asked_by ? [", asked by ", { given: asked_by }] : []),
+];
+
+/** A change by its words: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
+export function nameChange({
+  summary,
+  target,
+  tenant_id,
+  erased,
+}: Pick<Change, "summary" | "target" | "tenant_id"> & Partial<Pick<Change, "erased">>): Part[] {
+  const place: Part[] = [{ given: target, code: true }, " for tenant ", { given: tenant_id }];
+  if (erased || summary.trim() === "") return place;
+  const title = summary.length > MAX_SUMMARY ? `${summary.slice(0, MAX_SUMMARY).toWellFormed()}…` : summary;
+  return [{ given: title, quoted: true }, " (", ...place, ")"];
+}

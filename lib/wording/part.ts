@@ -1,0 +1,24 @@
+/** A sentence in parts: our words, and what others wrote, which each surface isolates in its own way. */
+import { label, quote } from "../kit/quote.ts";
+
+/** Text that somebody else wrote: a name, an id (`code`) or prose (`quoted`). */
+export interface Given {
+  given: string;
+  code?: true;
+  quoted?: true;
+}
+export type Part = string | Given;
+
+const MAX_PROSE = 1200;
+
+/** A part of somebody else's on one line: a name as it is when it is one word, all else in quotation marks. */
+export const showGiven = ({ given, quoted }: Given, most = MAX_PROSE): string =>
+  quoted ? quote(given, most) : label(given);
+
+/** Joins parts to text; `show` isolates what others wrote. */
+export const joinParts = (parts: readonly Part[], show: (part: Given) => string = (part) => showGiven(part)): string =>
+  parts.map((part) => (typeof part === "string" ? part : show(part))).join("");
+
+/** Begins a sentence with a capital, where it begins with our words. */
+export const capitalize = ([first, ...rest]: readonly Part[]): Part[] =>
+  typeof first === "string" ? [first.charAt(0).toUpperCase() + first.slice(1), ...rest] : first ? [first, ...rest] : [];
