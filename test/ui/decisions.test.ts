@@ -89,11 +89,11 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await ana.getByText("all 5 entries fit their content").waitFor();
       const shown = await ana.locator(".timeline > li").allInnerTexts();
       expect(shown.map((step) => step.split("\n")[0])).toEqual([
-        "pat proposed it as a major change.",
-        "ana approved it, 1 of 2.",
-        "bo approved it, 2 of 2.",
-        "ana applied it; the file adapter says applied.",
-        "bo rolled it back; the file adapter says rolled back.",
+        "Proposed by pat as a major change.",
+        "Approved by ana, 1 of 2 consents.",
+        "Approved by bo, 2 of 2 consents.",
+        "Applied by ana; the file adapter reports applied.",
+        "Rolled back by bo; the file adapter reports rolled back.",
       ]);
     },
   );
@@ -220,7 +220,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await decide(ana, "Deny", "ana", "The <i>storage</i> bill doubles.");
     await status(ana).getByText("Denied", { exact: true }).waitFor();
     await ana.getByText("The <i>storage</i> bill doubles.", { exact: true }).waitFor();
-    expect(await ana.locator(".timeline > li").last().innerText()).toContain("ana denied it.");
+    expect(await ana.locator(".timeline > li").last().innerText()).toContain("Denied by ana.");
     expect(await ana.getByRole("region", { name: "Decision" }).getByRole("button").count()).toBe(0);
     const { status: now, approver, approval_note } = await service.get(`api/product/changes/${id}`);
     expect([now, approver, approval_note]).toEqual(["denied", "ana", "The <i>storage</i> bill doubles."]);

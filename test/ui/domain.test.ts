@@ -160,7 +160,7 @@ test.each<[Partial<Change>, string]>([
   [{ proposer: "llm:small", value: undefined, affected_users: null }, "The model small asks to change crm.followup for tenant t1; how many people are affected was not stated; it can be undone."],
   [{ proposer: "llm:small", asked_by: "Ana" }, "The model small, asked by Ana, asks to set crm.followup for tenant t1; 40 people are affected; it can be undone."],
   [{ value: undefined, affected_users: null, status: "denied", erased: { at: "2026-01-02T00:00:00.000Z", entry: 4, digest: "" } }, "Ana asked to change crm.followup for tenant t1; how many people are affected was erased; it can be undone."],
-  [{ proposer: null, kind: "code_patch" }, "Somebody who gave no name asks to patch crm.followup for tenant t1; 40 people are affected; it can be undone."],
+  [{ proposer: null, kind: "code_patch" }, "An unnamed person asks to patch crm.followup for tenant t1; 40 people are affected; it can be undone."],
 ])("a change as a sentence: %j", (over, sentence) => {
   expect(plain(requestOf({ ...CHANGE, ...over } as Change))).toBe(sentence);
 }); // prettier-ignore
@@ -186,7 +186,7 @@ test("where a change stands", () => {
   expect(plain(standingOf({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
     "Approved by bo and cy 5 h ago; nothing has been applied yet.",
   );
-  expect(plain(standingOf({ ...approved, approver: "policy:minor" }, now))).toContain("the intent's own rule");
+  expect(plain(standingOf({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
 });
 
 test("every action of every status is offered, or refused with a reason", () => {
@@ -285,20 +285,20 @@ test.each([
 
 test("a step of the timeline whose detail nobody can read is told all the same", () => {
   const [step] = stepsOf([{ ...SECOND, detail: "not JSON" }]);
-  expect(plain(step!.what)).toBe("A decision was recorded");
+  expect(plain(step!.what)).toBe("Decision recorded");
   const failed = { error: "disk full", stage: "apply", host: "absent" };
   const [failure] = stepsOf([{ ...SECOND, event_type: "change_apply_failed", detail: JSON.stringify(failed) }]);
   expect([plain(failure!.what), failure!.note]).toEqual([
-    "The apply failed in apply; the host product shows absent",
+    "Apply failed in apply; the host product shows nothing of the change",
     "disk full",
   ]);
 });
 
 test.each([
-  [{ by: "policy:guardrail", actor: "policy:guardrail" }, "The intent's own rule rolled it back"],
-  [{ actor: "ana", note: "as agreed" }, "ana rolled it back"],
-  [{ by: "ops" }, "ops rolled it back"],
-  [{ actor: null }, "It was rolled back"],
+  [{ by: "policy:guardrail", actor: "policy:guardrail" }, "Rolled back by a guardrail of the intent"],
+  [{ actor: "ana", note: "as agreed" }, "Rolled back by ana"],
+  [{ by: "ops" }, "Rolled back by ops"],
+  [{ actor: null }, "Rolled back"],
 ])("who rolled a change back is told as the entry names it: %o", (facts, sentence) => {
   const detail = JSON.stringify({ adapter: null, ...facts });
   const [step] = stepsOf([{ ...SECOND, event_type: "change_rolled_back", detail }]);

@@ -109,7 +109,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await button(ana, "Not accepted as ana").click();
     await ana.getByText("Your review is recorded: not accepted.").waitFor();
     await ana.getByText("Review due").waitFor({ state: "detached" });
-    await ana.getByText("ana reviewed the emergency: not accepted.").waitFor();
+    await ana.getByText("Emergency reviewed by ana, not accepted.").waitFor();
     expect(await service.get(`api/product/changes/${id}`)).toMatchObject({
       status: "applied",
       review: { verdict: "not_accepted", approver: "ana", note: "It could have waited." },

@@ -23,7 +23,7 @@ describe.skipIf(!browser)("what is on record", () => {
     expect(await seriousOn(page, "the late rationale")).toEqual([]);
     await dialog.getByLabel("Rationale").fill("Support asked for it.\n<b>Twice</b>");
     await button(page, "Add a late rationale").click();
-    await page.getByText("bo added a late rationale.").waitFor();
+    await page.getByText("Rationale added late by bo.").waitFor();
     await page.getByText("Said late, by bo").waitFor();
     await button(page, "Add a late rationale…").waitFor({ state: "detached" });
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");

@@ -1,6 +1,6 @@
 /** Facts that an approver could miss: no value, unstated fields, a value that reads as another type. */
 import type { ChangeDetail } from "../core/api_types.ts";
-import type { Part } from "./sentences.ts";
+import type { Part } from "../../../lib/wording/part.ts";
 
 type Cautioned = Pick<ChangeDetail, "target"> &
   Partial<Pick<ChangeDetail, "sets_nothing" | "unstated" | "value_hint" | "erased">>;

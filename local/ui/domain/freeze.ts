@@ -1,7 +1,7 @@
 /** A freeze of the service: nothing is applied meanwhile. */
 import type { State } from "../core/api_types.ts";
 import { dateTime } from "../core/format.ts";
-import type { Part } from "./sentences.ts";
+import type { Part } from "../../../lib/wording/part.ts";
 
 /** A freeze, as the state shows it. */
 export type Freeze = NonNullable<State["freeze"]>;

@@ -1,7 +1,7 @@
 /** What was fed of each KPI, from the audit log. */
+import { detailIn } from "../../../lib/governance/rules/event.ts";
 import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { factsOf } from "./timeline.ts";
 
 /** One value that was fed; `at` in seconds. */
 export interface Fed {
@@ -23,7 +23,7 @@ export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
 export function seriesOf(entries: readonly AuditEntry[]): KpiSeries {
   const series: Record<string, Fed[]> = Object.create(null);
   for (const entry of entries) {
-    const values = factsOf(entry)["values"];
+    const values = detailIn(entry.detail).values;
     if (typeof values !== "object" || values === null) continue;
     for (const [kpi, fed] of Object.entries(values))
       if (typeof fed === "number")

@@ -1,15 +1,11 @@
 /** A change in plain sentences. Whatever somebody wrote stays a part of its own, so that it can be shown as text apart. */
+import { nameActor, nameProposer } from "../../../lib/wording/names.ts";
+import { capitalize, type Part } from "../../../lib/wording/part.ts";
 import type { Change, ChangeDetail } from "../core/api_types.ts";
 import { people, span } from "../core/format.ts";
 
 /** The rule of the tier, as the service names it among what is missing. */
 const QUORUM = "required_approvers";
-
-/** A piece of a sentence: ours, or what somebody wrote. */
-export type Part = string | { given: string; code?: true };
-
-const by = (name: string | null): Part =>
-  name === null ? "somebody unnamed" : name.startsWith("policy:") ? "the intent's own rule" : { given: name };
 
 /** What a request is told by; a list may leave out the value. */
 type Request = Pick<
@@ -17,14 +13,6 @@ type Request = Pick<
   "proposer" | "asked_by" | "kind" | "target" | "tenant_id" | "status" | "affected_users" | "reversible"
 > &
   Partial<Pick<Change, "value" | "erased" | "unstated">>;
-
-/** Who asks, with a capital. */
-function asker({ proposer, asked_by }: Request): Part[] {
-  if (proposer === null) return ["Somebody who gave no name"];
-  if (!proposer.startsWith("llm:")) return [{ given: proposer }];
-  const model: Part[] = ["The model ", { given: proposer.slice(4) }];
-  return asked_by ? [...model, ", asked by ", { given: asked_by }, ","] : model;
-}
 
 /** What is asked for, after "to". */
 function doing(change: Pick<Request, "kind" | "target" | "value">): Part[] {
@@ -46,8 +34,8 @@ function switchOf(given: unknown): boolean | undefined {
 export function requestOf(change: Request): Part[] {
   const asks = change.status === "pending_consent" || change.status === "proposed" ? " asks to " : " asked to ";
   return [
-    ...asker(change),
-    asks,
+    ...capitalize(nameProposer(change)),
+    change.asked_by ? `,${asks}` : asks,
     ...doing(change),
     " for tenant ",
     { given: change.tenant_id },
@@ -91,11 +79,14 @@ export function standingOf(change: ChangeDetail, now: number): Part[] {
     case "denied":
       if (change.resolution === "lapsed") return [`Nobody applied it in time; it lapsed${ago(change.decided_at)}.`];
       if (change.resolution === "revoked")
-        return [by(change.approver), ` took their consent back${ago(change.decided_at)}; it is closed.`];
+        return [
+          ...capitalize(nameActor(change.approver)),
+          ` took their consent back${ago(change.decided_at)}; it is closed.`,
+        ];
       if (change.resolution === "expired") return [`Nobody consented in time; it expired${ago(change.decided_at)}.`];
       return [
         change.resolution === "withdrawn" ? "Withdrawn by " : "Denied by ",
-        by(change.approver),
+        ...nameActor(change.approver),
         `${ago(change.decided_at)}.`,
       ];
   }
@@ -138,10 +129,10 @@ const spanAgo = (at: string, now: number): string => {
 const consents = (count: number): string => (count === 1 ? "1 more consent" : `${count} more consents`);
 
 function approvers(change: Change): Part[] {
-  if (change.approvals.length === 0) return [by(change.approver)];
+  if (change.approvals.length === 0) return nameActor(change.approver);
   return change.approvals.flatMap(({ approver }, index) => {
     const joint = index === 0 ? "" : index === change.approvals.length - 1 ? " and " : ", ";
-    return joint === "" ? [by(approver)] : [joint, by(approver)];
+    return [joint, ...nameActor(approver)];
   });
 }
 

@@ -1,12 +1,13 @@
 /** The log: what happened, and whether the record can be believed. */
 import { useEffect, useState } from "preact/hooks";
-import type { AuditEntry, AuditPage, EventType } from "../core/api_types.ts";
+import { EVENT_NAMES } from "../../../lib/wording/describe.ts";
+import type { AuditEntry, AuditPage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { brief, figure } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href, refine, type Route } from "../core/router.tsx";
-import { EntryDetail, eventName } from "../parts/entry.tsx";
+import { EntryText } from "../parts/entry.tsx";
 import { Choice, Line } from "../parts/field.tsx";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
@@ -15,12 +16,6 @@ import { Moment } from "../parts/time.tsx";
 import { Checkpoint } from "./audit/checkpoint.tsx";
 import { Export } from "./audit/export.tsx";
 import { Verify } from "./audit/verify.tsx";
-
-const EVENTS: readonly EventType[] = [
-  "change_proposed", "consent_decision", "change_applied", "change_rolled_back", "change_apply_failed",
-  "change_rollback_failed", "change_drifted", "proposal_refused", "kpi_refreshed", "intent_in_force", "emergency_reviewed", "service_frozen", "service_unfrozen", "record_rebuilt", "clock_accepted", "content_erased", "note_added",
-  "store_moved", "loss_accepted",
-]; // prettier-ignore
 
 const PAGE = 50;
 
@@ -67,7 +62,7 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
                 label="Event"
                 value={filter.event_type}
                 onValue={(event_type) => set({ event_type })}
-                options={[["", "Any"], ...EVENTS.map((event) => [event, eventName(event)] as const)]}
+                options={[["", "Any"], ...Object.entries(EVENT_NAMES)]}
               />
               <Line
                 label="Tenant"
@@ -124,9 +119,7 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
               <Moment at={entry.timestamp} />
             </td>
             <td data-label="Event">
-              <div class="event">
-                {eventName(entry.event_type)} <EntryDetail entry={entry} />
-              </div>
+              <EntryText entry={entry} withReason />
             </td>
             <td data-label="Change" class={entry.change_id === "" ? "none" : undefined}>
               {entry.change_id === "" ? (

@@ -1,4 +1,4 @@
-import type { Part } from "../domain/sentences.ts";
+import type { Part } from "../../../lib/wording/part.ts";
 import { Notice } from "./notice.tsx";
 import { Sentence } from "./text.tsx";
 

@@ -1,20 +1,24 @@
-import type { AuditEntry, EventType } from "../core/api_types.ts";
+import { shorten } from "../../../lib/kit/quote.ts";
+import { describe, inOneSentence } from "../../../lib/wording/describe.ts";
+import type { AuditEntry } from "../core/api_types.ts";
 import { pretty } from "../core/format.ts";
-import { titled } from "../domain/statuses.ts";
-import { Code } from "./text.tsx";
+import { Code, Sentence } from "./text.tsx";
 
-const EVENT: Partial<Record<EventType, string>> = { kpi_refreshed: "KPIs fed" };
+const MAX_REASON = 200;
 
-/** `Change proposed` */
-export const eventName = (event: EventType): string => EVENT[event] ?? titled(event);
-
-/** What an entry tells, on asking. */
-export function EntryDetail({ entry }: { entry: AuditEntry }) {
+/** An entry in a sentence, by request with its reason, and its detail on demand. */
+export function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
+  const { reason, ...described } = describe(entry);
+  const shown = typeof reason === "object" ? { ...reason, given: shorten(reason.given, MAX_REASON) } : reason;
+  const sentence = inOneSentence(withReason && shown ? { ...described, reason: shown } : described);
   return (
-    <details class="inline">
-      <summary>Detail</summary>
-      <Code label={`Detail of entry ${entry.id}`}>{readable(entry.detail)}</Code>
-    </details>
+    <div class="event">
+      <Sentence parts={sentence} />{" "}
+      <details class="inline">
+        <summary>Detail</summary>
+        <Code label={`Detail of entry ${entry.id}`}>{readable(entry.detail)}</Code>
+      </details>
+    </div>
   );
 }
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { briefId, figure, pretty } from "../core/format.ts";
-import type { Part } from "../domain/sentences.ts";
+import type { Part } from "../../../lib/wording/part.ts";
 
 /** Characters that turn the direction of what follows them, or hide in it: shown by name, so that nothing reads as what it is not. */
 // oxlint-disable-next-line no-misleading-character-class
@@ -73,9 +73,11 @@ export function Prose({ text, empty = "Nothing was written." }: { text: string; 
 export function Sentence({ parts }: { parts: readonly Part[] }) {
   return (
     <>
-      {parts.map((part, index) =>
-        typeof part === "string" ? part : <Given key={index} text={part.given} code={part.code ?? false} />,
-      )}
+      {parts.map((part, index) => {
+        if (typeof part === "string") return part;
+        const given = <Given key={index} text={part.given} code={part.code ?? false} />;
+        return part.quoted ? <>“{given}”</> : given;
+      })}
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { ChangeDetail } from "../../core/api_types.ts";
 import { brief } from "../../core/format.ts";
 import { canHash } from "../../core/sha256.ts";
 import { checkEach } from "../../domain/audit_check.ts";
-import { EntryDetail, eventName } from "../../parts/entry.tsx";
+import { EntryText } from "../../parts/entry.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { ChainCheck } from "../../parts/chain_check.tsx";
@@ -44,9 +44,7 @@ export function AuditSlice({ change: { change_id, audit_entries: entries } }: { 
             <tr key={entry.id}>
               <td data-label="Entry">{entry.id}</td>
               <td data-label="Event">
-                <div class="event">
-                  {eventName(entry.event_type)} <EntryDetail entry={entry} />
-                </div>
+                <EntryText entry={entry} />
               </td>
               <td data-label="Hash">
                 <code title={entry.current_hash}>{brief(entry.current_hash)}</code>
