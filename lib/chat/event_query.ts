@@ -1,7 +1,7 @@
 /** What the log says happened within a period: its newest entries, as far back as is looked. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
-import { type Entry, factsIn } from "../follow/entries.ts";
+import { type Entry, factsIn, findActor } from "../follow/entries.ts";
 import { isOneOf } from "../governance/rules/names.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
@@ -83,12 +83,4 @@ const isAsked = (entry: Entry, { types, tenant_id, change_ids, person, where }: 
   (types === undefined || types.includes(entry.event_type)) &&
   (tenant_id === undefined || tenant_id.includes(entry.tenant)) &&
   (change_ids === undefined || change_ids.has(entry.change_id)) &&
-  (person === undefined || isOneOf(doerOf(entry) ?? "", person));
-
-/** Who did what an entry tells of; `null`: the service itself, or nobody is named. */
-export const doerOf = ({ event_type, facts }: Entry): string | null =>
-  (event_type === "change_proposed" || event_type === "proposal_refused"
-    ? facts.proposer
-    : event_type === "consent_decision" || event_type === "emergency_reviewed"
-      ? facts.approver
-      : (facts.actor ?? facts.by)) ?? null;
+  (person === undefined || isOneOf(findActor(entry) ?? "", person));

@@ -39,3 +39,11 @@ export interface Entry extends AuditEntry {
 
 /** Reads an entry. */
 export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: detailIn(entry.detail) });
+
+/** The actor of an entry; null for the service itself, or where no one is named. */
+export const findActor = ({ event_type, facts }: Entry): string | null =>
+  (event_type === "change_proposed" || event_type === "proposal_refused"
+    ? facts.proposer
+    : event_type === "consent_decision" || event_type === "emergency_reviewed"
+      ? facts.approver
+      : (facts.actor ?? facts.by)) ?? null;

@@ -2,10 +2,11 @@
 import { readHead } from "../audit/chain.ts";
 import { readRecords } from "../governance/records.ts";
 import type { Reads, Tx } from "../store/store.ts";
+import { nameChange } from "../wording/names.ts";
+import { joinParts } from "../wording/part.ts";
 import type { FollowDeps } from "./follower.ts";
 import { growth } from "./growth.ts";
 import { addRow, type GrowthRow, kindKey, type Notice, OUTCOME_KIND, type RowSource, SOURCES } from "./growth_row.ts";
-import { named } from "./memory_sentences.ts";
 import { outcomes } from "./outcomes.ts";
 import { reading } from "./reading.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";
@@ -47,7 +48,9 @@ export async function nameChanges(reads: Pick<Reads, "getMany">, rows: readonly 
   const ids = [...new Set(rows.flatMap(({ ref, title }) => (ref !== null && title.includes(ref) ? [ref] : [])))];
   if (ids.length === 0) return [...rows];
   const records = await readRecords(reads, ids);
-  const names = new Map(records.flatMap((record, at) => (record ? [[ids[at]!, named(record.change)]] : [])));
+  const names = new Map(
+    records.flatMap((record, at) => (record ? [[ids[at]!, joinParts(nameChange(record.change))]] : [])),
+  );
   return rows.map((row) => {
     const name = row.ref === null ? undefined : names.get(row.ref);
     return name === undefined ? row : { ...row, title: row.title.replaceAll(row.ref!, () => name) };

@@ -27,9 +27,11 @@ export const growthSchema = once(() =>
       kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
       title: z.string().meta({
         description: "What was noticed, in a sentence.",
-        examples: ["The host no longer shows limits.seats of t1 (“Raise the seat limit”)"],
+        examples: [
+          "“Raise the seat limit” (limits.seats for tenant t1): drifted, the host product shows another value",
+        ],
       }),
-      detail: z.string().meta({ description: "More of it; may be empty.", examples: ["limits.seats is drifted."] }),
+      detail: z.string().meta({ description: "More of it; may be empty.", examples: ["Outage of the mail provider."] }),
       ref: z
         .string()
         .nullable()

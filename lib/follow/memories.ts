@@ -1,9 +1,12 @@
 /** What the service lived through, in sentences: of entries one a proposal, decision or operation, and one a day of KPIs. */
-import { label, quote } from "../kit/quote.ts";
+import { quote } from "../kit/quote.ts";
+import { describeValues } from "../wording/describe.ts";
+import { nameActor } from "../wording/names.ts";
+import { joinParts } from "../wording/part.ts";
 import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
 import { addMemory, type Memory, type Proposed } from "./memory.ts";
-import { toldOfChange, toldOfService } from "./memory_sentences.ts";
+import { describeMemory } from "./memory_sentences.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";
 
 /** What is made of entries: proposals, which anybody may make many of, apart from the rest. */
@@ -20,7 +23,7 @@ const EMPTY = { seq: 0, count: 0 };
 
 export const memories: Follower<State> = {
   name: "memories",
-  version: 4,
+  version: 5,
   collections: ["record_memories", "proposal_memories"],
   start: { rings: { record_memories: EMPTY, proposal_memories: EMPTY }, fed: null },
   async follow(on, entry, step) {
@@ -28,9 +31,9 @@ export const memories: Follower<State> = {
     if (entry.event_type === "content_erased") return forget(on, entry, step);
     const { change_id, timestamp: at } = entry;
     if (entry.event_type === "change_proposed") return keep(on, "proposal_memories", change_id);
-    const told = change_id === "" ? toldOfService(entry) : toldOfChange(entry, await on.change(change_id));
-    const source = told?.kind === "proposal" ? "proposal_memories" : "record_memories";
-    if (told) await keep(on, source, { ...told, at, ref: change_id || null });
+    const described = describeMemory(entry, change_id === "" ? undefined : await on.change(change_id));
+    const source = described?.kind === "proposal" ? "proposal_memories" : "record_memories";
+    if (described) await keep(on, source, { ...described, at, ref: change_id || null });
   },
 };
 
@@ -65,15 +68,13 @@ async function rememberKpis(on: Following<State>, { timestamp: at, facts }: Entr
   const values = { ...before?.values, ...facts.values };
   const note = facts.note?.trim() ? facts.note : (before?.note ?? "");
   if (before) await drop(on, "record_memories", ringKey(before.seq));
-  const told = Object.entries(values).map(([kpi, value]) => `${label(kpi)} ${value}`);
   const effect = facts.E == null ? "" : `; E ${Number(facts.E.toFixed(3))}`;
   const author = facts.actor ?? null;
   const noted = note === "" ? "" : `: ${quote(note, LONGEST_NOTE)}`;
-  const source =
-    author === null && note === "" ? "" : `; fed by ${author === null ? "somebody" : label(author)}${noted}`;
+  const source = author === null && note === "" ? "" : `; fed by ${joinParts(nameActor(author))}${noted}`;
   await keep(on, "record_memories", {
     kind: "kpi",
-    text: `KPIs of ${day}: ${told.join(", ")}${effect}${source}`,
+    text: `KPIs of ${day}: ${joinParts(describeValues(values))}${effect}${source}`,
     author,
     at,
     ref: day,

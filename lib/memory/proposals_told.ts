@@ -1,6 +1,6 @@
 /** Memories of proposals are told of their changes whenever somebody looks: what is kept of each is which change it is. */
 import { LONGEST_MEMORY, type Memory, type Proposed } from "../follow/memory.ts";
-import { toldOfProposal } from "../follow/memory_sentences.ts";
+import { describeProposal } from "../follow/memory_sentences.ts";
 import { asTold } from "../governance/as_told.ts";
 import { readRecords } from "../governance/records.ts";
 import type { Change } from "../governance/rules/change.ts";
@@ -43,6 +43,6 @@ const isTold = (kept: Memory | Proposed): kept is Memory => typeof kept !== "str
 
 function ofChange(change: Change | undefined): Memory | undefined {
   if (!change) return undefined;
-  const { text, ...told } = toldOfProposal(change);
+  const { text, ...told } = describeProposal(change);
   return { ...told, text: shorten(text, LONGEST_MEMORY), at: change.created_at, ref: change.change_id };
 }

@@ -13,8 +13,8 @@ export const memory = [
   {
     name: "what was said late is not remembered",
     file: "lib/follow/memory_sentences.ts",
-    find: 'case "note_added":',
-    replace: 'case "store_moved":',
+    find: 'note_added: "decision",',
+    replace: "",
     tests: ["test/lib/follow/memories.test.ts"],
     only: "said late",
   },
@@ -71,8 +71,8 @@ export const memory = [
   {
     name: "the rationale of a proposal is not remembered",
     file: "lib/follow/memory_sentences.ts",
-    find: "quote(rationale, LONGEST_TEXT)",
-    replace: 'quote("", LONGEST_TEXT)',
+    find: "given: rationale, quoted",
+    replace: 'given: "", quoted',
     tests: ["test/lib/follow/memories.test.ts"],
   },
   {

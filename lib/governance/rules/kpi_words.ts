@@ -24,6 +24,9 @@ export function promiseWords(gain: number, good: Good): string {
   return delta === 0 ? "not to move" : `to ${delta > 0 ? "rise" : "fall"} by ${Math.abs(delta)}`;
 }
 
+/** A difference with its sign: `+0.05`, `−0.012`. */
+export const signedWords = (delta: number): string => `${delta > 0 ? "+" : delta < 0 ? "−" : ""}${Math.abs(delta)}`;
+
 /** Whether a movement is good. */
 export const effectOf = (delta: number, good: Good): "better" | "worse" =>
   delta > 0 === (good === "up") ? "better" : "worse";

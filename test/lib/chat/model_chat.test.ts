@@ -278,7 +278,7 @@ test("a forbidden target is refused, and stands in the growth log", async () => 
   ]);
   expect(events(await service.audit())).toEqual(["intent_in_force", "proposal_refused"]);
   expect((await service.get("/api/log")).body.entries).toMatchObject([
-    { kind: "proposal_refused", title: "A model's draft on ui.banner was refused", ref: null },
+    { kind: "proposal_refused", title: "Proposal by the model m1 on ui.banner for tenant t1 rejected", ref: null },
   ]);
 });
 

@@ -71,7 +71,7 @@ test("a row names the cycle it was made in, also when it is made later, and the 
   const id = await service.bring("rolled_back");
   const rows = async () => (await service.get("/api/log?kind=rolled_back")).body.entries;
   const [row] = await rows();
-  expect(row).toMatchObject({ tick: 1, ref: id, title: "ui.banner of t1 (“Show the banner”) was rolled back" });
+  expect(row).toMatchObject({ tick: 1, ref: id, title: "“Show the banner” (ui.banner for tenant t1): rolled back" });
   await service.cycle();
   await service.cycle();
   expect(await rows()).toEqual([row]);

@@ -35,21 +35,21 @@ test("a proposal and its decisions are remembered, with who, what and why", asyn
     {
       kind: "proposal",
       author: "pat",
-      text: "ui.banner of t1 (“Show the banner”): proposed by pat; rationale: “customers ask for it”",
+      text: "“Show the banner” (ui.banner for tenant t1): proposed by pat as a standard change; rationale: “customers ask for it”",
       at: service.deps.clock.iso(),
       ref: change_id,
     },
     {
       kind: "decision",
       author: "ana",
-      text: "ui.banner of t1 (“Show the banner”): approved (1 of 2) by ana: “the pilot went well”",
+      text: "“Show the banner” (ui.banner for tenant t1): approved by ana, 1 of 2 consents: “the pilot went well”",
       at: service.deps.clock.iso(),
       ref: change_id,
     },
     {
       kind: "decision",
       author: "bo",
-      text: "ui.banner of t1 (“Show the banner”): denied by bo",
+      text: "“Show the banner” (ui.banner for tenant t1): denied by bo",
       at: service.deps.clock.iso(),
       ref: change_id,
     },
@@ -61,7 +61,8 @@ test("what was said late is remembered and found, until its change is erased", a
   const { change_id } = await service.propose({ rationale: "" });
   await service.post("deny", { change_id, approver: "ana" });
   await service.post("note", { change_id, actor: "bo", item: "rationale", note: "Support asked for a zebra crossing" });
-  const text = "ui.banner of t1 (“Show the banner”): rationale added late by bo: “Support asked for a zebra crossing”";
+  const text =
+    "“Show the banner” (ui.banner for tenant t1): rationale added late by bo: “Support asked for a zebra crossing”";
   expect((await remembered(service)).at(-1)).toEqual({
     kind: "decision",
     author: "bo",
@@ -90,9 +91,11 @@ test("operations on the host are remembered, the failed ones with their cause", 
   await service.act("rollback", change_id);
   await service.must("rollback", change_id);
   const memories = await remembered(service);
-  expect(memories.map(({ kind, text }) => [kind, text.replace("ui.banner of t1 (“Show the banner”): ", "")])).toEqual([
-    ["proposal", "proposed"],
-    ["decision", "approved (1 of 1) by ana"],
+  expect(
+    memories.map(({ kind, text }) => [kind, text.replace("“Show the banner” (ui.banner for tenant t1): ", "")]),
+  ).toEqual([
+    ["proposal", "proposed as a standard change"],
+    ["decision", "approved by ana, 1 of 1 consent"],
     ["outcome", "apply failed in apply: “disk is full”"],
     ["outcome", "applied"],
     ["rollback", "rollback failed in rollback: “file is locked”"],
@@ -113,7 +116,7 @@ test("a verdict is remembered once, when its outcome ends, and never changes", a
   const told: Memory = {
     kind: "verdict",
     author: null,
-    text: "ui.banner of t1 (“Show the banner”): regressed, its KPI got worse, the final verdict; csat: expected to rise by 0.5, it fell by 0.5 (worse), a KPI of the whole product.",
+    text: "“Show the banner” (ui.banner for tenant t1): regressed, its KPI got worse, the final verdict; csat: expected to rise by 0.5, it fell by 0.5 (worse), a KPI of the whole product.",
     at,
     ref: change_id,
   };

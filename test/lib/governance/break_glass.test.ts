@@ -154,8 +154,8 @@ test("approvals, need, metrics and the growth log tell of a review that is due",
   expect((await api.get("approvals")).body.review_due).toEqual([]);
   const { entries } = (await api.get("/api/log?kind=emergency")).body;
   expect(entries.map(({ title }: { title: string }) => title)).toEqual([
-    "The emergency of ui.banner of t1 (“Show the banner”) was not accepted",
-    "ui.banner of t1 (“Show the banner”) was approved in an emergency",
+    "“Show the banner” (ui.banner for tenant t1): emergency reviewed by ana, not accepted",
+    "“Show the banner” (ui.banner for tenant t1): approved by oncall in an emergency, 1 of 1 consent",
   ]);
 });
 

@@ -128,7 +128,7 @@ test("the state and the growth log tell of a freeze", async () => {
   await api.post("freeze", { actor: "ops", note: "month end" });
   expect((await api.get("/api/state")).body.freeze).toMatchObject({ actor: "ops", note: "month end" });
   const { entries } = (await api.get("/api/log?kind=freeze")).body;
-  expect(entries).toMatchObject([{ title: "ops froze the service", detail: "month end" }]);
+  expect(entries).toMatchObject([{ title: "Service frozen by ops", detail: "month end" }]);
 });
 
 test("a freeze in force is not made shorter by another", async () => {

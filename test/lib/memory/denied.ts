@@ -16,4 +16,4 @@ export async function denied(): Promise<ChatService & { change_id: string }> {
 
 /** How that is remembered. */
 export const DENIAL =
-  "data.retention of northwind (“Delete visits after 30 days”): denied by bo@acme.example: “Legal objects”";
+  "“Delete visits after 30 days” (data.retention for tenant northwind): denied by bo@acme.example: “Legal objects”";

@@ -119,11 +119,11 @@ test("what is remembered of entries is found at once, what was put in its place 
   expect([...before].sort()).toEqual(
     [
       "insight of somebody, unverified: “a zebra of nobody's”",
-      "zoo.zebra of t1 (“Show the banner”): proposed by pat; promised gain: csat 0.1",
-      "zoo.zebra of t1 (“Show the banner”): approved (1 of 1) by ana: “let it run”",
-      "zoo.zebra of t1 (“Show the banner”): applied",
-      "zoo.zebra of t1 (“Show the banner”): rolled back by ana",
-      "zoo.zebra of t1 (“Show the banner”): met its promise, the final verdict; csat: expected to rise by 0.1, it rose by 0.5 (better), a KPI of the whole product.",
+      "“Show the banner” (zoo.zebra for tenant t1): proposed by pat as a standard change; promised gain: csat +0.1",
+      "“Show the banner” (zoo.zebra for tenant t1): approved by ana, 1 of 1 consent: “let it run”",
+      "“Show the banner” (zoo.zebra for tenant t1): applied",
+      "“Show the banner” (zoo.zebra for tenant t1): rolled back by ana",
+      "“Show the banner” (zoo.zebra for tenant t1): met its promise, the final verdict; csat: expected to rise by 0.1, it rose by 0.5 (better), a KPI of the whole product.",
       "KPIs of 2026-01-08: csat 4.5, incident_rate 0.1; E 0.656",
     ].sort(),
   );

@@ -51,7 +51,7 @@ export const ENGLISH: readonly MemoryQuery[] = [
   find("which change missed its promise", "verdict", ["discount cap", "privacy notice", "fewer mails", "trial length"]),
   find("outcome of lead routing", "verdict", "lead routing"),
   find("did the privacy notice move csat", ["verdict", "proposal"], "privacy notice"),
-  find("billing.invoice refused", "proposal", undefined, /refused/),
+  find("billing.invoice rejected", "proposal", undefined, /rejected/),
   find("rounding hides the tax", "decision", "price rounding"),
   find("duplicate accounts", ["proposal", "decision"], "merge accounts"),
   find("why do we want guest checkout", "proposal", "guest checkout"),

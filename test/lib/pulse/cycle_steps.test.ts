@@ -160,8 +160,8 @@ test("a rollback that a guardrail orders and the host refuses is given up after 
   for (let cycles = 0; cycles < 7; cycles++) expect((await service.cycle()).rolled_back).toBeNull();
   const { entries } = (await service.get("/api/log?kind=guardrail")).body;
   expect(entries.map(({ title }: { title: string }) => title)).toEqual([
-    "The guardrail's rollback of ui.banner of t1 (“Show the banner”) is given up",
-    "incident_rate rose by 0.03 (worse) after ui.banner of t1 (“Show the banner”)",
+    "The guardrail's rollback of “Show the banner” (ui.banner for tenant t1) is given up",
+    "incident_rate rose by 0.03 (worse) after “Show the banner” (ui.banner for tenant t1)",
   ]);
   const seqs = entries.map(({ seq }: { seq: number }) => seq);
   expect(seqs[0]).toBeGreaterThan(seqs[1]);
