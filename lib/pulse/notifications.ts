@@ -1,7 +1,6 @@
 /** Which events are worth a notification, and what it says. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import { type Entry, factsIn } from "../follow/entries.ts";
 import { entryOf, type GrowthRow } from "../follow/growth_row.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
@@ -31,8 +30,8 @@ export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promis
   // What a record says that does not hold is not repeated.
   const isAbout = changeId !== "" && type !== "breach.found";
   const change = isAbout ? (await readRecord(deps.store, changeId))?.change : undefined;
-  const told = event.type === "audit" ? toldByEntry(event.data) : await toldByRow(deps, event.data);
-  const { text, about } = aboutChange(deps, change, { type, facts: {}, ...told.words });
+  const source = event.type === "audit" ? sourceOfEntry(event.data) : await sourceOfRow(deps, event.data);
+  const { text, about } = aboutChange(deps, change, { type, ...source.words });
   // Unique over all logs: the random part of the log's origin, then the entry's or the row's number.
   const origin = (await deps.store.get("meta", "chain"))?.value.origin ?? "";
   const id = `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${event.type}_${number}`;
@@ -44,7 +43,7 @@ export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promis
     instance_id,
     text,
     ...placeOf(deps, type, changeId),
-    data: { ...about, ...told.data },
+    data: { ...about, ...source.data },
   };
 }
 
@@ -105,16 +104,15 @@ function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
 /** What a source says: as data, and for the sentence. */
 interface Source {
   data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
-  words: Partial<Pick<Told, "facts" | "outcome" | "notice">>;
+  words: Partial<Pick<Told, "entry" | "outcome" | "notice">>;
 }
 
-function toldByEntry(entry: AuditEntry): Source {
+function sourceOfEntry(entry: AuditEntry): Source {
   const { id, event_type, detail, current_hash } = entry;
-  const { facts }: Entry = factsIn(entry);
-  return { data: { audit_entry: { id, event_type, detail, current_hash } }, words: { facts } };
+  return { data: { audit_entry: { id, event_type, detail, current_hash } }, words: { entry } };
 }
 
-async function toldByRow(deps: PulseDeps, row: GrowthRow): Promise<Source> {
+async function sourceOfRow(deps: PulseDeps, row: GrowthRow): Promise<Source> {
   const { kind, ref, title, detail } = row;
   const notice = { title, detail };
   const words = { notice: { title, detail, ref, of_entry: entryOf(row) !== undefined } };

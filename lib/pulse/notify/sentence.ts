@@ -1,12 +1,14 @@
 /** A notification in one sentence that says who, what and for whom, whose word is missing, and until when. */
-import type { Entry } from "../../follow/entries.ts";
 import type { GrowthRow } from "../../follow/growth_row.ts";
-import { POLICY_GUARDRAIL, POLICY_MINOR } from "../../governance/rules/actor.ts";
 import type { Change } from "../../governance/rules/change.ts";
+import { detailIn } from "../../governance/rules/event.ts";
 import type { Missing } from "../../governance/rules/missing.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
 import { movementOf, wordOf } from "../../governance/rules/outcome_words.ts";
 import { oneLine, shorten } from "../../kit/quote.ts";
+import { describe, type Described } from "../../wording/describe.ts";
+import { nameChange, nameProposer } from "../../wording/names.ts";
+import { capitalize, type Given, joinParts, type Part } from "../../wording/part.ts";
 import type { NotificationType } from "./notification.ts";
 import { lacking, listed, named, on, people, said } from "./words.ts";
 
@@ -15,8 +17,8 @@ export interface Told {
   type: NotificationType;
   /** The change as it is now. */
   change: Change | undefined;
-  /** What the entry says that records it; nothing where no entry does. */
-  facts: Entry["facts"];
+  /** The entry that records it; absent where none does. */
+  entry?: Described | undefined;
   missing: readonly Missing[];
   expires_at: string | null;
   /** Who may review it, where the intent names them. */
@@ -34,38 +36,28 @@ export function sentenceOf(told: Told): string {
   return `${shorten(change ? ofChange(told, change) : ofService(told), LONGEST)}.`;
 }
 
+/** Parts as text; what others wrote cannot call a channel or turn the direction of what follows. */
+const show = (parts: readonly Part[]): string =>
+  joinParts(parts, ({ given, quoted }: Given) => (quoted ? said(given) : named(given)));
+
 function ofChange(told: Told, change: Change): string {
-  const { facts, missing, expires_at, notice } = told;
+  const { entry, missing, expires_at, notice } = told;
+  if (entry && told.type !== "change.waiting_for_consent") return ofEntry(entry, change, expires_at);
   const what = subject(change);
   const proposed = `${what}, proposed by ${proposer(change)}`;
   const weight = weightOf(change);
-  const until = expires_at === null ? "" : ` until ${on(expires_at).replace("on ", "")}`;
   switch (told.type) {
     case "change.waiting_for_consent":
       if (change.status !== "pending_consent")
         return `Proposed by ${proposer(change)}: ${what}${weight}; meanwhile it is ${ended(change)}`;
-      return `Consent is needed${until}: ${proposer(change)} proposes ${what}${weight}${given(change)}${still(missing)}`;
+      return `Consent is needed${until(expires_at)}: ${proposer(change)} proposes ${what}${weight}${given(change)}${still(missing)}`;
     case "change.expiring":
       return expiring(told, change, proposed);
     case "change.review_due": {
       const { reviewers } = told;
       const who = reviewers === undefined ? "" : reviewers.length === 0 ? "nobody" : listed(reviewers, "or");
       const may = who && `; it may be reviewed by ${who}`;
-      return `A review is due${until}: ${proposed}, was approved in an emergency by ${byEmergency(change)}${weight}${may}`;
-    }
-    case "change.decided":
-      return `${decided(facts)}: ${proposed}${facts.decision === "approved" ? weight : ""}${noted(facts.note)}${waits(change, until)}`;
-    case "change.applied":
-      return `Applied${by(facts.actor)}: ${proposed}${weight}${noted(facts.note)}`;
-    case "change.apply_failed":
-      return `The apply of ${what} failed${failure(facts)}; it is still approved`;
-    case "change.rolled_back":
-      return `Rolled back${facts.by === POLICY_GUARDRAIL ? " by a guardrail of the intent" : by(facts.actor)}: ${proposed}${noted(facts.note)}`;
-    case "change.rollback_failed":
-      return `The rollback of ${what} failed${failure(facts)}; it is still applied`;
-    case "change.drifted": {
-      const held = facts.state === "missing" ? "nothing" : "something else";
-      return `The host product no longer shows ${what}: it holds ${held} in its place`;
+      return `A review is due${until(expires_at)}: ${proposed}, was approved in an emergency by ${byEmergency(change)}${weight}${may}`;
     }
     case "outcome.verdict": {
       if (!told.outcome) return ofNotice(notice!, what);
@@ -75,6 +67,25 @@ function ofChange(told: Told, change: Change): string {
     default:
       return notice ? ofNotice(notice, what) : what;
   }
+}
+
+/** An entry: what happened to which change, why, and what is possible now. */
+function ofEntry(entry: Described, change: Change, expires_at: string | null): string {
+  const { event_type, detail } = entry;
+  const { what, reason } = describe(entry);
+  const isProposal = event_type === "change_proposed";
+  const { decision } = typeof detail === "string" ? detailIn(detail) : (detail as { decision?: string });
+  const isGrave = event_type === "change_applied" || decision === "approved";
+  const kind = event_type.endsWith("_failed") ? "error: " : "note: ";
+  const cause = reason === undefined ? "" : `; ${typeof reason === "string" ? reason : `${kind}${show([reason])}`}`;
+  const proposed = isProposal ? "" : `, proposed by ${proposer(change)}`;
+  return `${show(capitalize(what))}: ${subject(change)}${proposed}${isGrave ? weightOf(change) : ""}${cause}${next(event_type, change, expires_at)}`;
+}
+
+function next(event_type: string, { status }: Change, expires_at: string | null): string {
+  if (event_type === "change_apply_failed") return "; it is still approved";
+  if (event_type === "change_rollback_failed") return "; it is still applied";
+  return status === "approved" ? `; it can be applied${until(expires_at)}` : "";
 }
 
 /** About the service, or about more than one change. */
@@ -101,18 +112,9 @@ function expiring({ missing, expires_at }: Told, change: Change, proposed: strin
   return `Time ran out for ${proposed}; meanwhile it is ${ended(change)}`;
 }
 
-/** `“Raise the seat limit” (limits.seats for tenant t-100)`. */
-const subject = ({ summary, target, tenant_id, erased }: Change): string => {
-  const place = `${named(target)} for tenant ${named(tenant_id)}`;
-  return erased || summary.trim() === "" ? place : `${said(summary)} (${place})`;
-};
-
-function proposer({ proposer: name, proposer_kind, asked_by }: Change): string {
-  if (name === null) return "somebody unnamed";
-  const kind = proposer_kind === "agent" || proposer_kind === "peer" ? `the ${proposer_kind} ` : "";
-  const model = proposer_kind === "model" ? "the model " : kind;
-  return `${model}${named(name)}${asked_by ? `, asked by ${named(asked_by)}` : ""}`;
-}
+const subject = (change: Change): string => show(nameChange(change));
+const proposer = (change: Change): string => show(nameProposer(change));
+const until = (at: string | null): string => (at === null ? "" : ` until ${on(at).replace("on ", "")}`);
 
 /** What makes it grave, as far as its proposer said. */
 function weightOf({ risk, reversible, affected_users: reached, sets_nothing }: Change): string {
@@ -136,28 +138,9 @@ const still = (missing: readonly Missing[]): string =>
 const byEmergency = ({ approvals }: Change): string =>
   listed([...new Set(approvals.flatMap(({ approver, emergency }) => (emergency ? [approver] : [])))]);
 
-function decided({ decision, approver, emergency }: Told["facts"]): string {
-  if (approver === POLICY_MINOR) return "Approved by the intent itself, as a minor change";
-  const words: Readonly<Record<string, string>> = {
-    expired: "Expired without consent",
-    lapsed: "Lapsed: it was approved and not applied in time",
-    revoked: `The consent was taken back${by(approver)}`,
-  };
-  if (decision === undefined) return "Decided";
-  return words[decision] ?? `${capital(decision)}${emergency ? " in an emergency" : ""}${by(approver)}`;
-}
-
-const waits = ({ status }: Change, until: string): string =>
-  status === "approved" ? `; it can be applied${until}` : "";
-
 const ended = ({ status, resolution }: Change): string =>
   resolution ?? (status === "pending_consent" ? "pending" : status.replace("_", " "));
 
-const failure = ({ stage, error }: Told["facts"]): string =>
-  `${stage ? ` in ${named(stage)}` : ""}${error ? `: ${said(error)}` : ""}`;
-const by = (name: string | null | undefined): string => (name ? ` by ${named(name)}` : "");
-const noted = (note: string | null | undefined): string => (note?.trim() ? `; note: ${said(note)}` : "");
 /** Words of ours, without the stop at their end. */
 const plain = (words: string): string => oneLine(words).replace(/\.$/, "");
-const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 const lower = (words: string): string => words.charAt(0).toLowerCase() + words.slice(1);

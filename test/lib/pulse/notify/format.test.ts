@@ -25,11 +25,12 @@ const told = (over: Partial<Told> = {}, change: Partial<Change> = {}): string =>
   sentenceOf({
     type: "change.waiting_for_consent",
     change: { ...CHANGE, ...change },
-    facts: {},
     missing: [{ rule: "required_approvers", count: 1, of: ["ana", "bo"] }],
     expires_at: "2026-01-03T19:04:05.678Z",
     ...over,
   });
+
+const decided = (detail: object) => ({ event_type: "consent_decision", detail });
 
 const notification = (text: string, url?: string): Notification => ({
   id: "evt_1",
@@ -54,33 +55,36 @@ test("a sentence says who, what, for whom, how grave it is, whose word is missin
 test.each<[string, Partial<Told>, Partial<Change>, string]>([
   [
     "approved",
-    { type: "change.decided", facts: { decision: "approved", approver: "ana", note: "Fine." } },
+    { type: "change.decided", entry: decided({ decision: "approved", approver: "ana", note: "Fine." }) },
     { status: "approved", reversible: true, risk: "low", affected_users: null },
     "Approved by ana: “Raise the limit” (limits.seats for tenant t1), proposed by pat; note: “Fine.”; it can be applied until 2026-01-03 at 19:04 UTC.",
   ],
   [
     "minor",
-    { type: "change.decided", facts: { decision: "approved", approver: "policy:minor" } },
+    { type: "change.decided", entry: { event_type: "change_proposed", detail: { tier: "minor", proposer: "pat" } } },
     { risk: "low", reversible: true, affected_users: null },
-    "Approved by the intent itself, as a minor change: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
+    "Proposed by pat as a minor change, approved by the intent: “Raise the limit” (limits.seats for tenant t1).",
   ],
   [
     "lapsed",
-    { type: "change.decided", facts: { decision: "lapsed", approver: "policy:expiry" } },
+    { type: "change.decided", entry: decided({ decision: "lapsed", approver: "policy:expiry" }) },
     {},
-    "Lapsed: it was approved and not applied in time: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
+    "Lapsed, approved but not applied in time: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
   ],
   [
     "failed",
-    { type: "change.apply_failed", facts: { stage: "apply", error: "disk\nfull" } },
+    {
+      type: "change.apply_failed",
+      entry: { event_type: "change_apply_failed", detail: { stage: "apply", error: "disk\nfull" } },
+    },
     {},
-    "The apply of “Raise the limit” (limits.seats for tenant t1) failed in apply: “disk full”; it is still approved.",
+    "Apply failed in apply: “Raise the limit” (limits.seats for tenant t1), proposed by pat; error: “disk full”; it is still approved.",
   ],
   [
     "drifted",
-    { type: "change.drifted", facts: { state: "missing" } },
+    { type: "change.drifted", entry: { event_type: "change_drifted", detail: { state: "missing" } } },
     {},
-    "The host product no longer shows “Raise the limit” (limits.seats for tenant t1): it holds nothing in its place.",
+    "Drifted, the host product shows nothing of it: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
   ],
   [
     "a guardrail's",
@@ -98,7 +102,7 @@ test.each<[string, Partial<Told>, Partial<Change>, string]>([
   ],
   [
     "a model's, its content erased",
-    { type: "change.applied", facts: { actor: "ana" } },
+    { type: "change.applied", entry: { event_type: "change_applied", detail: { actor: "ana" } } },
     {
       proposer: "llm:m",
       proposer_kind: "model",
@@ -108,7 +112,7 @@ test.each<[string, Partial<Told>, Partial<Change>, string]>([
       reversible: true,
       affected_users: null,
     },
-    "Applied by ana: limits.seats for tenant t1, proposed by the model llm:m, asked by bo.",
+    "Applied by ana: limits.seats for tenant t1, proposed by the model m, asked by bo.",
   ],
 ])("the sentence of a change that is %s", (_, over, change, sentence) =>
   expect(told({ missing: [], ...over }, change)).toBe(sentence),
@@ -148,7 +152,10 @@ describe.each(dealt(HOSTILE, 6))("%j", (words) => {
       told(
         {
           type,
-          facts: { decision: "denied", approver: words, note: words, error: words, stage: words, actor: words },
+          entry: {
+            event_type: type === "change.decided" ? "consent_decision" : type.replace(".", "_"),
+            detail: { decision: "denied", approver: words, note: words, error: words, stage: words, actor: words },
+          },
           notice: { title: "It is chg_1", detail: words, ref: "chg_1", of_entry: false },
           reviewers: [words],
         },

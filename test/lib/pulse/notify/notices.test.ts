@@ -43,7 +43,7 @@ inShort(test)(
     const [first, ...more] = await told(svc.deps, "change.expiring");
     expect(more).toEqual([]);
     expect(first).toMatchObject({
-      text: `Time runs out: without consent it expires on 2026-01-03 at 19:04 UTC: “Show the banner” (ui.banner for tenant t1), proposed by somebody unnamed; still missing: 1 person.`,
+      text: `Time runs out: without consent it expires on 2026-01-03 at 19:04 UTC: “Show the banner” (ui.banner for tenant t1), proposed by an unnamed person; still missing: 1 person.`,
       data: { change: { change_id }, expires_at: "2026-01-03T19:04:05.678Z", missing: [{ count: 1 }] },
     });
     await wait(svc.deps, HOUR);
@@ -176,7 +176,7 @@ inShort(test)("a minor change is notified as approved by the intent", async () =
   await svc.propose({ tier: "minor", risk: "low", reversible: true, affected_users: 1 });
   const [first, ...more] = await told(svc.deps, "change.decided");
   expect(more).toEqual([]);
-  expect(first!.text).toMatch(/^Approved by the intent itself, as a minor change: /);
+  expect(first!.text).toMatch(/^Proposed as a minor change, approved by the intent: /);
 });
 
 inShort(test)(
