@@ -8,14 +8,16 @@ import { driftReport } from "../governance/drift.ts";
 import { readRecords } from "../governance/records.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
-import { factsIn } from "../follow/entries.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting as waitingFollower } from "../follow/waiting.ts";
 import { approvals, changeDetail } from "../pulse/change_views.ts";
 import { intentView } from "../pulse/intent_view.ts";
 import { stateView } from "../pulse/state.ts";
+import { describe, inOneSentence } from "../wording/describe.ts";
+import { type Given, joinParts, showGiven } from "../wording/part.ts";
 
 const LISTED = 10;
+const MAX_REASON = 200;
 const FAILURES_AMONG = 1000;
 const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_failed", "change_drifted"];
 
@@ -52,6 +54,8 @@ export async function kpiStanding({ store, product, clock }: PulseDeps): Promise
   return effectOf(kpis, product!.intent, clock.now());
 }
 
+const showBriefly = (part: Given): string => showGiven(part, MAX_REASON);
+
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
 export async function failures(deps: PulseDeps) {
   const { store } = deps;
@@ -63,17 +67,15 @@ export async function failures(deps: PulseDeps) {
     failed.map(({ change_id }) => change_id),
   );
   return {
-    failures: failed.map(factsIn).map(({ id, event_type, change_id, timestamp, facts }, at) => {
-      const { stage = null, error = null, host = null } = facts;
-      const target = records[at]?.change.target ?? null;
-      return { audit_id: id, event_type, change_id, target, at: timestamp, stage, error, host };
+    failures: failed.map((entry, at) => {
+      const { id, event_type, change_id, timestamp } = entry;
+      const { host, ...described } = describe(entry, records[at]?.change);
+      const [words, state] = [inOneSentence(described), host].map((parts) => joinParts(parts, showBriefly));
+      return { audit_id: id, event_type, change_id, at: timestamp, words: words!, host: state! };
     }),
     drift: [...drifted, ...missing].slice(0, LISTED),
   };
 }
-
-/** One failed operation or episode of drift, from its audit entry; `host` is what the host showed of the change. */
-export type Failure = Awaited<ReturnType<typeof failures>>["failures"][number];
 
 /** The change with this id, or `undefined`. */
 export async function changeById(deps: PulseDeps, changeId: string): Promise<ChangeDetail | undefined> {

@@ -5,7 +5,7 @@ import { type Answer, cite, lines } from "../find/found_text.ts";
 import { SAVED_QUESTIONS } from "../find/saved.ts";
 import { STATUSES } from "../governance/rules/change.ts";
 import { minuteText } from "../kit/days.ts";
-import { label, quote } from "../kit/quote.ts";
+import { label } from "../kit/quote.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { figuresOf } from "../pulse/figures.ts";
 import { failures, overview } from "./facts.ts";
@@ -97,11 +97,7 @@ async function describeFailures(deps: PulseDeps): Promise<Answer> {
     text: lines(
       "Query: failed applies, failed rollbacks and drift among the newest 1,000 entries of the log, and drift now.",
       failed.length === 0 ? "No operation failed and nothing drifted there." : "",
-      failed.map(({ at, event_type, change_id, target, error }) => {
-        const reason = typeof error === "string" ? `: ${quote(error, 200)}` : "";
-        const place = target === null ? "" : ` on ${label(target)}`;
-        return `- ${minuteText(at)}: ${event_type.replaceAll("_", " ")}${place}${reason}. ${change_id}`;
-      }),
+      failed.map(({ at, change_id, words }) => `- ${minuteText(at)}: ${words}. ${change_id}`),
       drift.length === 0 ? "Nothing drifts now." : "Drifting now:",
       drift.map(({ change_id, target, since }) => `- ${label(target)} since ${minuteText(since)}. ${change_id}`),
     ),

@@ -3,6 +3,9 @@ import type { FindAnswer, FindRow } from "./answer.ts";
 import { minuteText } from "../kit/days.ts";
 import { label, quote, shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
+import { describeDrift } from "../wording/describe.ts";
+import { nameActor, nameChange } from "../wording/names.ts";
+import { joinParts, showGiven } from "../wording/part.ts";
 
 /** Rows shown in a reply. */
 export const SHOWN = 10;
@@ -56,20 +59,22 @@ export const queryLine = (query: string, total: number): string =>
 
 /** A change in one line. */
 export function rowLine(row: FindRow): string {
-  const { change_id, summary, target, tenant_id, proposer, created_at, expires_at, drift, seconds } = row;
+  const { change_id, proposer, created_at, expires_at, drift, seconds } = row;
   const facts = [
     stateText(row),
     `${row.risk} risk`,
     row.affected_users === null ? "" : `${row.affected_users} users`,
-    proposer === null ? "" : `proposed by ${label(proposer)} on ${dayText(created_at)}`,
-    row.approvers.length === 0 ? "" : `approved by ${row.approvers.map(label).join(", ")}`,
+    proposer === null ? "" : `proposed by ${joinParts(nameActor(proposer))} on ${dayText(created_at)}`,
+    row.approvers.length === 0
+      ? ""
+      : `approved by ${row.approvers.map((name) => joinParts(nameActor(name))).join(", ")}`,
     row.verdict === null ? "" : `verdict ${row.verdict.replace("_", " ")}`,
-    drift === null ? "" : `the host shows ${drift === "missing" ? "nothing of it" : "another value"}`,
+    drift === null ? "" : describeDrift(drift),
     expires_at === null ? "" : `until ${minuteText(expires_at)}`,
     seconds == null ? "" : `took ${durationText(seconds)}`,
   ];
-  const title = quote(summary, MAX_TITLE);
-  return `- ${title} (${label(target)}, tenant ${label(tenant_id)}): ${facts.filter(Boolean).join(", ")}. ${change_id}`;
+  const name = joinParts(nameChange(row), (part) => showGiven(part, MAX_TITLE));
+  return `- ${name}: ${facts.filter(Boolean).join(", ")}. ${change_id}`;
 }
 
 /** How a change stands, and since when. */

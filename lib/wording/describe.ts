@@ -284,7 +284,7 @@ export function describe(
 }
 
 /** A description as one sentence without its stop, the reason behind a colon; the host's state is left out. */
-export function inOneSentence({ of, what, reason }: Description): Part[] {
+export function inOneSentence({ of, what, reason }: Omit<Description, "host">): Part[] {
   const sentence = of.length === 0 ? capitalize(what) : [...of, ": ", ...what];
   return reason === undefined ? sentence : [...sentence, ": ", reason];
 }
