@@ -1,6 +1,6 @@
 /** The lines that a task's dimension adds to the answer: movements, gaps, failures with their causes, and overdue items. */
 import { auditPage } from "../audit/page.ts";
-import { type Entry, factsIn } from "../follow/entries.ts";
+import { factsIn } from "../follow/entries.ts";
 import { parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
 import { describeFound, SHOWN } from "../find/found_text.ts";
@@ -9,9 +9,9 @@ import { DAY_MS, minuteText } from "../kit/days.ts";
 import type { PulseDeps } from "./deps.ts";
 import { figuresOf } from "./figures.ts";
 import { kpisAt, movesBetween } from "./kpi_moves.ts";
-import { blockQuote, link, list, page, quoted, share } from "./markdown.ts";
+import { blockQuote, link, list, page, share } from "./markdown.ts";
 import { changePage } from "./page_address.ts";
-import { endingWords } from "./retrospective.ts";
+import { describeInMarkdown } from "./retrospective.ts";
 import type { Dimension } from "./tasks.ts";
 
 const MAX_TITLE = 80;
@@ -76,7 +76,9 @@ async function failureLines(deps: PulseDeps): Promise<string[]> {
     deps,
     shown.map(({ change_id }) => change_id),
   );
-  return shown.map((entry) => `${minuteText(entry.timestamp)} ${linkTo(entry.change_id)}: ${causeWords(entry)}`);
+  return shown.map(
+    (entry) => `${minuteText(entry.timestamp)} ${linkTo(entry.change_id)}: ${describeInMarkdown(entry)}`,
+  );
 }
 
 /** Links to changes, each by its summary. */
@@ -86,15 +88,6 @@ async function linksFor({ store, publicUrl }: PulseDeps, ids: readonly string[])
     records.flatMap((record) => (record ? [[record.change.change_id, record.change.summary]] : [])),
   );
   return (id) => link(summaries.get(id) ?? id, MAX_TITLE, changePage(publicUrl, id));
-}
-
-function causeWords(entry: Entry): string {
-  const { event_type, facts } = entry;
-  if (event_type === "change_rolled_back") return endingWords(entry);
-  if (event_type === "change_drifted")
-    return `drifted: the host shows ${facts.state === "missing" ? "nothing of it" : "another value"}`;
-  const operation = event_type === "change_apply_failed" ? "apply" : "rollback";
-  return `${operation} failed in ${facts.stage}: ${quoted(facts.error ?? "no cause given")}`;
 }
 
 async function findOverdue(deps: PulseDeps): Promise<string> {

@@ -5,15 +5,13 @@ import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { recordOf } from "../follow/record_keeping.ts";
 import { findChange } from "../governance/records.ts";
-import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
-import type { Change, Resolution } from "../governance/rules/change.ts";
-import type { GuardrailEvidence } from "../governance/rules/guardrail.ts";
-import { worsenedWords } from "../governance/rules/kpi_words.ts";
+import type { Change } from "../governance/rules/change.ts";
 import { lateItems } from "../governance/rules/late_items.ts";
 import type { Outcome } from "../governance/rules/outcome.ts";
 import { wordOf } from "../governance/rules/outcome_words.ts";
-import { label } from "../kit/quote.ts";
 import type { Store } from "../store/store.ts";
+import { describe } from "../wording/describe.ts";
+import { joinParts, showGiven } from "../wording/part.ts";
 import type { PulseDeps } from "./deps.ts";
 import { code, escaped, list, page, quoted } from "./markdown.ts";
 
@@ -34,22 +32,16 @@ export async function readEnding(
   );
 }
 
-const BY_TIME: Readonly<Partial<Record<Resolution, string>>> = {
-  expired: "expired without consent",
-  lapsed: "lapsed: approved, and not applied in time",
-};
-
-/** How and why a change ended, in Markdown: `rolled back by ana: “80 calls”`. */
-export function endingWords({ event_type, facts }: Pick<Entry, "event_type" | "facts">): string {
-  const { decision = "denied", note, evidence } = facts as Entry["facts"] & { evidence?: GuardrailEvidence };
-  if (event_type === "change_rolled_back" && facts.by === POLICY_GUARDRAIL && evidence)
-    return `rolled back by a guardrail: ${evidence.kpi} ${worsenedWords(evidence.baseline, evidence.value)}`;
-  if (event_type === "consent_decision" && decision in BY_TIME) return BY_TIME[decision as Resolution]!;
-  const by = (event_type === "change_rolled_back" ? (facts.actor ?? facts.by) : facts.approver) ?? "";
-  const what =
-    event_type === "change_rolled_back" ? "rolled back" : decision === "revoked" ? "consent revoked" : decision;
-  return `${what}${by && ` by ${escaped(label(by))}`}: ${note?.trim() ? quoted(note, MAX_NOTE) : "no reason given"}`;
+/** Words an entry in Markdown with its reason: `rolled back by ana: “80 calls”`. */
+export function describeInMarkdown(entry: Entry): string {
+  const { what, reason } = describe(entry);
+  const parts = reason === undefined ? what : [...what, ": ", reason];
+  return joinParts(parts, (part) => escaped(showGiven(part, MAX_NOTE)));
 }
+
+/** Words the end of a change, and says so where no reason was given. */
+export const endingWords = (entry: Entry): string =>
+  `${describeInMarkdown(entry)}${describe(entry).reason === undefined ? ": no reason given" : ""}`;
 
 /** Writes the retrospective of a closed change: how it ended, its steps, its outcome, and what is not on record. */
 export async function writeRetrospective(deps: PulseDeps, changeId: string): Promise<string> {
@@ -58,7 +50,7 @@ export async function writeRetrospective(deps: PulseDeps, changeId: string): Pro
   const outcome = (await (await reading(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;
   const { missing } = recordOf(change, outcome, lateItems(change));
-  const entries = await entriesOf(store, record.audit.slice(0, MAX_ENTRIES));
+  const entries = (await entriesOf(store, record.audit.slice(0, MAX_ENTRIES))).map(factsIn);
   const ending = await readEnding(store, record);
   return page(
     `# Retrospective of ${code(change.change_id)}`,
@@ -73,7 +65,7 @@ export async function writeRetrospective(deps: PulseDeps, changeId: string): Pro
       `decided by: ${deciders(change)}`,
     ]),
     "## What happened",
-    list(entries.map(({ timestamp, event_type, id }) => `${timestamp} ${event_type} (entry ${id})`)),
+    list(entries.map((entry) => `${entry.timestamp} ${describeInMarkdown(entry)} (entry ${entry.id})`)),
     "## What came of it",
     resultOf(outcome, entries.filter(({ event_type }) => event_type.endsWith("_failed")).length),
     missing.length > 0 ? `Not on record: ${missing.join(", ")}.` : "Everything that should be on record is.",

@@ -16,6 +16,7 @@ import { deadlineOf } from "../governance/rules/kpi.ts";
 import { movementOf, wordOf } from "../governance/rules/outcome_words.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
+import { describeDrift } from "../wording/describe.ts";
 import type { PulseDeps } from "./deps.ts";
 import { inboxOf } from "./inbox.ts";
 import { describeMoves } from "./kpi_moves.ts";
@@ -165,13 +166,7 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
     ...inbox.approved.items.map((item) =>
       wait(item, item.missing.length > 0 ? consent(item) : "to be applied", "it lapses without an apply"),
     ),
-    ...inbox.drifted.items.map((item) =>
-      wait(
-        item,
-        `for a restore or rollback: the host holds ${item.drift === "missing" ? "nothing of it" : "another value"}`,
-        "",
-      ),
-    ),
+    ...inbox.drifted.items.map((item) => wait(item, `for a restore or rollback: ${describeDrift(item.drift)}`, "")),
   ];
   waits.sort((a, b) => ((a.until ?? "~") < (b.until ?? "~") ? -1 : 1));
   const { pending, approved, review_due, drifted } = inbox.totals;

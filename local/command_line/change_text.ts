@@ -1,7 +1,8 @@
 /** A change in words and tables. */
 import type { ChangeDetail, Schema } from "../../lib/client/client.ts";
 import type { Content } from "../../lib/governance/rules/content.ts";
-import { facts, table, visible } from "./text.ts";
+import { describeDrift } from "../../lib/wording/describe.ts";
+import { entryText, facts, table, visible } from "./text.ts";
 
 /** One row a change; "-" is what nobody stated. */
 export const changesTable = (changes: readonly Schema<"Change">[], columns?: number): string =>
@@ -71,20 +72,15 @@ export function changeText(change: ChangeDetail): string {
     if (gates.length > 0)
       parts.push(`\n${title}:\n${gates.map(({ gate, message }) => `  ${gate}: ${visible(message)}`).join("\n")}`);
   }
-  if (change.drift) parts.push(`\nDrifted: ${DRIFT[change.drift.state]}, seen ${change.drift.since}`);
+  if (change.drift) parts.push(`\nDrifted: ${describeDrift(change.drift.state)}, seen ${change.drift.since}`);
   if (change.related.length > 0) parts.push(`\nBeside it:\n${change.related.map(relatedText).join("\n")}`);
-  const entries = change.audit_entries.map((entry) => [String(entry.id), entry.timestamp, entry.event_type]);
+  const entries = change.audit_entries.map((entry) => [String(entry.id), entry.timestamp, entryText(entry)]);
   parts.push(`\n${table(["entry", "at", "event"], entries)}`);
   return parts.join("\n");
 }
 
 const lateText = ({ item, note, actor, at }: NonNullable<ChangeDetail["late_notes"]>[number]): string =>
   `  ${item}, by ${visible(actor ?? "somebody")} at ${at}: ${visible(note)}`;
-
-const DRIFT = {
-  drifted: "the host product holds something else",
-  missing: "the host product shows nothing of it",
-} as const;
 
 const RELATION = {
   live: "waits on this target",

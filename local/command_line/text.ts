@@ -1,12 +1,20 @@
 /** Text for people: aligned, and free of what a terminal would obey. */
 import { eastAsianWidth } from "get-east-asian-width";
 import { INVISIBLE } from "../../lib/kit/invisible.ts";
+import { describe, type Described, inOneSentence } from "../../lib/wording/describe.ts";
+import { joinParts, showGiven } from "../../lib/wording/part.ts";
 
 const UNSEEN = new RegExp(INVISIBLE.source, "gu");
 
 /** Somebody's text on one line: what nobody would see, or a terminal would obey, is written out. */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+
+const MAX_REASON = 200;
+
+/** An entry of the log in a sentence; what others wrote has its invisible characters written out. */
+export const entryText = (entry: Described): string =>
+  joinParts(inOneSentence(describe(entry)), (part) => showGiven({ ...part, given: visible(part.given) }, MAX_REASON));
 
 /** How many columns a terminal needs. */
 export const widthOf = (text: string): number =>

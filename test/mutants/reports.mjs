@@ -34,8 +34,8 @@ export const reports = [
   {
     name: "a retrospective leaves out why a change was rolled back",
     file: "lib/pulse/retrospective.ts",
-    find: "note?.trim() ? quoted(note, MAX_NOTE)",
-    replace: "facts.kpis ? quoted(String(note), MAX_NOTE)",
+    find: 'reason === undefined ? what : [...what, ": ", reason]',
+    replace: "reason === undefined ? what : what",
     tests: ["test/lib/pulse/evolved_files.test.ts"],
   },
 ];

@@ -1,5 +1,5 @@
 /** The audit log. */
-import { table } from "../text.ts";
+import { entryText, table } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** A page of it. */
@@ -16,10 +16,10 @@ export const auditList: Verb = {
         `${entries.length} of ${length}; further ones: --${fields["after"] === undefined ? "before" : "after"} ${next}`,
       );
     const rows = entries.map((entry) => [
-      ...[String(entry.id), entry.timestamp, entry.event_type, entry.change_id, entry.tenant],
-      entry.current_hash.slice(0, 12),
+      ...[String(entry.id), entry.timestamp, entry.change_id, entry.tenant],
+      ...[entry.current_hash.slice(0, 12), entryText(entry)],
     ]);
-    return { text: table(["entry", "at", "event", "change", "tenant", "hash"], rows, columns) };
+    return { text: table(["entry", "at", "change", "tenant", "hash", "event"], rows, columns, ["hash", "tenant"]) };
   },
 };
 

@@ -262,9 +262,9 @@ test("the task's report tells the failures from the audit log, and its rating sh
   expect(task.result).toContain("of 6 applies attempted");
   expect(task.result).toContain(`[“Call hot leads first”](#/changes/${ids["C"]}): apply failed in apply: “disk full”`);
   expect(task.result).toContain(
-    `(#/changes/${ids["F"]}): rolled back by a guardrail: incident_rate rose by 0.03 (worse)`,
+    `(#/changes/${ids["F"]}): rolled back by a guardrail of the intent: incident_rate rose by 0.03 (worse)`,
   );
-  expect(task.result).toContain(`(#/changes/${ids["B"]}): drifted: the host shows nothing of it`);
+  expect(task.result).toContain(`(#/changes/${ids["B"]}): drifted, the host product shows nothing of it`);
   expect(seen["sunday"].tasks).toEqual({ queued: 0, running: 0, completed: 1, failed: 0, rated: 1, mean_rating: 4 });
 });
 
@@ -286,7 +286,7 @@ The effect E is 0.563; before this week there was none. **Worse:** incident_rate
 
 ## Rolled back or denied
 
-- [“Retry three times”](#/changes/F): rolled back by a guardrail: incident_rate rose by 0.03 (worse)
+- [“Retry three times”](#/changes/F): rolled back by a guardrail of the intent: incident_rate rose by 0.03 (worse)
 - [“Paint it blue”](#/changes/D): denied by bo: “not now”
 
 ## Waiting since this week, as of 2026-01-12 10:30
@@ -295,7 +295,7 @@ The effect E is 0.563; before this week there was none. **Worse:** incident_rate
 - [“Ask the last ones”](#/changes/K) waits for the consent of 1 person, until 2026-01-14 09:30
 - [“Fewer mails”](#/changes/G) waits to be applied
 - [“Fewer mails, but on Mondays”](#/changes/H) waits to be applied
-- [“Show the banner”](#/changes/B) waits for a restore or rollback: the host holds nothing of it
+- [“Show the banner”](#/changes/B) waits for a restore or rollback: the host product shows nothing of it
 
 ## Promises decided (a correlation, not a cause)
 
@@ -353,7 +353,7 @@ test("the growth log reports each verdict once, and none where no KPI is named",
   const said = entries.map(({ title, ref }: { title: string; ref: string }) => [ref, title]).reverse();
   const verdict = (of: string, word: string) => [
     ids[of],
-    expect.stringMatching(new RegExp(`^The outcome of \\S+ of \\S+ \\(“.+”\\) is final: ${word}$`)),
+    expect.stringMatching(new RegExp(`^The outcome of “.+” \\(\\S+ for tenant \\S+\\) is final: ${word}$`)),
   ];
   expect(said).toEqual([verdict("F", "regressed"), verdict("A", "met"), verdict("C", "missed")]);
 });

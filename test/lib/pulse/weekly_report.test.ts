@@ -71,9 +71,9 @@ test("the report of W44, as it is read on Monday", () => {
 
 ## Rolled back or denied
 
-- [“Wait longer between two retries”](#/changes/back-off): rolled back by a guardrail: incident_rate rose by 0.027 (worse)
+- [“Wait longer between two retries”](#/changes/back-off): rolled back by a guardrail of the intent: incident_rate rose by 0.027 (worse)
 - [“Shorten the sign-up form to three fields”](#/changes/short form): rolled back by chen@acme.example: “Sales could not reach leads without a phone number”
-- [“Try the new search with one customer”](#/changes/beta search): expired without consent
+- [“Try the new search with one customer”](#/changes/beta search): expired without consent: “no consent within 120 hours”
 
 ## Waiting since this week, as of 2026-11-02 00:10
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { facts, table, visible } from "../../../local/command_line/text.ts";
+import { facts, table, visible, entryText } from "../../../local/command_line/text.ts";
 import { commandLine } from "./called.ts";
 
 test("columns stand under each other, whatever the script", () => {
@@ -52,4 +52,9 @@ test("what a terminal would obey, and what nobody would see, is written out", as
   for (const argv of [["list"], ["show", change_id], ["audit", "list"]])
     expect((await call(argv)).out).not.toMatch(/[^\n\P{Cc}]|\u202E/u);
   expect((await call(["show", change_id])).out).toContain("Fine\\u{1b}]0;owned\\u{7}\\u{202e}law");
+});
+
+test("an entry in a sentence has the invisible characters of others written out", () => {
+  const detail = { decision: "denied", approver: "an\u202ea", note: "no\u001b[31m" };
+  expect(entryText({ event_type: "consent_decision", detail })).toBe("Denied by “an\\u{202e}a”: “no\\u{1b}[31m”");
 });

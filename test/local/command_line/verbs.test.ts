@@ -34,7 +34,7 @@ test("a change goes from proposal to rollback", async () => {
   expect((await call(["apply", id, "--dry-run"])).out).toMatch(/approved \(scripted: valid\), dry run/);
   expect((await call(["apply", id, "--actor", "bo"])).out).toBe(`${id}  applied (scripted: applied), entry 4\n`);
   const shown = (await call(["show", id])).out;
-  for (const part of [`${id}  applied`, "Show it", '{"on":true}', "ana, claimed", "change_applied"])
+  for (const part of [`${id}  applied`, "Show it", '{"on":true}', "ana, claimed", "Applied by bo"])
     expect(shown).toContain(part);
   expect((await call(["rollback", id])).out).toContain("rolled_back");
   const { change_id: open } = await answer(PROPOSE);
