@@ -187,7 +187,7 @@ test("every line of every list agrees with the ledger", async () => {
       const state = { pending_consent: "waiting for consent", rolled_back: "rolled back" } as Record<string, string>;
       expect(line).toContain(change.ended ?? state[change.status] ?? change.status);
       if (change.affected_users !== null) expect(line).toContain(`${change.affected_users} users`);
-      expect(line.includes("the host shows")).toBe(change.drifting);
+      expect(line.includes("the host product shows")).toBe(change.drifting);
     }
 });
 

@@ -74,7 +74,7 @@ describe("the worker", () => {
     ["E", "## Effect", ["csat rose by 0.2 (better) to 4.2"]],
     ["memory", "## Memory", ["[“Show the banner”](#/changes/", ") lacks rationale, note"]],
     ["Reliability", "## Reliability", ["of 2 applies attempted", "apply failed in apply: “no disk”"]],
-    ["N", "## Need", ["pending_changes: 1 of 1", "“Show the banner” (ui.late, tenant t1): waiting for consent"]],
+    ["N", "## Need", ["pending_changes: 1 of 1", "“Show the banner” (ui.late for tenant t1): waiting for consent"]],
   ])("%s: a report from the records", async (required_dimension, heading, facts) => {
     const service = await pulse({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
     await service.post("kpi", { csat: 4 });
