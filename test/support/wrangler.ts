@@ -5,4 +5,4 @@ import packageJson from "./worker_deployment/package.json" with { type: "json" }
 
 /** The path of its script; rejects with the reason where it cannot be had. */
 export const wrangler = (): Promise<string> =>
-  fetchedFile(join(import.meta.dirname, "worker_deployment"), packageJson, "bin/wrangler.js", "wrangler");
+  fetchedFile(join(import.meta.dirname, "worker_deployment"), packageJson, "bin/wrangler.js", { name: "wrangler" });

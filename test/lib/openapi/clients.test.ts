@@ -1,57 +1,53 @@
-/**
- * Clients that stock generators write from the document, as the compiler sees them. The generators are in a folder of their
- * own, since they are ten times the size of what tests need otherwise.
- */
+/** Clients that stock generators write from the document, as the compiler sees them. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { clientGenerators } from "../../support/client_generators.ts";
 import { intentOf } from "../../support/intents.ts";
 import { servedUnder } from "./document_under.ts";
 
 const run = promisify(execFile);
-const GENERATORS = join(import.meta.dirname, "generators");
-const MODULES = join(GENERATORS, "node_modules");
 const COMPILER = join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc");
 const STRICT = "--noEmit --strict --skipLibCheck --allowImportingTsExtensions --target es2022".split(" ");
 const BUNDLER = "--module esnext --moduleResolution bundler --lib es2023,dom,dom.iterable".split(" ");
 
-/** The arguments of `node` that write a client of `document` into `folder`. */
-type ArgumentsFor = (document: string, folder: string) => string[];
+/** The arguments of `node` that write a client of `document` into `folder`, by the generators in `home`. */
+type ArgumentsFor = (document: string, folder: string, home: string) => string[];
 
 const ARGUMENTS: Record<string, ArgumentsFor> = {
-  "@hey-api/openapi-ts": (document, folder) => [
-    join(MODULES, "@hey-api/openapi-ts/dist/run.mjs"),
+  "@hey-api/openapi-ts": (document, folder, home) => [
+    join(home, "node_modules", "@hey-api/openapi-ts/dist/run.mjs"),
     ...["--input", document, "--output", folder, "--no-log-file"],
   ],
-  "openapi-typescript-codegen": (document, folder) => [
-    join(MODULES, "openapi-typescript-codegen/bin/index.js"),
+  "openapi-typescript-codegen": (document, folder, home) => [
+    join(home, "node_modules", "openapi-typescript-codegen/bin/index.js"),
     ...["--input", document, "--output", folder, "--client", "fetch"],
   ],
-  kubb: () => [
-    join(MODULES, "@kubb/cli/bin/kubb.cjs"),
-    ...["generate", "--config", join(GENERATORS, "kubb.config.mjs")],
+  kubb: (_document, _folder, home) => [
+    join(home, "node_modules", "@kubb/cli/bin/kubb.cjs"),
+    ...["generate", "--config", join(home, "kubb.config.mjs")],
   ],
-  orval: (document, folder) => [
-    join(MODULES, "orval/dist/bin/orval.js"),
+  orval: (document, folder, home) => [
+    join(home, "node_modules", "orval/dist/bin/orval.js"),
     ...["--input", document, "--output", join(folder, "index.ts"), "--client", "fetch"],
   ],
   // Takes a path from the working directory alone.
-  "typed-openapi": (document, folder) => [
-    join(MODULES, "typed-openapi/bin.js"),
+  "typed-openapi": (document, folder, home) => [
+    join(home, "node_modules", "typed-openapi/bin.js"),
     ...[document, "--output", join(basename(folder), "index.ts"), "--runtime", "none"],
   ],
 };
 
 /** Generates a client, and returns what the compiler says about it. */
-async function compileClient(argumentsFor: ArgumentsFor, document: unknown): Promise<string> {
+async function compileClient(argumentsFor: ArgumentsFor, document: unknown, home: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "generated-client-"));
   const [input, output] = [join(folder, "openapi.json"), join(folder, "client")];
   mkdirSync(output);
   writeFileSync(input, JSON.stringify(document));
-  await run(process.execPath, argumentsFor(input, output), { cwd: folder });
+  await run(process.execPath, argumentsFor(input, output, home), { cwd: folder });
   expect(readdirSync(output)).toContain("index.ts");
   const tsc = [COMPILER, "--ignoreConfig", ...STRICT, ...BUNDLER, join(output, "index.ts")];
   return run(process.execPath, tsc, { cwd: folder }).then(
@@ -62,18 +58,13 @@ async function compileClient(argumentsFor: ArgumentsFor, document: unknown): Pro
 
 const DOCUMENT = servedUnder({ product: { ...intentOf(), identity: {} as never } });
 
-const isInstalled = existsSync(MODULES);
-if (!isInstalled)
-  process.stderr.write(
-    "generated clients are not compiled: npm ci --ignore-scripts --prefix test/lib/openapi/generators\n",
-  );
+const home = await clientGenerators().catch((error: Error) => {
+  process.stderr.write(`generated clients are not compiled: ${error.message}\n`);
+});
 
-test.skipIf(!isInstalled).each(Object.entries(ARGUMENTS))(
-  "the client that %s writes compiles",
-  async (_, argumentsFor) => {
-    expect(await compileClient(argumentsFor, DOCUMENT)).toBe("");
-  },
-);
+test.skipIf(!home).each(Object.entries(ARGUMENTS))("the client that %s writes compiles", async (_, argumentsFor) => {
+  expect(await compileClient(argumentsFor, DOCUMENT, home!)).toBe("");
+});
 
 test("JSON is the first media type of a body, which generators of clients send", () => {
   const bodies = Object.values(DOCUMENT.paths)
