@@ -40,7 +40,7 @@ export const recalledSchema = z
       }),
     text: z.string().meta({
       description: "What is remembered, in a line; people's words are quoted in it.",
-      examples: ["“Raise seats” (limits.seats for tenant t-100): approved by ana@acme.example, 1 of 1 consent"],
+      examples: ["“Raise seats” (limits.seats for tenant t-100): approved by ana, 1 of 1 consent"],
     }),
     at: z.string().meta({ description: "When that was.", format: "date-time" }),
     score: z.number().describe("How well it fits; for comparing within one answer."),
