@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
 const seed = Number(options.seed ?? Date.now() % 1_000_000);
 const slow = Number(options.slow ?? (options.prove ? 3000 : 2000));
 const minutes = Number(options.minutes ?? 60);
-const kills = Number(options.kills ?? (options.short || options.prove ? 40 : 1000));
+const kills = Number(options.kills ?? (options.short || options.prove ? 25 : 1000));
 const say = (line) => process.stdout.write(`${line}\n`);
 
 /** Processor time of a process so far, in milliseconds; 0 where there is no /proc. It tells a slow start from a busy machine. */

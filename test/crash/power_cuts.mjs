@@ -35,7 +35,7 @@ const { values: options } = parseArgs({
   },
 });
 const seed = Number(options.seed ?? Date.now() % 1_000_000);
-const cuts = Number(options.cuts ?? (options.short || options.prove ? 20 : 300));
+const cuts = Number(options.cuts ?? (options.short ? 10 : options.prove ? 20 : 300));
 const random = seededRandom(seed);
 const home = await mkdtemp(join(tmpdir(), "countersign-cuts-"));
 process.on("exit", () => rmSync(home, { recursive: true, force: true }));

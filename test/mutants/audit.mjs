@@ -124,7 +124,6 @@ export const audit = [
     find: "known && head.length < known.length ? wentBack",
     replace: "known && head.length + 1 < known.length ? wentBack",
     tests: DAMAGE,
-    grave: true,
   },
   {
     ...verify,

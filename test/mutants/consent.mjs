@@ -138,7 +138,6 @@ export const consent = [
     find: "else refuseHeld(holdsAt(",
     replace: "else void (holdsAt(",
     tests: FREEZE,
-    grave: true,
   },
   {
     name: "a freeze never ends by itself",
@@ -238,7 +237,6 @@ export const consent = [
     find: "ableApprovers(change, intent).length === 0)",
     replace: "ableApprovers(change, intent).length < 99)",
     tests: REVOKE,
-    grave: true,
   },
   {
     ...closing,

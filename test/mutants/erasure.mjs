@@ -12,7 +12,6 @@ export const erasure = [
     find: "if (change.value !== undefined)",
     replace: "if (change.value === null)",
     tests: RULES,
-    grave: true,
   },
   {
     name: "a record says what it likes once its content is erased",

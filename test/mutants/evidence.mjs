@@ -76,7 +76,6 @@ export const evidence = [
     name: "a checkpoint is signed though the log does not continue the last one",
     find: "if ((await rangeHash({ start: 0, end: length }, nodeReader(deps), sha256)) !== root)",
     replace: "if (false)",
-    grave: true,
   },
   {
     ...checkpoint,
@@ -250,7 +249,6 @@ export const evidence = [
     name: "a witness cosigns a log that was rewritten",
     find: "return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes);",
     replace: "return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes) || hashes.length > 0;",
-    grave: true,
   },
   {
     ...watching,

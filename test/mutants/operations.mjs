@@ -98,7 +98,6 @@ export const operations = [
     find: 'if (fields.join() !== "content") throw transaction.mismatched(change_id, fields);\n  return { record, stale: true };',
     replace: "return { record, stale: false };",
     tests: tampering,
-    grave: true,
   },
   {
     ...begin,
@@ -185,7 +184,6 @@ export const operations = [
     find: "input.dry_run ? undefined : await leaseBeside(tx, change)",
     replace: "undefined",
     tests: target,
-    grave: true,
   },
   {
     file: "lib/governance/operation/begin.ts",

@@ -53,7 +53,6 @@ export const policy = [
     name: "a quorum that was raised since the proposal binds nobody",
     find: "Math.max(required_approvers, requiredApprovers(tier, policy));",
     replace: "required_approvers + 0 * requiredApprovers(tier, policy);",
-    grave: true,
   },
   {
     ...today,

@@ -87,7 +87,6 @@ export const principals = [
     name: "an agent may whatever nobody else has to prove",
     find: "if (write && !terms.agents) throw agentMayNot(agent);",
     replace: "",
-    grave: true,
   },
   {
     ...admission,
@@ -221,7 +220,6 @@ export const principals = [
     file: "lib/http/admission.ts",
     find: 'if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);',
     replace: "void requireReader;",
-    grave: true,
   },
   {
     ...reads,

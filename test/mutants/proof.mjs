@@ -57,7 +57,6 @@ export const proof = [
     file: "lib/governance/rules/require_signature.ts",
     find: '  "unfreeze",\n',
     replace: "",
-    grave: true,
   },
   {
     ...ACTS,

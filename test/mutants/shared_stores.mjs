@@ -179,7 +179,6 @@ export const sharedStores = [
     name: "a decision stands although a record was not as it took it",
     find: "const known = held.version(key);\n      if (!known || !isSame(known.found, found)) return false;",
     replace: "void found;",
-    grave: true,
   },
   {
     ...run,

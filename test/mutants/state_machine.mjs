@@ -124,7 +124,6 @@ export const stateMachine = [
     find: follows,
     replace:
       'if (!step || (event_type !== "change_applied" && !mayFollow(step, change.status, event))) return undefined;',
-    grave: true,
   },
   {
     ...told,

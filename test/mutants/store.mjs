@@ -86,7 +86,6 @@ export const store = [
     find: "sync: promisify(fs.fdatasync),",
     replace: "sync: async () => undefined,",
     tests: DURABLE,
-    grave: true,
   },
   {
     ...journal,
@@ -333,7 +332,6 @@ export const store = [
     find: "    requireFree(files, paths.journal, active);\n    if (active",
     replace: "    if (active",
     tests: OWNERSHIP,
-    grave: true,
   },
   {
     ...journal,

@@ -45,7 +45,6 @@ export const values = [
     name: "another tenant's value is given out",
     find: "applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place)",
     replace: "applied?.entry !== entry)",
-    grave: true,
   },
   {
     ...reader,

@@ -36,7 +36,6 @@ export const verified = [
     name: "an entry that was edited is believed when it is used",
     find: "if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.isAsRead(entry)))",
     replace: "if (!entry || id < 0 || !sha256)",
-    grave: true,
   },
   {
     ...evidence,
@@ -206,7 +205,6 @@ export const verified = [
     find: "(consents[index] ?? 0) > loss",
     replace: "(consents[index] ?? 0) > -loss",
     tests: ["test/lib/governance/lost_end.test.ts"],
-    grave: true,
   },
   {
     file: "lib/audit/review_breach.ts",

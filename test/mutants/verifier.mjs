@@ -186,7 +186,6 @@ export const verifier = [
     find: "names.add(sameName(name));",
     replace: "names.add(sameName(name) + step.entry.id);",
     tests: FORGED,
-    grave: true,
   },
   {
     ...life,

@@ -24,14 +24,17 @@ import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { Heading, PageHead } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Given, Sentence } from "../parts/text.tsx";
-import { AuditSlice } from "./change/audit_slice.tsx";
 import { ChangedSince } from "./change/changed_since.tsx";
 import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
 import { Succession } from "./change/succession.tsx";
 import { Expectation } from "./change/expectation.tsx";
 import { LateNotes } from "./change/late_note.tsx";
 import type { Decided } from "./change/use_decision.tsx";
-import { BlastRadius, Raw, Timeline, WhatChanges } from "./change/sections.tsx";
+import { BlastRadius, Raw, WhatChanges } from "./change/sections.tsx";
+
+/** The history stands below the decision, so its code comes after the page. */
+const Timeline = lazy(() => import("./change/timeline.tsx").then((part) => part.Timeline));
+const AuditSlice = lazy(() => import("./change/audit_slice.tsx").then((part) => part.AuditSlice));
 
 /** Loaded behind the page, so that it is there when it is wanted. */
 const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));

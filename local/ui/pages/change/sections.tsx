@@ -5,15 +5,14 @@ import { isLive } from "../../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
 import { figure, pretty } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
-import { changeHref, href } from "../../core/router.tsx";
+import { changeHref } from "../../core/router.tsx";
 import { inRelation } from "../../domain/again.ts";
 import { readHistory, setBefore } from "../../domain/change_history.ts";
 import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
-import { stepsOf } from "../../domain/timeline.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames, Named } from "../../parts/change_name.tsx";
 import { Diff, Patch } from "../../parts/diff.tsx";
-import { Mark, Sign } from "../../parts/mark.tsx";
+import { Mark } from "../../parts/mark.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Code, Given, Json, Prose, Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
@@ -192,37 +191,6 @@ export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
 
 const consentsOf = ({ required_approvers: needed }: ChangeDetail): string =>
   needed === 0 ? "the intent consents by itself" : needed === 1 ? "1 consent" : `${needed} consents`;
-
-/** Who did what, and what they said. */
-export const Timeline = ({ change }: { change: ChangeDetail }) => (
-  <Panel title="What happened so far?">
-    <ol class="timeline">
-      {stepsOf(change.audit_entries).map(({ id, at, what, proven, note, shape, tone }) => (
-        <li key={id} class={tone}>
-          <Sign shape={shape} />
-          <div>
-            <p>
-              <Sentence parts={what} />.
-            </p>
-            {proven.length > 0 && (
-              <p class="quiet">
-                <Sentence parts={proven} />
-              </p>
-            )}
-            {note !== "" && (
-              <blockquote>
-                <Prose text={note} />
-              </blockquote>
-            )}
-            <small class="quiet">
-              <Moment at={at} />, <a href={href(["audit"], { change_id: change.change_id })}>entry {id}</a>
-            </small>
-          </div>
-        </li>
-      ))}
-    </ol>
-  </Panel>
-);
 
 /** The record as it is, and how to get it without this page. */
 export function Raw({
