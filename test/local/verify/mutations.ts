@@ -45,6 +45,9 @@ function places(value: unknown, path: readonly (string | number)[] = []): (strin
   });
 }
 
+/** A placeholder in a JSON text; one whose end was cut off stays the string that it is. */
+const PLACEHOLDER = /"@@raw:((?:[^"\\]|\\.)*?)@@"/g;
+
 type Holder = Record<string, unknown>;
 
 /** The JSON text of a value with one to three members changed, removed, renamed, or repeated. */
@@ -67,7 +70,7 @@ export function bentJson(value: unknown, below: Below): string {
     // A copy, since a later change may edit it: VALUES stay as they are, and nothing contains itself.
     else holder[name] = structuredClone(pick(below, VALUES));
   }
-  return JSON.stringify(copy).replace(/"@@raw:(.*?)@@"/g, (_, text: string) => JSON.parse(`"${text}"`) as string);
+  return JSON.stringify(copy).replace(PLACEHOLDER, (_, text: string) => JSON.parse(`"${text}"`) as string);
 }
 
 const INSERTED = [
