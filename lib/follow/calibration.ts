@@ -5,7 +5,7 @@ import { roundDelta } from "../governance/rules/kpi.ts";
 import { sameName } from "../governance/rules/names.ts";
 import { isJudged, type Outcome } from "../governance/rules/outcome.ts";
 import type { Reads, Tx } from "../store/store.ts";
-import type { ToldChange } from "./follower.ts";
+import type { FollowedChange } from "./follower.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -59,7 +59,7 @@ export type Calibration = z.infer<ReturnType<typeof calibrationSchema>>;
 /** Counts a final outcome that was judged, and of which something was promised. */
 export async function calibrate(
   tx: Tx,
-  { kind, proposer, proposer_kind }: Pick<ToldChange, "kind" | "proposer" | "proposer_kind">,
+  { kind, proposer, proposer_kind }: Pick<FollowedChange, "kind" | "proposer" | "proposer_kind">,
   { kpi, expected_delta_k: promised, realised_delta: realised, verdict, shared_count }: Outcome,
 ): Promise<void> {
   if (kpi === null || promised === null || realised === null || !isJudged({ verdict })) return;

@@ -52,7 +52,7 @@ export interface Follower<S = unknown> {
 }
 
 /** The part of a change that stays as it is unless it is erased, and what is final of the rest. */
-export type ToldChange = Pick<
+export type FollowedChange = Pick<
   Change,
   | "change_id"
   | "tenant_id"
@@ -76,16 +76,16 @@ export type ToldChange = Pick<
 >;
 
 /** What is told by of an intent. */
-export type ToldIntent = Pick<Intent, "kpis" | "principals">;
+export type FollowedIntent = Pick<Intent, "kpis" | "principals">;
 
 /** What a follower works with, beside the entry. */
 export interface Following<S> {
   /** A change; "erased" where it is gone. */
-  change(changeId: string): Promise<ToldChange>;
+  change(changeId: string): Promise<FollowedChange>;
   /** The ids of the entries about a change, the oldest first. */
   entriesAbout(changeId: string): Promise<readonly number[]>;
   /** What a manifest that was in force says of KPIs and names; where it was not kept, today's KPIs and nobody. */
-  intentOf(manifestHash: string | null): Promise<ToldIntent>;
+  intentOf(manifestHash: string | null): Promise<FollowedIntent>;
   /** The cycle in which an entry was written. */
   tickAt(entry: number): Promise<number>;
   /** Its own collections. */

@@ -8,11 +8,11 @@ import { describe, inOneSentence } from "../wording/describe.ts";
 import { nameChange } from "../wording/names.ts";
 import { joinParts, type Part } from "../wording/part.ts";
 import { type Entry, findActor } from "./entries.ts";
-import type { ToldChange } from "./follower.ts";
+import type { FollowedChange } from "./follower.ts";
 import type { Memory, MemoryKind } from "./memory.ts";
 
 /** What is remembered of an entry. */
-export type Told = Pick<Memory, "kind" | "text"> & { author: string | null };
+export type MemoryText = Pick<Memory, "kind" | "text"> & { author: string | null };
 
 /** The events that are remembered as they happen; a proposal is worded from its change, and feeds once a day. */
 const KINDS: Readonly<Partial<Record<EventType, MemoryKind>>> = {
@@ -30,14 +30,14 @@ const KINDS: Readonly<Partial<Record<EventType, MemoryKind>>> = {
 };
 
 /** Describes an entry to be remembered; undefined for one that is not. */
-export function describeMemory(entry: Entry, change?: ToldChange): Told | undefined {
+export function describeMemory(entry: Entry, change?: FollowedChange): MemoryText | undefined {
   const kind = KINDS[entry.event_type];
   if (kind === undefined) return undefined;
   return { kind, author: findActor(entry), text: joinParts(inOneSentence(describe(entry, change))) };
 }
 
 /** Describes a proposal, with the gain that it promises and its rationale. */
-export function describeProposal(change: Change): Told {
+export function describeProposal(change: Change): MemoryText {
   const { kpi, expected_delta_k: gain, rationale, proposer } = change;
   const promise: Part[] =
     kpi === null ? [] : ["; promised gain: ", { given: kpi }, gain === null ? " not stated" : ` ${signedWords(gain)}`];
@@ -55,5 +55,5 @@ const VERDICT: Readonly<Record<Verdict, string>> = {
 };
 
 /** The final verdict on a change, in a sentence. */
-export const verdictSentence = (change: ToldChange, outcome: Outcome): string =>
+export const verdictSentence = (change: FollowedChange, outcome: Outcome): string =>
   `${joinParts(nameChange(change))}: ${VERDICT[outcome.verdict]}, the final verdict; ${movementOf(outcome)}`;

@@ -4,7 +4,7 @@ import { once } from "../kit/once.ts";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../governance/rules/actor.ts";
 import { isCutShort, isJudged, type Outcome } from "../governance/rules/outcome.ts";
 import { DAY_MS, dayOf, type Window } from "../kit/days.ts";
-import type { ToldChange } from "./follower.ts";
+import type { FollowedChange } from "./follower.ts";
 import type { Tally } from "./tally.ts";
 
 export const RECORD_ITEMS = ["rationale", "decider", "note", "verdict"] as const;
@@ -57,7 +57,7 @@ export interface OnRecord {
  * needs no verdict.
  */
 export function recordOf(
-  change: ToldChange,
+  change: FollowedChange,
   outcome: Outcome | null,
   late: readonly RecordItem[] = [],
 ): { expected: RecordItem[]; missing: RecordItem[] } {
@@ -77,7 +77,7 @@ export function recordOf(
 }
 
 /** The counts that the closing of a change adds to its day. */
-export function closingTally(change: ToldChange, outcome: Outcome | null, late: readonly RecordItem[]): Tally {
+export function closingTally(change: FollowedChange, outcome: Outcome | null, late: readonly RecordItem[]): Tally {
   const { expected, missing } = recordOf(change, outcome, late);
   const added = recordOf(change, outcome).missing.length - missing.length;
   return {

@@ -3,7 +3,7 @@ import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { loadIntent } from "../governance/rules/intent.ts";
 import type { Store } from "../store/store.ts";
-import type { FollowDeps, Following, ToldChange, ToldIntent } from "./follower.ts";
+import type { FollowDeps, Following, FollowedChange, FollowedIntent } from "./follower.ts";
 import { readRecord, readRecords } from "../governance/records.ts";
 
 declare module "../store/store.ts" {
@@ -14,7 +14,7 @@ declare module "../store/store.ts" {
 }
 
 /** Manifests that were read, by their hash: each is read once, not by every slice of every follower. */
-const manifests = new WeakMap<Store, Map<string, ToldIntent>>();
+const manifests = new WeakMap<Store, Map<string, FollowedIntent>>();
 const MOST_MANIFESTS = 16;
 
 /** What a source reads by. */
@@ -27,11 +27,11 @@ export type Source = Pick<Following<unknown>, "change" | "entriesAbout" | "inten
  * is erased does not hold the entry that says so: whoever follows that forgets what was made of it.
  */
 export function sourceOf({ store, sha256, product }: SourceDeps, entries: readonly AuditEntry[]): Source {
-  const changes = new Map<string, ToldChange>();
+  const changes = new Map<string, FollowedChange>();
   let intents = manifests.get(store);
   if (!intents) manifests.set(store, (intents = new Map()));
   const known = intents;
-  const today: ToldIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
+  const today: FollowedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
   /** The cycle of the entries after one and up to another. */
   let cycle = { after: 0, last: 0, tick: 0 };
 
@@ -80,7 +80,7 @@ export function sourceOf({ store, sha256, product }: SourceDeps, entries: readon
   };
 }
 
-const erased = (change_id: string): ToldChange => ({
+const erased = (change_id: string): FollowedChange => ({
   change_id,
   tenant_id: "erased",
   kind: "config",

@@ -43,6 +43,6 @@ const isTold = (kept: Memory | Proposed): kept is Memory => typeof kept !== "str
 
 function ofChange(change: Change | undefined): Memory | undefined {
   if (!change) return undefined;
-  const { text, ...told } = describeProposal(change);
-  return { ...told, text: shorten(text, LONGEST_MEMORY), at: change.created_at, ref: change.change_id };
+  const { text, ...memory } = describeProposal(change);
+  return { ...memory, text: shorten(text, LONGEST_MEMORY), at: change.created_at, ref: change.change_id };
 }

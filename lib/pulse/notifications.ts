@@ -14,7 +14,7 @@ import { pick, shownOutcomes } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
 import type { PulseEvent } from "./event_cursor.ts";
 import { type Notification, NOTIFICATION_TYPES, type NotificationType, SHOWN } from "./notify/notification.ts";
-import { sentenceOf, type Told } from "./notify/sentence.ts";
+import { describeMatter, type Matter } from "./notify/sentence.ts";
 import { changePage } from "./page_address.ts";
 
 /** The notification for an event; undefined for those that nobody needs to be told of. */
@@ -51,14 +51,14 @@ export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promis
 function aboutChange(
   deps: PulseDeps,
   change: Change | undefined,
-  words: Omit<Told, "change" | "missing" | "expires_at">,
+  words: Omit<Matter, "change" | "missing" | "expires_at">,
 ): { text: string; about: Pick<Notification["data"], "change" | "missing" | "expires_at"> } {
   try {
     const standing = standingOf(deps, change, words.type);
     const { missing, expires_at } = standing;
     const shown = change ? pick(change, SHOWN) : null;
     return {
-      text: sentenceOf({ change, ...standing, ...words }),
+      text: describeMatter({ change, ...standing, ...words }),
       about: { change: shown, missing: [...missing], expires_at },
     };
   } catch (error) {
@@ -104,7 +104,7 @@ function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
 /** What a source says: as data, and for the sentence. */
 interface Source {
   data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
-  words: Partial<Pick<Told, "entry" | "outcome" | "notice">>;
+  words: Partial<Pick<Matter, "entry" | "outcome" | "notice">>;
 }
 
 function sourceOfEntry(entry: AuditEntry): Source {
@@ -128,7 +128,7 @@ function standingOf(
   { product }: PulseDeps,
   change: Change | undefined,
   type: NotificationType,
-): Pick<Told, "missing" | "expires_at" | "reviewers"> {
+): Pick<Matter, "missing" | "expires_at" | "reviewers"> {
   const { intent } = product!;
   if (!change) return { missing: [], expires_at: null };
   return {

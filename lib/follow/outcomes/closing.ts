@@ -3,7 +3,7 @@ import { type Ending, isJudged, measure, type Outcome, type OutcomeRecord } from
 import { movementOf, wordOf } from "../../governance/rules/outcome_words.ts";
 import { calibrate } from "../calibration.ts";
 import type { Entry } from "../entries.ts";
-import type { Following, ToldChange } from "../follower.ts";
+import type { Following, FollowedChange } from "../follower.ts";
 import { addRow, OUTCOME_KIND } from "../growth_row.ts";
 import { indexOver, newestApplied } from "../outcome_places.ts";
 import { closingTally, gapsWithout, newestGaps, type OnRecord, recordOf } from "../record_keeping.ts";
@@ -63,7 +63,12 @@ async function addOutcomeRow(on: Following<State>, final: Outcome, at: string): 
 }
 
 /** Counts a change that is over, and keeps what is missing on its record. `final`: `null` when it was never applied. */
-export async function over(on: Following<State>, change: ToldChange, final: Outcome | null, at: string): Promise<void> {
+export async function over(
+  on: Following<State>,
+  change: FollowedChange,
+  final: Outcome | null,
+  at: string,
+): Promise<void> {
   const { change_id } = change;
   const { late = [] } = (await on.tx.get("on_record", change_id))?.value ?? {};
   const { missing } = recordOf(change, final, late);

@@ -13,7 +13,7 @@ import type { NotificationType } from "./notification.ts";
 import { lacking, listed, named, on, people, said } from "./words.ts";
 
 /** What a sentence is made of. */
-export interface Told {
+export interface Matter {
   type: NotificationType;
   /** The change as it is now. */
   change: Change | undefined;
@@ -31,38 +31,38 @@ export interface Told {
 const LONGEST = 1200;
 
 /** The sentence. */
-export function sentenceOf(told: Told): string {
-  const { change } = told;
-  return `${shorten(change ? ofChange(told, change) : ofService(told), LONGEST)}.`;
+export function describeMatter(matter: Matter): string {
+  const { change } = matter;
+  return `${shorten(change ? ofChange(matter, change) : ofService(matter), LONGEST)}.`;
 }
 
 /** Parts as text; what others wrote cannot call a channel or turn the direction of what follows. */
 const show = (parts: readonly Part[]): string =>
   joinParts(parts, ({ given, quoted }: Given) => (quoted ? said(given) : named(given)));
 
-function ofChange(told: Told, change: Change): string {
-  const { entry, missing, expires_at, notice } = told;
-  if (entry && told.type !== "change.waiting_for_consent") return ofEntry(entry, change, expires_at);
+function ofChange(matter: Matter, change: Change): string {
+  const { entry, missing, expires_at, notice } = matter;
+  if (entry && matter.type !== "change.waiting_for_consent") return ofEntry(entry, change, expires_at);
   const what = subject(change);
   const proposed = `${what}, proposed by ${proposer(change)}`;
   const weight = weightOf(change);
-  switch (told.type) {
+  switch (matter.type) {
     case "change.waiting_for_consent":
       if (change.status !== "pending_consent")
         return `Proposed by ${proposer(change)}: ${what}${weight}; meanwhile it is ${ended(change)}`;
       return `Consent is needed${until(expires_at)}: ${proposer(change)} proposes ${what}${weight}${given(change)}${still(missing)}`;
     case "change.expiring":
-      return expiring(told, change, proposed);
+      return expiring(matter, change, proposed);
     case "change.review_due": {
-      const { reviewers } = told;
+      const { reviewers } = matter;
       const who = reviewers === undefined ? "" : reviewers.length === 0 ? "nobody" : listed(reviewers, "or");
       const may = who && `; it may be reviewed by ${who}`;
       return `A review is due${until(expires_at)}: ${proposed}, was approved in an emergency by ${byEmergency(change)}${weight}${may}`;
     }
     case "outcome.verdict": {
-      if (!told.outcome) return ofNotice(notice!, what);
-      const how = told.outcome.state === "final" ? "is in the end" : "is so far";
-      return `The outcome of ${what} ${how} ${wordOf(told.outcome)}: ${plain(movementOf(told.outcome))}`;
+      if (!matter.outcome) return ofNotice(notice!, what);
+      const how = matter.outcome.state === "final" ? "is in the end" : "is so far";
+      return `The outcome of ${what} ${how} ${wordOf(matter.outcome)}: ${plain(movementOf(matter.outcome))}`;
     }
     default:
       return notice ? ofNotice(notice, what) : what;
@@ -89,20 +89,20 @@ function next(event_type: string, { status }: Change, expires_at: string | null)
 }
 
 /** About the service, or about more than one change. */
-function ofService({ type, notice }: Told): string {
+function ofService({ type, notice }: Matter): string {
   if (!notice) return type;
   if (type !== "breach.found") return ofNotice(notice, "");
   return `${plain(notice.title)}: ${said(notice.detail)}; nothing is decided on it until it is put right, or the store is restored from a backup`;
 }
 
 /** What the service noticed, the change by its words instead of its id. */
-function ofNotice({ title, detail, ref, of_entry }: NonNullable<Told["notice"]>, what: string): string {
+function ofNotice({ title, detail, ref, of_entry }: NonNullable<Matter["notice"]>, what: string): string {
   const said_of = plain(ref !== null && what !== "" ? title.split(ref).join(what) : title);
   if (detail.trim() === "") return said_of;
   return `${said_of}${of_entry ? `; ${lower(plain(detail))}` : `: ${said(detail)}`}`;
 }
 
-function expiring({ missing, expires_at }: Told, change: Change, proposed: string): string {
+function expiring({ missing, expires_at }: Matter, change: Change, proposed: string): string {
   const when = expires_at === null ? "soon" : on(expires_at);
   const weight = weightOf(change);
   if (change.status === "pending_consent")

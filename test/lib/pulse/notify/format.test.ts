@@ -4,7 +4,7 @@ import type { Change } from "../../../../lib/governance/rules/change.ts";
 import { dealt } from "../../../support/length.ts";
 import { bodyOf } from "../../../../lib/pulse/notify/format.ts";
 import { NOTIFICATION_TYPES, type Notification } from "../../../../lib/pulse/notify/notification.ts";
-import { sentenceOf, type Told } from "../../../../lib/pulse/notify/sentence.ts";
+import { describeMatter, type Matter } from "../../../../lib/pulse/notify/sentence.ts";
 import { lacking } from "../../../../lib/pulse/notify/words.ts";
 
 const CHANGE = {
@@ -21,8 +21,8 @@ const CHANGE = {
   approvals: [],
 } as unknown as Change;
 
-const told = (over: Partial<Told> = {}, change: Partial<Change> = {}): string =>
-  sentenceOf({
+const describeOver = (over: Partial<Matter> = {}, change: Partial<Change> = {}): string =>
+  describeMatter({
     type: "change.waiting_for_consent",
     change: { ...CHANGE, ...change },
     missing: [{ rule: "required_approvers", count: 1, of: ["ana", "bo"] }],
@@ -44,15 +44,15 @@ const notification = (text: string, url?: string): Notification => ({
 });
 
 test("a sentence says who, what, for whom, how grave it is, whose word is missing and until when", () => {
-  expect(told()).toBe(
+  expect(describeOver()).toBe(
     "Consent is needed until 2026-01-03 at 19:04 UTC: pat proposes “Raise the limit” (limits.seats for tenant t1); high risk, cannot be undone, reaches 1 person; still missing: one of ana or bo.",
   );
-  expect(told({}, { status: "denied", resolution: "withdrawn" })).toBe(
+  expect(describeOver({}, { status: "denied", resolution: "withdrawn" })).toBe(
     "Proposed by pat: “Raise the limit” (limits.seats for tenant t1); high risk, cannot be undone, reaches 1 person; meanwhile it is withdrawn.",
   );
 });
 
-test.each<[string, Partial<Told>, Partial<Change>, string]>([
+test.each<[string, Partial<Matter>, Partial<Change>, string]>([
   [
     "approved",
     { type: "change.decided", entry: decided({ decision: "approved", approver: "ana", note: "Fine." }) },
@@ -115,7 +115,7 @@ test.each<[string, Partial<Told>, Partial<Change>, string]>([
     "Applied by ana: limits.seats for tenant t1, proposed by the model m, asked by bo.",
   ],
 ])("the sentence of a change that is %s", (_, over, change, sentence) =>
-  expect(told({ missing: [], ...over }, change)).toBe(sentence),
+  expect(describeOver({ missing: [], ...over }, change)).toBe(sentence),
 );
 
 test("who is missing is named, of many the first", () => {
@@ -145,11 +145,11 @@ const HOSTILE = [
 
 describe.each(dealt(HOSTILE, 6))("%j", (words) => {
   const sentences = [
-    told({}, { summary: words }),
-    told({}, { proposer: words, tenant_id: words }),
-    told({ missing: [{ rule: words, count: 1, of: [words] }] }),
+    describeOver({}, { summary: words }),
+    describeOver({}, { proposer: words, tenant_id: words }),
+    describeOver({ missing: [{ rule: words, count: 1, of: [words] }] }),
     ...NOTIFICATION_TYPES.map((type) =>
-      told(
+      describeOver(
         {
           type,
           entry: {
@@ -223,7 +223,10 @@ const unescaped = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
 test("what is written from right to left does not carry along the figure beside it", () => {
-  const sentence = told({}, { summary: "שלום", proposer: "דנה", risk: "low", reversible: true, affected_users: 96 });
+  const sentence = describeOver(
+    {},
+    { summary: "שלום", proposer: "דנה", risk: "low", reversible: true, affected_users: 96 },
+  );
   expect(sentence).toContain(
     ": \u2068דנה\u2069 proposes \u2068“שלום”\u2069 (limits.seats for tenant t1); reaches 96 people",
   );
