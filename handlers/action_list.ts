@@ -1,9 +1,9 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { actionHistory, actionName, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/action_log.ts";
+import { actionHistory, actionName, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/operations/action_log.ts";
 
 /** GET /api/action/list: the actions that were run, newest first, and the names of those there are. */
 export const actionList = endpoint(
@@ -20,6 +20,6 @@ export const actionList = endpoint(
       available: z.array(actionName).describe("Every action there is."),
     }),
   },
-  async ({ limit }, { deps }: Call<GovernanceDeps>) =>
+  async ({ limit }, { deps }: Call<ChangesDeps>) =>
     answer({ actions: await actionHistory(deps, limit), available: ACTIONS }),
 );

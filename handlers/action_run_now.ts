@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { isTimeZone } from "../lib/find/dates.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { ACTIONS, actionSchema } from "../lib/pulse/action_log.ts";
-import { runAction } from "../lib/pulse/actions.ts";
+import { ACTIONS, actionSchema } from "../lib/operations/action_log.ts";
+import { runAction } from "../lib/operations/actions.ts";
 
 /** POST /api/action/run-now: runs an action and answers with its result; one that failed says so in its status. */
 export const actionRunNow = endpoint(
@@ -28,5 +28,5 @@ export const actionRunNow = endpoint(
     output: actionSchema,
     errors: ["unauthorized", "operation_in_progress"],
   },
-  async ({ action, tz }, { deps }: Call<GovernanceDeps>) => answer(await runAction(deps, action, { tz })),
+  async ({ action, tz }, { deps }: Call<ChangesDeps>) => answer(await runAction(deps, action, { tz })),
 );

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { capabilitiesOf } from "../lib/pulse/capabilities.ts";
-import { capabilitySchema } from "../lib/pulse/capability.ts";
-import { phaseSchema, phasesOf } from "../lib/pulse/phases.ts";
+import { listCapabilities } from "../lib/operations/capabilities.ts";
+import { capabilitySchema } from "../lib/operations/capability.ts";
+import { phaseSchema, computePhases } from "../lib/operations/phases.ts";
 
 /** GET /api/capabilities: what this instance can do, for what it cannot why, and how far its use has come. */
 export const capabilities = endpoint(
@@ -27,9 +27,9 @@ export const capabilities = endpoint(
         .meta({ description: "First phase that is not complete; null when all are.", examples: ["apply"] }),
     }),
   },
-  async (_input, call: Call<GovernanceDeps>) => {
-    const deps = atOneGlance(call.deps);
-    const [all, phases] = await Promise.all([capabilitiesOf(deps), phasesOf(deps)]);
+  async (_input, call: Call<ChangesDeps>) => {
+    const deps = withRequestCache(call.deps);
+    const [all, phases] = await Promise.all([listCapabilities(deps), computePhases(deps)]);
     return answer({ capabilities: all, ...phases });
   },
 );

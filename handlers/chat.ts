@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { chatAnswer, converseWith } from "../lib/chat/reply.ts";
 import { htmlResponse, listItem } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -40,7 +40,7 @@ export const chat = endpoint(
     output: z.union([chatAnswer, z.string().meta({ contentMediaType: "text/html" })]),
     errors: ["identity_mismatch", "not_found", "person_required"],
   },
-  async (input, call: Call<GovernanceDeps>) => {
+  async (input, call: Call<ChangesDeps>) => {
     const { answer: body, turns } = await converseWith(call, input);
     if (wantsHtml(call.request)) return htmlResponse(turns.map(listItem).join(""));
     return answer(body, 200, { vary: "accept" });

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { conversationOf, turnsBefore } from "../lib/memory/history.ts";
-import { conversation, speakerOf } from "../lib/chat/conversation.ts";
+import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, personName, wholeNumber } from "../lib/http/form.ts";
-import type { PulseDeps } from "../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
 
 /** GET /api/chat/history: the newest messages as an HTML fragment, in the order they were written. */
 export const chatHistory = endpoint(
@@ -26,9 +26,9 @@ export const chatHistory = endpoint(
     output: z.string().meta({ contentMediaType: "text/html" }),
     errors: ["identity_mismatch"],
   },
-  async ({ author, ...query }, call: Call<PulseDeps>) => {
+  async ({ author, ...query }, call: Call<OperationsDeps>) => {
     const { deps } = call;
-    const speaker = speakerOf(call, author);
+    const speaker = findSpeaker(call, author);
     // Where nobody says who people are, a name is a claim, and hides nothing.
     const own = speaker === null && call.person === undefined ? undefined : conversationOf(speaker, deps);
     const { turns, next } = await turnsBefore(deps.store, { ...query, conversation_id: query.conversation_id ?? own });

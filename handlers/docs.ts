@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { bytesOf } from "../lib/audit/merkle.ts";
 import { base64Of } from "../lib/kit/base64.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
@@ -8,7 +8,7 @@ import type { Documented } from "../lib/openapi/responses.ts";
 import { pageOf, STYLE } from "../lib/openapi/page.ts";
 
 /** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
-export function docs(endpoints: () => readonly Documented[]): Endpoint<GovernanceDeps> {
+export function docs(endpoints: () => readonly Documented[]): Endpoint<ChangesDeps> {
   const document = documentOf(endpoints, (whole) => whole);
   return endpoint(
     {
@@ -22,7 +22,7 @@ export function docs(endpoints: () => readonly Documented[]): Endpoint<Governanc
       input: z.object({}),
       output: z.string().meta({ contentMediaType: "text/html", examples: ["<!doctype html>…"] }),
     },
-    async (_input, { deps, request }: Call<GovernanceDeps>) => {
+    async (_input, { deps, request }: Call<ChangesDeps>) => {
       const page = request.method === "HEAD" ? null : pageOf(servedTo(request, "/docs", document(deps)));
       return new Response(page, {
         headers: {

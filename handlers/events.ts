@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import type { Deps } from "../lib/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { addressOf } from "../lib/http/address.ts";
 import { AppError, invalidField } from "../lib/kit/errors.ts";
-import { type EventCursor, parseCursor, presentCursor, resumed } from "../lib/pulse/event_cursor.ts";
-import { eventStream } from "../lib/pulse/event_stream.ts";
+import { type EventCursor, parseCursor, presentCursor, resumed } from "../lib/operations/event_cursor.ts";
+import { eventStream } from "../lib/operations/event_stream.ts";
 
 /** How many readers one process serves at a time, and how many of them for one person, or one address where nobody is named. */
 const STREAMS_AT_MOST = 64;
@@ -30,7 +30,7 @@ export const events = endpoint(
     output: z.string().meta({ contentMediaType: "text/event-stream" }),
     errors: ["too_many_streams"],
   },
-  async ({ after }, { deps, request, person }: Call<GovernanceDeps>) => {
+  async ({ after }, { deps, request, person }: Call<ChangesDeps>) => {
     const given = request.headers.get("last-event-id") || after;
     const asked = given === undefined ? undefined : parseCursor(given);
     if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { PulseDeps } from "../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 
@@ -33,5 +33,5 @@ export const evolved = endpoint(
         .describe("Files, newest first."),
     }),
   },
-  async (_input, { deps }: Call<PulseDeps>) => answer({ files: (await deps.evolved?.list()) ?? [] }),
+  async (_input, { deps }: Call<OperationsDeps>) => answer({ files: (await deps.evolved?.list()) ?? [] }),
 );

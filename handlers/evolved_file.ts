@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { PulseDeps } from "../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { plainResponse } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { AppError } from "../lib/kit/errors.ts";
@@ -19,7 +19,7 @@ export const evolvedFile = endpoint(
       z.string().meta({ contentMediaType: "text/plain" }),
     ]),
   },
-  async ({ file }, { deps }: Call<PulseDeps>) => {
+  async ({ file }, { deps }: Call<OperationsDeps>) => {
     const text = await deps.evolved?.read(file);
     if (text === undefined) throw new AppError("not_found", "there is no self-evolution file of this name");
     return plainResponse(text, {

@@ -3,12 +3,12 @@ import { findSchema } from "../lib/find/answer.ts";
 import { isTimeZone } from "../lib/find/dates.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../lib/find/parse.ts";
 import { runQuery } from "../lib/find/run.ts";
-import { callerNamed } from "../lib/governance/caller.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { callerNamed } from "../lib/changes/caller.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, freeText, line, personName, wholeNumber } from "../lib/http/form.ts";
-import { atOneGlance } from "../lib/kit/glance.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
 
 /** GET /api/find: the changes that a query finds. */
 export const find = endpoint(
@@ -34,8 +34,8 @@ export const find = endpoint(
     output: findSchema,
     errors: ["identity_mismatch", "reads_busy"],
   },
-  async ({ q, limit, after, tz, person }, call: Call<GovernanceDeps>) => {
-    const deps = atOneGlance(call.deps);
+  async ({ q, limit, after, tz, person }, call: Call<ChangesDeps>) => {
+    const deps = withRequestCache(call.deps);
     const query = parseQuery(q, { now: deps.clock.now(), zone: tz });
     return answer(await runQuery(deps, query, { limit, after, zone: tz, caller: callerNamed(call, person) }));
   },

@@ -2,10 +2,10 @@ import * as z from "zod";
 import { rowsNow } from "../lib/find/change_index.ts";
 import { listCompletions, completionSchema } from "../lib/find/completion.ts";
 import { SAVED_QUESTIONS } from "../lib/find/saved.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { atOneGlance } from "../lib/kit/glance.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
 import { widely } from "../lib/kit/places.ts";
 
 /** GET /api/find/saved: saved questions, and what a query can be completed with. */
@@ -39,8 +39,8 @@ export const findSaved = endpoint(
       }),
     errors: ["reads_busy"],
   },
-  async (_, call: Call<GovernanceDeps>) => {
-    const deps = atOneGlance(call.deps);
+  async (_, call: Call<ChangesDeps>) => {
+    const deps = withRequestCache(call.deps);
     const fields = await widely(deps.store, async () => listCompletions(deps, await rowsNow(deps)));
     return answer({ saved: [...SAVED_QUESTIONS], fields });
   },

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
-import { callerNamed } from "../lib/governance/caller.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { callerNamed } from "../lib/changes/caller.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { personName, wholeNumber } from "../lib/http/form.ts";
-import { inboxOf, inboxSchema } from "../lib/pulse/inbox.ts";
+import { buildInbox, inboxSchema } from "../lib/operations/inbox.ts";
 
 /** GET /api/inbox: what waits, and what of it waits for the person who asks. */
 export const inbox = endpoint(
@@ -25,6 +25,6 @@ export const inbox = endpoint(
     output: inboxSchema,
     errors: ["identity_mismatch", "reads_busy"],
   },
-  async ({ person, limit }, call: Call<GovernanceDeps>) =>
-    answer(await inboxOf(atOneGlance(call.deps), { person: callerNamed(call, person), limit })),
+  async ({ person, limit }, call: Call<ChangesDeps>) =>
+    answer(await buildInbox(withRequestCache(call.deps), { person: callerNamed(call, person), limit })),
 );

@@ -91,10 +91,10 @@ export const app = (deps: Deps, options?: RouteOptions): Handler => routed(endpo
 /** A whole service over a store, opened. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store. */
 export const countersign = (options: ServiceOptions): Promise<Service> => openService(endpoints, options);
 
-export { IdentityMismatch } from "../lib/governance/open.ts";
-export { IntentInvalid } from "../lib/governance/rules/intent.ts";
+export { IdentityMismatch } from "../lib/changes/open.ts";
+export { IntentInvalid } from "../lib/changes/rules/intent.ts";
 export { Unanswered } from "../lib/kit/time_limit.ts";
-export type { AdapterResult, HostState, ProductAdapter, Validation } from "../lib/governance/adapters/port.ts";
-export type { Change } from "../lib/governance/rules/change.ts";
+export type { AdapterResult, HostState, ProductAdapter, Validation } from "../lib/changes/operations/adapter_port.ts";
+export type { Change } from "../lib/changes/rules/change.ts";
 export type { Service, ServiceOptions } from "../lib/service.ts";
 export type { Store } from "../lib/store/store.ts";

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { DAYS_KEPT } from "../lib/follow/tally.ts";
-import { trendOf, trendSchema } from "../lib/pulse/trend.ts";
+import { DAYS_KEPT } from "../lib/projections/tally.ts";
+import { computeTrend, trendSchema } from "../lib/operations/trend.ts";
 
 /** GET /api/l1l5_trend: decisions by level of autonomy and UTC day. */
 export const l1l5Trend = endpoint(
@@ -20,5 +20,5 @@ export const l1l5Trend = endpoint(
     input: z.object({ days: wholeNumber(1, DAYS_KEPT).default(30).describe("How many UTC days, today included.") }),
     output: trendSchema,
   },
-  async ({ days }, { deps }: Call<GovernanceDeps>) => answer(await trendOf(atOneGlance(deps), days)),
+  async ({ days }, { deps }: Call<ChangesDeps>) => answer(await computeTrend(withRequestCache(deps), days)),
 );

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { growthPage, nameChanges } from "../lib/follow/growth_log.ts";
-import { growthSchema } from "../lib/follow/growth_row.ts";
+import { growthPage, nameChanges } from "../lib/projections/growth_log.ts";
+import { growthSchema } from "../lib/projections/growth_row.ts";
 
 /** GET /api/log: what the service noticed, newest first. */
 export const log = endpoint(
@@ -27,8 +27,8 @@ export const log = endpoint(
       next: z.number().int().nullable().describe("Give this as before for the next page; null at the end."),
     }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => {
-    const { entries, next } = await growthPage(atOneGlance(deps), input);
+  async (input, { deps }: Call<ChangesDeps>) => {
+    const { entries, next } = await growthPage(withRequestCache(deps), input);
     return answer({ entries: await nameChanges(deps.store, entries), next });
   },
 );

@@ -4,7 +4,7 @@ import { carriesWrongToken, refuseAdminToken } from "../lib/http/principals.ts";
 import { holdBack } from "../lib/http/wrong_tokens.ts";
 import { rpcAnswerSchema } from "../lib/http/rpc_answer.ts";
 import { answerMessage } from "../lib/mcp/server.ts";
-import type { PulseDeps } from "../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
 
 /** One message, as the document shows it. */
 const MESSAGE = {
@@ -40,7 +40,7 @@ export const mcp = endpoint(
     empty: [202],
     errors: ["agent_required"],
   },
-  async ({ message }, call: Call<PulseDeps>) => {
+  async ({ message }, call: Call<OperationsDeps>) => {
     // What it offers tells whether a secret is right: guessing here must be as slow as anywhere.
     if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
     refuseAdminToken(call.request, call.deps);

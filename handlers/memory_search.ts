@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
-import { conversation, speakerOf } from "../lib/chat/conversation.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
 import { conversationOf } from "../lib/memory/history.ts";
-import type { PulseDeps } from "../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { recall, recalledSchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, personName, wholeNumber } from "../lib/http/form.ts";
@@ -34,10 +34,10 @@ export const memorySearch = endpoint(
     }),
     errors: ["identity_mismatch"],
   },
-  async ({ q, limit, author, conversation_id }, call: Call<PulseDeps>) => {
+  async ({ q, limit, author, conversation_id }, call: Call<OperationsDeps>) => {
     const { deps } = call;
-    const own = conversationOf(speakerOf(call, author), deps);
+    const own = conversationOf(findSpeaker(call, author), deps);
     const search = { query: q, limit, conversation: conversation_id ?? own };
-    return answer({ query: q, results: await recall(atOneGlance(deps), search) });
+    return answer({ query: q, results: await recall(withRequestCache(deps), search) });
   },
 );

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
 import { plainResponse } from "../lib/http/answer.ts";
-import type { PulseDeps } from "../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { businessMetrics, PROMETHEUS_TYPE } from "../lib/pulse/business_metrics.ts";
+import { businessMetrics, PROMETHEUS_TYPE } from "../lib/operations/business_metrics.ts";
 
 /** GET /api/metrics: figures of the product, then those of this process where the host has them. */
 export const metrics = endpoint(
@@ -17,8 +17,8 @@ export const metrics = endpoint(
     input: z.object({}),
     output: z.string().meta({ examples: ["# TYPE countersign_tick counter\ncountersign_tick 12\n"] }),
   },
-  async (_input, { deps }: Call<PulseDeps>) => {
-    const text = (await businessMetrics(atOneGlance(deps))) + ((await deps.metrics?.text()) ?? "");
+  async (_input, { deps }: Call<OperationsDeps>) => {
+    const text = (await businessMetrics(withRequestCache(deps))) + ((await deps.metrics?.text()) ?? "");
     return plainResponse(text, { "content-type": PROMETHEUS_TYPE });
   },
 );

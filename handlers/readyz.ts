@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { readiness, readinessSchema } from "../lib/pulse/readiness.ts";
+import { readiness, readinessSchema } from "../lib/operations/readiness.ts";
 
 /** GET /readyz: 200 when the service can take writes, 503 with what is wrong. */
 export const readyz = endpoint(
@@ -20,8 +20,8 @@ export const readyz = endpoint(
     input: z.looseObject({}),
     output: readinessSchema,
   },
-  async (_input, { deps }: Call<GovernanceDeps>) => {
-    const report = await readiness(atOneGlance(deps));
+  async (_input, { deps }: Call<ChangesDeps>) => {
+    const report = await readiness(withRequestCache(deps));
     return answer(report, report.ready ? 200 : 503);
   },
 );

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { atOneGlance } from "../lib/kit/glance.ts";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { withRequestCache } from "../lib/kit/request_cache.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { stateSchema, stateView } from "../lib/pulse/state.ts";
+import { stateSchema, stateView } from "../lib/operations/state.ts";
 
 /** GET /api/state: the system's values, and what each was worked out from. */
 export const state = endpoint(
@@ -19,5 +19,5 @@ export const state = endpoint(
     output: stateSchema,
     shared: () => true,
   },
-  async (_input, { deps }: Call<GovernanceDeps>) => answer(await stateView(atOneGlance(deps))),
+  async (_input, { deps }: Call<ChangesDeps>) => answer(await stateView(withRequestCache(deps))),
 );

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, freeText, personName, wholeNumber } from "../lib/http/form.ts";
-import { requirePerson } from "../lib/governance/caller.ts";
+import { requirePerson } from "../lib/changes/caller.ts";
 import { answer } from "../lib/http/answer.ts";
-import { rateTask } from "../lib/pulse/task_feedback.ts";
-import { feedbackSchema } from "../lib/pulse/tasks.ts";
+import { rateTask } from "../lib/operations/task_feedback.ts";
+import { feedbackSchema } from "../lib/operations/tasks.ts";
 
 /** POST /api/task/feedback: a human's rating of a completed task. */
 export const taskFeedback = endpoint(
@@ -32,7 +32,7 @@ export const taskFeedback = endpoint(
     }),
     errors: ["task_not_found", "task_not_completed", "identity_mismatch"],
   },
-  async ({ rater, ...input }, call: Call<GovernanceDeps>) => {
+  async ({ rater, ...input }, call: Call<ChangesDeps>) => {
     // A rating replaces the earlier one of its rater: under a trusted proxy nobody rates in another's name.
     if (rater !== undefined) requirePerson(call, "rater", rater);
     const named = rater ?? (call.person || null);

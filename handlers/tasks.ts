@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -13,7 +13,7 @@ import {
   taskPage,
   taskSchema,
   taskStatsSchema,
-} from "../lib/pulse/tasks.ts";
+} from "../lib/operations/tasks.ts";
 
 /** GET /api/tasks: tasks in running order: those running, queued ones by priority and age, then the newest that ended. */
 export const tasks = endpoint(
@@ -36,7 +36,7 @@ export const tasks = endpoint(
       next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
     }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await taskPage(deps.store, input)),
+  async (input, { deps }: Call<ChangesDeps>) => answer(await taskPage(deps.store, input)),
 );
 
 const priorityName = word(Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyof typeof PRIORITIES)[]]);
@@ -77,7 +77,7 @@ export const submit = endpoint(
     success: 201,
     errors: ["unauthorized", "too_many_tasks"],
   },
-  async ({ title, description, required_dimension, priority }, { deps }: Call<GovernanceDeps>) => {
+  async ({ title, description, required_dimension, priority }, { deps }: Call<ChangesDeps>) => {
     const task = await submitTask(deps, {
       title,
       description,

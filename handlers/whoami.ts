@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../lib/governance/deps.ts";
-import { whoami as whoamiOf, whoamiSchema } from "../lib/governance/whoami.ts";
+import type { ChangesDeps } from "../lib/changes/deps.ts";
+import { whoami as whoamiOf, whoamiSchema } from "../lib/changes/whoami.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { carriesWrongToken } from "../lib/http/principals.ts";
@@ -20,7 +20,7 @@ export const whoami = endpoint(
     input: z.looseObject({}),
     output: whoamiSchema,
   },
-  async (_input, call: Call<GovernanceDeps>) => {
+  async (_input, call: Call<ChangesDeps>) => {
     // It answers whether a token is right: guessing here must be as slow as anywhere.
     if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
     return answer(whoamiOf(call));

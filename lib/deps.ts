@@ -1,10 +1,10 @@
 /** What the rooms declare that they need, joined, with the best default that each platform has. */
-import type { ProductAdapter } from "./governance/adapters/port.ts";
-import { IdentityMismatch, identityOf } from "./governance/open.ts";
-import { recordIntent } from "./governance/record_intent.ts";
-import { IntentInvalid, loadIntent } from "./governance/rules/intent.ts";
-import { agentsOf } from "./governance/rules/principals.ts";
-import type { Identity } from "./governance/runtime.ts";
+import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
+import { IdentityMismatch, identityOf } from "./changes/open.ts";
+import { recordIntent } from "./changes/record_intent.ts";
+import { IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
+import { agentsOf } from "./changes/rules/principals.ts";
+import type { Identity } from "./changes/runtime.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
 import { consoleWarnings, fastestSha256, systemClock } from "./kit/platform.ts";

@@ -2,14 +2,14 @@
 import { maintainCheckpoint } from "./audit/anchor.ts";
 import { currentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions, replaceIntent } from "./deps.ts";
-import { keepFollowing } from "./follow/follow.ts";
-import { openProduct, type OpenOptions } from "./governance/open.ts";
+import { keepFollowing } from "./projections/follow.ts";
+import { openProduct, type OpenOptions } from "./changes/open.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
 import { routed, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
 import { step } from "./kit/time_limit.ts";
-import { type CycleReport, runCycle } from "./pulse/cycle.ts";
-import { dueCycles } from "./pulse/due_cycle.ts";
+import { type CycleReport, runCycle } from "./operations/cycle.ts";
+import { dueCycles } from "./operations/due_cycle.ts";
 import { signalling } from "./store/signalling.ts";
 import type { Store } from "./store/store.ts";
 

@@ -1,11 +1,11 @@
 /** What this program can do as it was started, and what would switch the rest on. */
 import { isBaseUrl, isNamedProvider } from "../lib/llm/provider.ts";
-import type { Capability } from "../lib/pulse/capability.ts";
+import type { Capability } from "../lib/operations/capability.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 
 /** The host's part of the capability map. `uiProblem`: why the user interface cannot be served, or null. */
-export function capabilitiesOf(options: Options, uiProblem: string | null): Capability[] {
+export function listCapabilities(options: Options, uiProblem: string | null): Capability[] {
   const available = (id: string, group: string): Capability => ({
     id,
     group,

@@ -1,6 +1,6 @@
 /** The cross-host link of a Node process: keeps in touch with peers, hands insights to and fro, carries questions. */
-import type { FollowDeps } from "../lib/follow/follower.ts";
-import type { Capability } from "../lib/pulse/capability.ts";
+import type { FollowDeps } from "../lib/projections/follower.ts";
+import type { Capability } from "../lib/operations/capability.ts";
 import { answerPeer, type CheckpointSource, refusal } from "../lib/link/answer_peer.ts";
 import { type Contact, exchange } from "../lib/link/exchange.ts";
 import { checkIdentity, type PeerIdentity } from "../lib/link/handshake.ts";

@@ -4,8 +4,8 @@ import { constants } from "node:fs";
 import { lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { makeFolder } from "./make_folder.ts";
-import type { EvolvedFile, EvolvedFiles } from "../lib/pulse/deps.ts";
-import { evolvedKind, isEvolvedName } from "../lib/pulse/evolved_name.ts";
+import type { EvolvedFile, EvolvedFiles } from "../lib/operations/deps.ts";
+import { evolvedKind, isEvolvedName } from "../lib/operations/evolved_name.ts";
 
 /** Not followed if it is a link, and not waited for if it is a pipe. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -2,8 +2,8 @@
 import * as nodeFiles from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Clock } from "../lib/kit/platform.ts";
-import type { AdapterResult, ProductAdapter, Validation } from "../lib/governance/adapters/port.ts";
-import type { Change } from "../lib/governance/rules/change.ts";
+import type { AdapterResult, ProductAdapter, Validation } from "../lib/changes/operations/adapter_port.ts";
+import type { Change } from "../lib/changes/rules/change.ts";
 import type { Store } from "../lib/store/store.ts";
 import { checkFolder, type Files, readText, replaceText } from "./file_adapter/atomic_file.ts";
 import { type Config, ConfigBroken, parseConfig, renderConfig } from "./file_adapter/config_file.ts";

@@ -1,7 +1,7 @@
 /** The commands that take a first change all the way: logged while there is none, to be copied into a shell. */
-import type { Intent } from "../lib/governance/rules/intent.ts";
-import { electorsOf } from "../lib/governance/rules/policy.ts";
-import { keysOf, mustSign } from "../lib/governance/rules/signing.ts";
+import type { Intent } from "../lib/changes/rules/intent.ts";
+import { electorsOf } from "../lib/changes/rules/policy.ts";
+import { keysOf, mustSign } from "../lib/changes/rules/signing.ts";
 
 /** Names that mean themselves to every shell. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9@._-]*$/;

@@ -1,8 +1,8 @@
 /** The file that holds the product intent. */
 import { readFile } from "node:fs/promises";
-import { contradictionsIn } from "../lib/governance/rules/contradictions.ts";
-import { loadIntent } from "../lib/governance/rules/intent.ts";
-import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
+import { contradictionsIn } from "../lib/changes/rules/contradictions.ts";
+import { loadIntent } from "../lib/changes/rules/intent.ts";
+import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
 import { about } from "./about.ts";
 import { sha256 } from "./node_ports.ts";
 

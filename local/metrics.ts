@@ -2,7 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { HttpDeps } from "../lib/http/deps.ts";
-import type { PulseDeps } from "../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
@@ -18,7 +18,7 @@ const UNSAMPLED_MS = 24 * 3600 * 1000;
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /** The `metrics` of a Node process, and what measures its requests. */
-export interface ProcessMetrics extends NonNullable<PulseDeps["metrics"]> {
+export interface ProcessMetrics extends NonNullable<OperationsDeps["metrics"]> {
   measured: NonNullable<HttpDeps["measured"]>;
   wrongToken: NonNullable<HttpDeps["wrongToken"]>;
 }

@@ -1,5 +1,5 @@
 /** The rules of the options that say where notifications go. */
-import type { NotifyFormat } from "../lib/pulse/notify/format.ts";
+import type { NotifyFormat } from "../lib/operations/notify/format.ts";
 import { isLoopback } from "./option_values.ts";
 import { OptionError } from "./secrets.ts";
 

@@ -1,6 +1,6 @@
 /** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
-import { checkWebhookUrl } from "../lib/governance/adapters/webhook.ts";
-import { NOTIFY_FORMATS } from "../lib/pulse/notify/format.ts";
+import { checkWebhookUrl } from "../lib/targets/webhook.ts";
+import { NOTIFY_FORMATS } from "../lib/operations/notify/format.ts";
 import { CALL_TIMEOUT_S, CALLS_PER_HOUR, MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../lib/llm/bounds.ts";
 import * as read from "./option_values.ts";
 

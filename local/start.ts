@@ -6,10 +6,10 @@ import { app, countersign } from "../handlers/index.ts";
 import { readHead } from "../lib/audit/chain.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
-import { IdentityMismatch, IntentOutdated } from "../lib/governance/open.ts";
-import { contradictionsIn } from "../lib/governance/rules/contradictions.ts";
-import type { Identity } from "../lib/governance/runtime.ts";
-import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
+import { IdentityMismatch, IntentOutdated } from "../lib/changes/open.ts";
+import { contradictionsIn } from "../lib/changes/rules/contradictions.ts";
+import type { Identity } from "../lib/changes/runtime.ts";
+import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import type { Log } from "../lib/kit/platform.ts";
@@ -17,7 +17,7 @@ import { version } from "../lib/kit/version.ts";
 import type { Service } from "../lib/service.ts";
 import { about } from "./about.ts";
 import { readBackupEnd } from "./backup_end.ts";
-import { capabilitiesOf } from "./capabilities.ts";
+import { listCapabilities } from "./capabilities.ts";
 import { claimEvolvedFolder, SharedFolder } from "./evolved_owner.ts";
 import { cycleTimer } from "./cycle_timer.ts";
 import { firstSteps } from "./first_steps.ts";
@@ -98,7 +98,7 @@ async function open(
     identityHeader: options.identityHeader,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
-    capabilities: capabilitiesOf(options, ui.problem),
+    capabilities: listCapabilities(options, ui.problem),
     wake: cycles.wake,
     nextTurn: setImmediate,
     Response: FastResponse as unknown as typeof Response,

@@ -16,14 +16,15 @@ const ROOMS = [
   "lib/audit",
   "lib/llm",
   "lib/http",
-  "lib/governance/rules",
+  "lib/changes/rules",
   "lib/wording",
-  "lib/governance/proof",
-  "lib/governance",
-  "lib/follow",
+  "lib/changes/proofs",
+  "lib/changes",
+  "lib/targets",
+  "lib/projections",
   "lib/memory",
   "lib/find",
-  "lib/pulse",
+  "lib/operations",
   "lib/chat",
   "lib/link",
   "lib/openapi",
@@ -44,8 +45,8 @@ const floorOf = (file: string): number =>
   );
 
 /** Beside each other and zod, the pure rules use the ground floor only. */
-const RULES = "lib/governance/rules/";
-const RULES_MAY_USE = /^(?:zod|lib\/kit\/|lib\/governance\/rules\/)/;
+const RULES = "lib/changes/rules/";
+const RULES_MAY_USE = /^(?:zod|lib\/kit\/|lib\/changes\/rules\/)/;
 
 /** TypeScript files below a folder, by their path from the root. */
 function files(folder: string): string[] {

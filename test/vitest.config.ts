@@ -15,14 +15,14 @@ const LONG_IN_A_BROWSER =
 const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,find,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
-  "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,mcp,two_processes,witnesses},lib/{audit/damage,chat/memory_speed,client/platforms,follow/history,governance/{moving/{between_stores,durable_objects},patrol,proof/verify},mcp/{conformance,tasks},memory/queries,openapi/lint,pulse/no_record,store/{contract,postgres/store}},local/{certificate,demo,example_host,store/backup},support/watchdog}.test.ts";
+  "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,mcp,two_processes,witnesses},lib/{audit/damage,changes/{moving/{between_stores,durable_objects},patrol,proofs/verify},chat/memory_speed,client/platforms,mcp/{conformance,tasks},memory/queries,openapi/lint,operations/no_record,projections/history,store/{contract,postgres/store}},local/{certificate,demo,example_host,store/backup},support/watchdog}.test.ts";
 
 /** Runs the client generators of other projects: `npm run test:long`. */
 const GENERATORS = "test/lib/openapi/clients.test.ts";
 
 /** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
 const HOSTS =
-  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{tampering,openfeature,postgres,process,refused_start,link},lib/{follow/follow,hosts/{edge,edge_reset,lambda_functions},openapi/contract,store/{durable_object,dynamodb_faults,postgres_faults,several_as_one,shared_service,dynamodb/store}},local/{verify,verify/{fuzz,forged},verify_proofs,file_adapter/model,link/siege,moving/shared},tamper/{damage,table}}.test.ts";
+  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{tampering,openfeature,postgres,process,refused_start,link},lib/{hosts/{edge,edge_reset,lambda_functions},openapi/contract,projections/follow,store/{durable_object,dynamodb_faults,postgres_faults,several_as_one,shared_service,dynamodb/store}},local/{verify,verify/{fuzz,forged},verify_proofs,file_adapter/model,link/siege,moving/shared},tamper/{damage,table}}.test.ts";
 
 /** The other test files that import what tells the two lengths apart. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import {
@@ -9,7 +9,7 @@ import {
   flagRefusals,
   flagStatus,
   successSchema,
-} from "../../lib/pulse/ofrep.ts";
+} from "../../lib/operations/ofrep.ts";
 
 /** POST /ofrep/v1/evaluate/flags/<key>: what a target should be for a tenant, as OpenFeature's providers ask for it. */
 export const evaluateFlag = endpoint(
@@ -32,7 +32,7 @@ export const evaluateFlag = endpoint(
     output: successSchema,
     refusals: flagRefusals,
   },
-  async ({ key, context }, { deps }: Call<GovernanceDeps>) => {
+  async ({ key, context }, { deps }: Call<ChangesDeps>) => {
     const flag = await evaluate(deps, key, context?.targetingKey || undefined);
     return answer(flag, flagStatus(flag));
   },

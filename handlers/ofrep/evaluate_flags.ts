@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
@@ -9,7 +9,7 @@ import {
   evaluateFlags as evaluate,
   flagSchema,
   tooManyFlags,
-} from "../../lib/pulse/ofrep.ts";
+} from "../../lib/operations/ofrep.ts";
 
 /** POST /ofrep/v1/evaluate/flags: what every target should be for a tenant, as OpenFeature's web providers ask for it. */
 export const evaluateFlags = endpoint(
@@ -35,7 +35,7 @@ export const evaluateFlags = endpoint(
     notModified: true,
     refusals: bulkRefusals,
   },
-  async ({ context }, { deps, request }: Call<GovernanceDeps>) => {
+  async ({ context }, { deps, request }: Call<ChangesDeps>) => {
     const flags = await evaluate(deps, context?.targetingKey || undefined);
     if (!flags) return tooManyFlags();
     const tag = `"${deps.sha256(JSON.stringify(flags))}"`;

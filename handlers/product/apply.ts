@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
-import { operationAnswer } from "../../lib/governance/answers.ts";
-import { runOperation } from "../../lib/governance/operation/run.ts";
+import { operationAnswer } from "../../lib/changes/answers.ts";
+import { runOperation } from "../../lib/changes/operations/run.ts";
 
 /** POST /api/product/apply: carries an approved change to the host product, or rehearses it with `dry_run`. */
 export const apply = endpoint(
@@ -44,5 +44,5 @@ export const apply = endpoint(
       "adapter_failed",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => runOperation(call, { ...input, operation: "apply" }),
+  (input, call: Call<ChangesDeps>) => runOperation(call, { ...input, operation: "apply" }),
 );

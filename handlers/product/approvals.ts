@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { atOneGlance } from "../../lib/kit/glance.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { withRequestCache } from "../../lib/kit/request_cache.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
-import { awaitingChange, changeToReview } from "../../lib/governance/awaiting.ts";
-import { approvals as approvalsView } from "../../lib/pulse/change_views.ts";
+import { awaitingChange, changeToReview } from "../../lib/changes/awaiting.ts";
+import { approvals as approvalsView } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */
@@ -31,5 +31,5 @@ export const approvals = endpoint(
         next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
       }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await approvalsView(atOneGlance(deps), input)),
+  async (input, { deps }: Call<ChangesDeps>) => answer(await approvalsView(withRequestCache(deps), input)),
 );

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { recordDecision } from "../../lib/governance/record_decision.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { recordDecision } from "../../lib/changes/record_decision.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { flag, personName } from "../../lib/http/form.ts";
@@ -27,6 +27,6 @@ export const approve = endpoint(
       }),
     errors: [...DECISION_ERRORS, "already_decided", "not_an_approver", "self_approval_forbidden"],
   },
-  ({ approver, ...input }, call: Call<GovernanceDeps>) =>
+  ({ approver, ...input }, call: Call<ChangesDeps>) =>
     recordDecision(call, { type: "approve", name: approver, ...input }),
 );

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { csvOf } from "../../lib/audit/csv.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { auditExport } from "../../lib/audit/rows.ts";
-import { contentsExport } from "../../lib/governance/contents_export.ts";
+import { contentsExport } from "../../lib/changes/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, line, wholeNumber, word } from "../../lib/http/form.ts";
-import { logPage } from "../../lib/governance/views.ts";
+import { logPage } from "../../lib/changes/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
 import { wholeLogStream } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
@@ -73,7 +73,7 @@ export const audit = endpoint(
     errors: ["reads_busy"],
     shared: ({ format = "json" }) => format === "json",
   },
-  async ({ format, contents, ...query }, { deps, request }: Call<GovernanceDeps>) => {
+  async ({ format, contents, ...query }, { deps, request }: Call<ChangesDeps>) => {
     if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");
     if (format === "csv" || format === "jsonl")
       for (const filter of FILTERS)

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { acceptClock } from "../../lib/governance/accept_clock.ts";
-import { ACT_ERRORS, acceptClockAnswer, actFields, actTerms } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { acceptClock } from "../../lib/changes/accept_clock.ts";
+import { ACT_ERRORS, acceptClockAnswer, actFields, actTerms } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 
 /** POST /api/product/audit/accept-clock: entries are dated by the clock as it is, though the last one is dated later. */
@@ -18,5 +18,5 @@ export const auditAcceptClock = endpoint(
     output: acceptClockAnswer,
     errors: [...ACT_ERRORS, "illegal_transition"],
   },
-  (input, call: Call<GovernanceDeps>) => acceptClock(call, input),
+  (input, call: Call<ChangesDeps>) => acceptClock(call, input),
 );

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { acceptLoss } from "../../lib/governance/accept_loss.ts";
+import { acceptLoss } from "../../lib/changes/accept_loss.ts";
 import {
   ACT_ERRORS,
   acceptLossAnswer,
   actFields,
   actTerms,
   lossFields,
-} from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+} from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 
 /** POST /api/product/audit/accept-loss: the log goes on from where it is, though it lost its end. */
@@ -29,5 +29,5 @@ export const auditAcceptLoss = endpoint(
     output: acceptLossAnswer,
     errors: [...ACT_ERRORS, "illegal_transition", "chain_broken"],
   },
-  (input, call: Call<GovernanceDeps>) => acceptLoss(call, input),
+  (input, call: Call<ChangesDeps>) => acceptLoss(call, input),
 );

@@ -6,7 +6,7 @@ import { AppError } from "../../lib/kit/errors.ts";
 import { base64Of } from "../../lib/kit/base64.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import type { PulseDeps } from "../../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../../lib/operations/deps.ts";
 import { answer, plainResponse } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/checkpoint: the log's length and Merkle root in a signed note, with what witnesses put to it; `Accept: text/plain` gives the note. */
@@ -64,7 +64,7 @@ export const auditCheckpoint = endpoint(
           .meta({ contentMediaType: "text/plain", description: "The signed note alone, for Accept: text/plain." }),
       ]),
   },
-  async ({ cosigned }, { deps, request }: Call<PulseDeps>) => {
+  async ({ cosigned }, { deps, request }: Call<OperationsDeps>) => {
     const checkpointed = cosigned ? undefined : await currentCheckpoint(deps);
     const seen = await witnessed(deps);
     const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(seen);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { proveConsistency, proveInclusion, withWholeTree } from "../../lib/audit/prove.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
@@ -54,7 +54,7 @@ export const auditProof = endpoint(
         checkpoint: z.string().nullable().describe("Checkpoint of that length; null when the newest is of another."),
       }),
   },
-  async ({ id, from, length: asked }, { deps }: Call<GovernanceDeps>) => {
+  async ({ id, from, length: asked }, { deps }: Call<ChangesDeps>) => {
     if ((id === undefined) === (from === undefined))
       throw invalidField("id", "or from is required, and not both: id for inclusion, from for consistency");
     const newest = await currentCheckpoint(deps);

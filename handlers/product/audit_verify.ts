@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { verifyReport } from "../../lib/governance/verify_report.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { verifyReport } from "../../lib/changes/verify_report.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
@@ -88,5 +88,5 @@ export const auditVerify = endpoint(
           .describe("How stored changes compare with the log; null where the chain itself is broken."),
       }),
   },
-  async (kept, { deps }: Call<GovernanceDeps>) => answer(await verifyReport(deps, kept)),
+  async (kept, { deps }: Call<ChangesDeps>) => answer(await verifyReport(deps, kept)),
 );

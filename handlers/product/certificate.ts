@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { certificateOf } from "../../lib/governance/certificate.ts";
+import { certificateOf } from "../../lib/changes/certificate.ts";
 import { plainResponse } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId } from "../../lib/http/form.ts";
-import type { PulseDeps } from "../../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../../lib/operations/deps.ts";
 
 /** GET /api/product/changes/<id>/certificate: who consented to what and under which rules, in a file that is checked offline. */
 export const certificate = endpoint(
@@ -22,7 +22,7 @@ export const certificate = endpoint(
       z.string().meta({ contentMediaType: "text/plain", description: "Content, intents and proofs in one file." }),
     errors: ["change_not_found", "evidence_mismatch", "approval_stale", "chain_broken"],
   },
-  async ({ change_id }, { deps }: Call<PulseDeps>) =>
+  async ({ change_id }, { deps }: Call<OperationsDeps>) =>
     plainResponse(await certificateOf(deps, change_id), {
       "content-disposition": `attachment; filename="${change_id}.certificate"`,
     }),

@@ -1,23 +1,23 @@
 import * as z from "zod";
-import { atOneGlance } from "../../lib/kit/glance.ts";
-import { awaitStatus, LONGEST_WAIT } from "../../lib/governance/await_status.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { episodeSchema } from "../../lib/governance/drift.ts";
+import { withRequestCache } from "../../lib/kit/request_cache.ts";
+import { awaitStatus, LONGEST_WAIT } from "../../lib/changes/await_status.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { episodeSchema } from "../../lib/changes/drift.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { placeHolderOf } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
-import { changeSchema } from "../../lib/governance/rules/change.ts";
-import { gateSchema } from "../../lib/governance/rules/gates.ts";
-import { missingSchema } from "../../lib/governance/rules/missing.ts";
-import { signerSchema } from "../../lib/governance/rules/signers.ts";
-import { isFinal } from "../../lib/governance/rules/transitions.ts";
-import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
+import { changeSchema } from "../../lib/changes/rules/change.ts";
+import { gateSchema } from "../../lib/changes/rules/gates.ts";
+import { missingSchema } from "../../lib/changes/rules/missing.ts";
+import { signerSchema } from "../../lib/changes/rules/signers.ts";
+import { isFinal } from "../../lib/changes/rules/transitions.ts";
+import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
-import { changeDetail } from "../../lib/pulse/change_views.ts";
-import { relatedSchema } from "../../lib/pulse/related.ts";
+import { changeDetail } from "../../lib/operations/change_views.ts";
+import { relatedSchema } from "../../lib/operations/related.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
 /**
@@ -63,7 +63,7 @@ export const change = endpoint(
     notModified: true,
     errors: ["change_not_found", "evidence_mismatch", "too_many_waiting"],
   },
-  async ({ change_id, wait }, call: Call<GovernanceDeps>) => {
+  async ({ change_id, wait }, call: Call<ChangesDeps>) => {
     const { deps, request } = call;
     if (wait !== undefined) {
       const has = alreadyHas(request);
@@ -76,7 +76,7 @@ export const change = endpoint(
       // Whoever asks again at once after a 304 would do so without end.
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
-    const detail = await changeDetail(atOneGlance(deps), change_id);
+    const detail = await changeDetail(withRequestCache(deps), change_id);
     const evidence = await changeEvidence(deps.store, detail);
     return answer({ ...detail, evidence }, 200, { etag: etag(detail.revision) });
   },

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
@@ -32,5 +32,5 @@ export const coEvolution = endpoint(
           .describe("How many insights came, by what became of them."),
       }),
   },
-  async ({ limit }, { deps }: Call<GovernanceDeps>) => answer(await coEvolutionView(deps, limit)),
+  async ({ limit }, { deps }: Call<ChangesDeps>) => answer(await coEvolutionView(deps, limit)),
 );

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, freeText, personName, time, wholeNumber, word } from "../../lib/http/form.ts";
-import { consentStatement, statementAnswer } from "../../lib/governance/consent_statement.ts";
-import { statementTime } from "../../lib/governance/proof_input.ts";
-import { followupFields, proposalFields } from "../../lib/governance/proposal_fields.ts";
-import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/governance/rules/change.ts";
-import { ACTS, DECISIONS } from "../../lib/governance/rules/statement.ts";
+import { consentStatement, statementAnswer } from "../../lib/changes/consent_statement.ts";
+import { statementTime } from "../../lib/changes/proof_input.ts";
+import { followupFields, proposalFields } from "../../lib/changes/proposal_fields.ts";
+import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
+import { ACTS, DECISIONS } from "../../lib/changes/rules/statement.ts";
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
 export const consentStatementOf = endpoint(
@@ -22,7 +22,7 @@ export const consentStatementOf = endpoint(
     product: true,
     token: true,
     names: "approver",
-    input: (deps: GovernanceDeps) =>
+    input: (deps: ChangesDeps) =>
       z.strictObject({
         decision: word([...DECISIONS, ...ACTS]).describe("What is decided: on a change, or an act on the service."),
         approver: personName().describe("Who decides; of a proposal its proposer, of an act its actor."),
@@ -53,5 +53,5 @@ export const consentStatementOf = endpoint(
     output: statementAnswer,
     errors: ["change_not_found", "evidence_mismatch", "identity_mismatch"],
   },
-  (input, call: Call<GovernanceDeps>) => consentStatement(call, input),
+  (input, call: Call<ChangesDeps>) => consentStatement(call, input),
 );

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { driftReport, driftSchema } from "../../lib/governance/drift.ts";
+import { driftReport, driftSchema } from "../../lib/changes/drift.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/drift: whether the host shows what was applied, as of the last check. */
@@ -18,5 +18,5 @@ export const drift = endpoint(
     input: () => z.object({}),
     output: driftSchema,
   },
-  async (_input, { deps }: Call<GovernanceDeps>) => answer(await driftReport(deps)),
+  async (_input, { deps }: Call<ChangesDeps>) => answer(await driftReport(deps)),
 );

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ACT_ERRORS, actFields, actTerms } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { eraseContent, erasureAnswer } from "../../lib/governance/erase.ts";
+import { ACT_ERRORS, actFields, actTerms } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { eraseContent, erasureAnswer } from "../../lib/changes/erase.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId } from "../../lib/http/form.ts";
@@ -32,5 +32,5 @@ export const erase = endpoint(
       "version_mismatch",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => eraseContent(call, input),
+  (input, call: Call<ChangesDeps>) => eraseContent(call, input),
 );

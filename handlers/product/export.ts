@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { contentsExport } from "../../lib/governance/contents_export.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { contentsExport } from "../../lib/changes/contents_export.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { download } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { wholeLogStream } from "../../lib/http/read_stream.ts";
@@ -25,7 +25,7 @@ export const exported = endpoint(
       }),
     errors: ["reads_busy"],
   },
-  async (_input, { deps, request }: Call<GovernanceDeps>) =>
+  async (_input, { deps, request }: Call<ChangesDeps>) =>
     download(request, () => wholeLogStream(deps, () => contentsExport(deps.store)), {
       type: "application/x-ndjson",
       name: "evidence.jsonl",

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { freezeService } from "../../lib/governance/freeze.ts";
+import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { freezeService } from "../../lib/changes/freeze.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { time } from "../../lib/http/form.ts";
 
@@ -23,5 +23,5 @@ export const freeze = endpoint(
     output: freezeAnswer,
     errors: ACT_ERRORS,
   },
-  (input, call: Call<GovernanceDeps>) => freezeService(call, input),
+  (input, call: Call<ChangesDeps>) => freezeService(call, input),
 );

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { identitySchema } from "../../lib/governance/runtime.ts";
+import { identitySchema } from "../../lib/changes/runtime.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/identity: which instance of which product this is. */
@@ -17,5 +17,5 @@ export const identity = endpoint(
     input: () => z.object({}),
     output: identitySchema,
   },
-  async (_input, { deps }: Call<GovernanceDeps>) => answer(deps.product!.identity),
+  async (_input, { deps }: Call<ChangesDeps>) => answer(deps.product!.identity),
 );

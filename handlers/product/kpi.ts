@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber, freeText, personName } from "../../lib/http/form.ts";
-import { feedKpis, type KpiFeed } from "../../lib/governance/feed_kpis.ts";
-import { kpiNames } from "../../lib/governance/rules/intent.ts";
-import { STANDARD_KPIS } from "../../lib/governance/rules/change_terms.ts";
+import { feedKpis, type KpiFeed } from "../../lib/changes/feed_kpis.ts";
+import { kpiNames } from "../../lib/changes/rules/intent.ts";
+import { STANDARD_KPIS } from "../../lib/changes/rules/change_terms.ts";
 
 /** POST /api/product/kpi: feeds KPIs of the real product; one bad field refuses the whole feed. */
 export const kpi = endpoint(
@@ -20,7 +20,7 @@ export const kpi = endpoint(
     product: true,
     token: true,
     unnamed: true,
-    input: ({ product }: GovernanceDeps) =>
+    input: ({ product }: ChangesDeps) =>
       z
         .strictObject(fieldsOf(namesOf(product)))
         .transform((stated) => feedOf(stated, namesOf(product)))
@@ -35,10 +35,10 @@ export const kpi = endpoint(
       }),
     errors: ["identity_mismatch", "idempotency_key_reused"],
   },
-  (feed, call: Call<GovernanceDeps>) => feedKpis(call, feed),
+  (feed, call: Call<ChangesDeps>) => feedKpis(call, feed),
 );
 
-const namesOf = (product: GovernanceDeps["product"]): readonly string[] =>
+const namesOf = (product: ChangesDeps["product"]): readonly string[] =>
   product ? kpiNames(product.intent) : STANDARD_KPIS;
 
 const fieldsOf = (names: readonly string[]): Record<string, z.ZodType> => ({

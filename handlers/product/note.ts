@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { addLateNote } from "../../lib/governance/add_note.ts";
-import { ACT_ERRORS, actTerms } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { proofFields } from "../../lib/governance/proof_input.ts";
-import { changeSchema, LATE_ITEMS } from "../../lib/governance/rules/change.ts";
+import { addLateNote } from "../../lib/changes/add_note.ts";
+import { ACT_ERRORS, actTerms } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { proofFields } from "../../lib/changes/proof_input.ts";
+import { changeSchema, LATE_ITEMS } from "../../lib/changes/rules/change.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, freeText, personName, word } from "../../lib/http/form.ts";
@@ -38,5 +38,5 @@ export const note = endpoint(
       }),
     errors: ["change_not_found", "illegal_transition", ...ACT_ERRORS, "version_mismatch"],
   },
-  (input, call: Call<GovernanceDeps>) => addLateNote(call, input),
+  (input, call: Call<ChangesDeps>) => addLateNote(call, input),
 );

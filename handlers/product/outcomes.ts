@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
-import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
-import { calibrationSchema } from "../../lib/follow/calibration.ts";
-import { outcomePage } from "../../lib/pulse/change_views.ts";
+import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
+import { calibrationSchema } from "../../lib/projections/calibration.ts";
+import { outcomePage } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/outcomes: expected against realised KPI movement of applied changes, newest first. */
@@ -33,5 +33,5 @@ export const outcomes = endpoint(
         next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
       }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await outcomePage(deps, input)),
+  async (input, { deps }: Call<ChangesDeps>) => answer(await outcomePage(deps, input)),
 );

@@ -1,17 +1,17 @@
 import * as z from "zod";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
-import { packFiles } from "../../lib/governance/pack/files.ts";
-import { PACK_STYLE, packPage } from "../../lib/governance/pack/page.ts";
-import type { Scope } from "../../lib/governance/pack/scope.ts";
-import { tarOf } from "../../lib/governance/pack/tar.ts";
-import { findChange } from "../../lib/governance/records.ts";
+import { packFiles } from "../../lib/changes/pack/files.ts";
+import { PACK_STYLE, packPage } from "../../lib/changes/pack/page.ts";
+import type { Scope } from "../../lib/changes/pack/scope.ts";
+import { tarOf } from "../../lib/changes/pack/tar.ts";
+import { findChange } from "../../lib/changes/records.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, time, word } from "../../lib/http/form.ts";
 import { base64Of } from "../../lib/kit/base64.ts";
 import { wholeLogStream, yieldingStream } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
-import type { PulseDeps } from "../../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../../lib/operations/deps.ts";
 
 /** GET /api/product/pack: what an auditor needs of one change or of a period, as files or as a page to print. */
 export const pack = endpoint(
@@ -44,7 +44,7 @@ export const pack = endpoint(
       ]),
     errors: ["change_not_found", "evidence_mismatch", "chain_broken", "reads_busy"],
   },
-  async ({ format, ...asked }, { deps, request }: Call<PulseDeps>) => {
+  async ({ format, ...asked }, { deps, request }: Call<OperationsDeps>) => {
     const scope = scopeOf(asked);
     if ("change_id" in scope) await findChange(deps.store, scope.change_id);
     // What would cut the pack off while it is read is said before.

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { submitProposal } from "../../lib/governance/submit_proposal.ts";
-import { proposalAnswer } from "../../lib/governance/answers.ts";
-import { proofFields } from "../../lib/governance/proof_input.ts";
-import { PROPOSAL_ERRORS, proposalFields } from "../../lib/governance/proposal_fields.ts";
+import { submitProposal } from "../../lib/changes/submit_proposal.ts";
+import { proposalAnswer } from "../../lib/changes/answers.ts";
+import { proofFields } from "../../lib/changes/proof_input.ts";
+import { PROPOSAL_ERRORS, proposalFields } from "../../lib/changes/proposal_fields.ts";
 
 /** POST /api/product/propose: proposes a change of any kind. */
 export const propose = endpoint(
@@ -28,11 +28,11 @@ export const propose = endpoint(
     product: true,
     token: true,
     agents: true,
-    input: (deps: GovernanceDeps) => z.strictObject({ ...proposalFields(deps), ...proofFields() }),
+    input: (deps: ChangesDeps) => z.strictObject({ ...proposalFields(deps), ...proofFields() }),
     jsonFields: ["value", "proof"],
     output: proposalAnswer,
     success: 201,
     errors: PROPOSAL_ERRORS,
   },
-  (input, call: Call<GovernanceDeps>) => submitProposal(call, input),
+  (input, call: Call<ChangesDeps>) => submitProposal(call, input),
 );

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { submitProposal } from "../../lib/governance/submit_proposal.ts";
-import { proposalAnswer } from "../../lib/governance/answers.ts";
-import { proofFields } from "../../lib/governance/proof_input.ts";
-import { PROPOSAL_ERRORS, followupFields } from "../../lib/governance/proposal_fields.ts";
-import { crmFollowup } from "../../lib/governance/rules/propose.ts";
+import { submitProposal } from "../../lib/changes/submit_proposal.ts";
+import { proposalAnswer } from "../../lib/changes/answers.ts";
+import { proofFields } from "../../lib/changes/proof_input.ts";
+import { PROPOSAL_ERRORS, followupFields } from "../../lib/changes/proposal_fields.ts";
+import { crmFollowup } from "../../lib/changes/rules/propose.ts";
 
 /** POST /api/product/propose-crm-followup: proposes the follow-up workflow for one tenant. */
 export const proposeCrmFollowup = endpoint(
@@ -25,5 +25,5 @@ export const proposeCrmFollowup = endpoint(
     success: 201,
     errors: PROPOSAL_ERRORS,
   },
-  ({ proof, at, ...input }, call: Call<GovernanceDeps>) => submitProposal(call, { ...crmFollowup(input), proof, at }),
+  ({ proof, at, ...input }, call: Call<ChangesDeps>) => submitProposal(call, { ...crmFollowup(input), proof, at }),
 );

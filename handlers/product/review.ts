@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { recordReview } from "../../lib/governance/record_decision.ts";
-import { changeSchema, REVIEW_VERDICTS, STATUSES } from "../../lib/governance/rules/change.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { recordReview } from "../../lib/changes/record_decision.ts";
+import { changeSchema, REVIEW_VERDICTS, STATUSES } from "../../lib/changes/rules/change.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName, word } from "../../lib/http/form.ts";
@@ -39,5 +39,5 @@ export const review = endpoint(
       }),
     errors: [...DECISION_ERRORS, "not_an_approver", "self_approval_forbidden"],
   },
-  (input, call: Call<GovernanceDeps>) => recordReview(call, input),
+  (input, call: Call<ChangesDeps>) => recordReview(call, input),
 );

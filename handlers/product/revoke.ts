@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { recordDecision } from "../../lib/governance/record_decision.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { recordDecision } from "../../lib/changes/record_decision.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/http/form.ts";
@@ -24,6 +24,6 @@ export const revoke = endpoint(
       }),
     errors: [...DECISION_ERRORS, "not_an_approver", "operation_in_progress"],
   },
-  ({ approver, ...input }, call: Call<GovernanceDeps>) =>
+  ({ approver, ...input }, call: Call<ChangesDeps>) =>
     recordDecision(call, { type: "revoke", name: approver, ...input }),
 );

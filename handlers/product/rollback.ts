@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
-import { operationAnswer } from "../../lib/governance/answers.ts";
-import { runOperation } from "../../lib/governance/operation/run.ts";
+import { operationAnswer } from "../../lib/changes/answers.ts";
+import { runOperation } from "../../lib/changes/operations/run.ts";
 
 /** POST /api/product/rollback: takes an applied change back, or rehearses that with `dry_run`. */
 export const rollback = endpoint(
@@ -36,5 +36,5 @@ export const rollback = endpoint(
       "adapter_failed",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => runOperation(call, { ...input, operation: "rollback" }),
+  (input, call: Call<ChangesDeps>) => runOperation(call, { ...input, operation: "rollback" }),
 );

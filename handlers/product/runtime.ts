@@ -1,16 +1,16 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { auditPage } from "../../lib/audit/page.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
-import { changeSchema, STATUSES } from "../../lib/governance/rules/change.ts";
-import { intentSummary, intentView } from "../../lib/pulse/intent_view.ts";
-import { identitySchema } from "../../lib/governance/runtime.ts";
+import { changeSchema, STATUSES } from "../../lib/changes/rules/change.ts";
+import { intentSummary, intentView } from "../../lib/operations/intent_view.ts";
+import { identitySchema } from "../../lib/changes/runtime.ts";
 import { filterFields } from "../../lib/find/list_changes.ts";
-import { listChanges } from "../../lib/pulse/change_views.ts";
+import { listChanges } from "../../lib/operations/change_views.ts";
 import { answer, splice } from "../../lib/http/answer.ts";
-import { atOneGlance } from "../../lib/kit/glance.ts";
+import { withRequestCache } from "../../lib/kit/request_cache.ts";
 import { Json } from "../../lib/store/json.ts";
 
 /** GET /api/product/runtime: identity, intent, a page of changes and the newest of the audit log. */
@@ -57,8 +57,8 @@ export const runtime = endpoint(
       }),
     errors: ["reads_busy"],
   },
-  async ({ entries: limit, ...input }, call: Call<GovernanceDeps>) => {
-    const deps = atOneGlance(call.deps);
+  async ({ entries: limit, ...input }, call: Call<ChangesDeps>) => {
+    const deps = withRequestCache(call.deps);
     const [{ origin, length, head, entries }, intent, changes] = await Promise.all([
       auditPage(deps, { limit }),
       intentView(deps),

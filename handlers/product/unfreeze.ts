@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/governance/decision_declaration.ts";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { unfreezeService } from "../../lib/governance/freeze.ts";
+import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/changes/decision_declaration.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { unfreezeService } from "../../lib/changes/freeze.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 
 /** POST /api/product/unfreeze: lifts a freeze. */
@@ -17,5 +17,5 @@ export const unfreeze = endpoint(
     output: freezeAnswer,
     errors: [...ACT_ERRORS, "illegal_transition"],
   },
-  (input, call: Call<GovernanceDeps>) => unfreezeService(call, input),
+  (input, call: Call<ChangesDeps>) => unfreezeService(call, input),
 );

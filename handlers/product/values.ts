@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { freeText, line, target, wholeNumber } from "../../lib/http/form.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
-import { valuePage, valueSchema } from "../../lib/pulse/values.ts";
+import { valuePage, valueSchema } from "../../lib/operations/values.ts";
 
 /** GET /api/product/values: what each target should be, by tenant and target, as applied changes say it. */
 export const values = endpoint(
@@ -34,7 +34,7 @@ export const values = endpoint(
     notModified: true,
     errors: ["reads_busy"],
   },
-  async (input, { deps, request }: Call<GovernanceDeps>) => {
+  async (input, { deps, request }: Call<ChangesDeps>) => {
     const page = await valuePage(deps, input);
     // The log grows by entries that leave the values alone: those are no reason to send them again.
     const tag = `"${deps.sha256(JSON.stringify([page.values, page.next]))}"`;

@@ -45,9 +45,12 @@ export async function readHead(reader: Pick<Store | Tx, "get">): Promise<ChainHe
   return (await reader.get("meta", "chain"))?.value;
 }
 
-/** The chain's head as one answer goes by it: read once, where its parts share a glance. */
-export const headOf = ({ store, glance }: Pick<AuditDeps, "store" | "glance">): Promise<ChainHead | undefined> =>
-  glance ? glance.once("head", () => readHead(store)) : readHead(store);
+/** Reads the chain's head, once for a response whose parts share a request cache. */
+export const readCurrentHead = ({
+  store,
+  requestCache,
+}: Pick<AuditDeps, "store" | "requestCache">): Promise<ChainHead | undefined> =>
+  requestCache ? requestCache.once("head", () => readHead(store)) : readHead(store);
 
 /** Makes the log's origin, once: `<product_id>/audit/<random hex>`. */
 export function createChain(

@@ -1,4 +1,4 @@
-import type { Glance } from "../kit/glance.ts";
+import type { RequestCache } from "../kit/request_cache.ts";
 import type { KeyedMutex } from "../kit/keyed_mutex.ts";
 import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
 import type { Store } from "../store/store.ts";
@@ -16,5 +16,5 @@ export interface AuditDeps {
   /** What is named alike waits for its turn here. */
   mutex: KeyedMutex;
   /** What the parts of one answer share; absent where each looks for itself. */
-  glance?: Glance | undefined;
+  requestCache?: RequestCache | undefined;
 }

@@ -4,7 +4,7 @@ import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { Json } from "../store/json.ts";
 import type { Store, Text } from "../store/store.ts";
-import { entryKey, headOf } from "./chain.ts";
+import { entryKey, readCurrentHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { AuditEntry, EventType } from "./entry.ts";
 
@@ -38,9 +38,12 @@ export type AuditText = Omit<AuditPage, "entries"> & { entries: Json<AuditEntry[
  * The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. A page ends at 1 MiB even
  * where its limit is not reached; with a filter, at most 5,000 entries are looked at.
  */
-export async function auditPage(deps: Pick<AuditDeps, "store" | "glance">, query: AuditQuery): Promise<AuditText> {
+export async function auditPage(
+  deps: Pick<AuditDeps, "store" | "requestCache">,
+  query: AuditQuery,
+): Promise<AuditText> {
   const { store } = deps;
-  const chain = await headOf(deps);
+  const chain = await readCurrentHead(deps);
   if (!chain) return { entries: new Json("[]"), next: null, length: 0, head: "", origin: "" };
   const { origin, length, head } = chain;
   const { limit, ids, after, before = Infinity } = query;

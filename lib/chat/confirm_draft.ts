@@ -1,19 +1,19 @@
 /** Stores a draft of the model as a proposal when the person for whom it was made confirms it. */
 import { cite, lines } from "../find/found_text.ts";
-import { type NotFiled, OPEN_DRAFTS } from "../governance/drafts.ts";
-import { sameName } from "../governance/rules/names.ts";
-import { submitDraft } from "../governance/submit_proposal.ts";
+import { type NotFiled, OPEN_DRAFTS } from "../changes/drafts.ts";
+import { sameName } from "../changes/rules/names.ts";
+import { submitDraft } from "../changes/submit_proposal.ts";
 import { parseInput } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Citation, Turn } from "../memory/history.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import { markStored, readDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
 import type { Drafted } from "./drafted.ts";
 import { draftFields } from "./tools.ts";
 
 /** Finds a draft of the caller's. Errors: 404 `not_found`, 403 `identity_mismatch` for a draft that was made for another person. */
 export async function draftFor(
-  { store }: PulseDeps,
+  { store }: OperationsDeps,
   draftId: string,
   author: string | null,
 ): Promise<UnconfirmedDraft> {
@@ -26,7 +26,7 @@ export async function draftFor(
 
 /** Stores it, or says why not; a second confirmation returns the same change. */
 export async function confirmDraft(
-  deps: PulseDeps,
+  deps: OperationsDeps,
   draft: UnconfirmedDraft,
   asked: Turn,
   page: (changeId: string) => string,

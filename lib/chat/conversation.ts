@@ -1,12 +1,12 @@
 /** Who talks, and where. */
-import { requirePerson } from "../governance/caller.ts";
+import { requirePerson } from "../changes/caller.ts";
 import type { Call } from "../http/endpoint.ts";
 import { line } from "../http/form.ts";
 import { PERSONAL } from "../memory/history.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 
 /** Who speaks or listens: with a trusted proxy the person it names, and no other. 403 `identity_mismatch`. */
-export function speakerOf(call: Call<PulseDeps>, author: string | undefined): string | null {
+export function findSpeaker(call: Call<OperationsDeps>, author: string | undefined): string | null {
   requirePerson(call, "author", author);
   return author ?? (call.person || null);
 }

@@ -1,8 +1,8 @@
 /** What the log says happened within a period: its newest entries, as far back as is looked. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
-import { type Entry, factsIn, findActor } from "../follow/entries.ts";
-import { isOneOf } from "../governance/rules/names.ts";
+import { type Entry, factsIn, findActor } from "../projections/entries.ts";
+import { isOneOf } from "../changes/rules/names.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";

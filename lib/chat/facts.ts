@@ -2,17 +2,17 @@
 import { readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { auditPage } from "../audit/page.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import { AppError } from "../kit/errors.ts";
-import { driftReport } from "../governance/drift.ts";
-import { readRecords } from "../governance/records.ts";
-import { NO_KPIS } from "../governance/rules/kpi.ts";
-import { type Effect, effectOf } from "../governance/rules/effect.ts";
-import { reading } from "../follow/reading.ts";
-import { waiting as waitingFollower } from "../follow/waiting.ts";
-import { approvals, changeDetail } from "../pulse/change_views.ts";
-import { intentView } from "../pulse/intent_view.ts";
-import { stateView } from "../pulse/state.ts";
+import { driftReport } from "../changes/drift.ts";
+import { readRecords } from "../changes/records.ts";
+import { NO_KPIS } from "../changes/rules/kpi.ts";
+import { type Effect, effectOf } from "../changes/rules/effect.ts";
+import { reading } from "../projections/reading.ts";
+import { waiting as waitingFollower } from "../projections/waiting.ts";
+import { approvals, changeDetail } from "../operations/change_views.ts";
+import { intentView } from "../operations/intent_view.ts";
+import { stateView } from "../operations/state.ts";
 import { describe, inOneSentence } from "../wording/describe.ts";
 import { type Given, joinParts, showGiven } from "../wording/part.ts";
 
@@ -27,7 +27,7 @@ export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>>;
 export type Overview = Awaited<ReturnType<typeof overview>>;
 
 /** The state, and, with the product runtime on, the intent, the counts, the newest feed and the chain. */
-export async function overview(deps: PulseDeps) {
+export async function overview(deps: OperationsDeps) {
   const { tick, E, M, R, N, goals, tasks, as_of } = await stateView(deps);
   const state = { tick, E, M, R, N, goals, tasks, as_of };
   if (!deps.product) return { state, product: null };
@@ -45,11 +45,11 @@ export async function overview(deps: PulseDeps) {
 }
 
 /** The first ten of what waits for consent and of what waits for its apply. */
-export const waiting = (deps: PulseDeps) => approvals(deps, { limit: LISTED });
+export const waiting = (deps: OperationsDeps) => approvals(deps, { limit: LISTED });
 export type Waiting = Awaited<ReturnType<typeof waiting>>;
 
 /** E and what each KPI adds to it. */
-export async function kpiStanding({ store, product, clock }: PulseDeps): Promise<Effect> {
+export async function kpiStanding({ store, product, clock }: OperationsDeps): Promise<Effect> {
   const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
   return effectOf(kpis, product!.intent, clock.now());
 }
@@ -57,7 +57,7 @@ export async function kpiStanding({ store, product, clock }: PulseDeps): Promise
 const showBriefly = (part: Given): string => showGiven(part, MAX_REASON);
 
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
-export async function failures(deps: PulseDeps) {
+export async function failures(deps: OperationsDeps) {
   const { store } = deps;
   const { entries } = await auditPage(deps, { limit: FAILURES_AMONG, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
@@ -78,7 +78,7 @@ export async function failures(deps: PulseDeps) {
 }
 
 /** The change with this id, or `undefined`. */
-export async function changeById(deps: PulseDeps, changeId: string): Promise<ChangeDetail | undefined> {
+export async function changeById(deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> {
   return changeDetail(deps, changeId).catch((error: unknown) => {
     if (error instanceof AppError && error.code === "change_not_found") return undefined;
     throw error;

@@ -1,6 +1,6 @@
 /** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
-import { NO_KPIS } from "../governance/rules/kpi.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import { NO_KPIS } from "../changes/rules/kpi.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import { lines } from "../find/found_text.ts";
 import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
@@ -34,7 +34,7 @@ type ModelReply = { drafted: Drafted[] } & (
 );
 
 /** Asks the model. The log learns that it failed, never what was said. */
-export async function answerByModel(deps: PulseDeps, llm: Llm, question: Question): Promise<ModelReply> {
+export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Question): Promise<ModelReply> {
   const { asked, memory, mayWrite } = question;
   const drafted: Drafted[] = [];
   const memories = [...question.memories];
@@ -65,7 +65,7 @@ export async function answerByModel(deps: PulseDeps, llm: Llm, question: Questio
   }
 }
 
-async function snapshot(deps: PulseDeps) {
+async function snapshot(deps: OperationsDeps) {
   return {
     ...(await overview(deps)),
     ...(deps.product
@@ -79,7 +79,7 @@ const distinct = (memories: readonly Recalled[]): Recalled[] => [
 ];
 
 /** The records that a text names and that exist, and the memories that were shown: a model may name what does not exist. */
-async function citedIn({ store }: PulseDeps, text: string, memories: readonly Recalled[]): Promise<Citation[]> {
+async function citedIn({ store }: OperationsDeps, text: string, memories: readonly Recalled[]): Promise<Citation[]> {
   const named = [...text.matchAll(/chg_[0-9a-f-]{36}|mem_\d{16}/g)].map(([id]) => id);
   const ids = [...new Set(named)].slice(0, CITED);
   const changes = await store.getMany("changes", ids);

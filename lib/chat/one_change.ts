@@ -1,5 +1,5 @@
 /** One change described from its record and its entries: why it was proposed, who decided and why, and what came of it. */
-import { wordOf } from "../governance/rules/outcome_words.ts";
+import { wordOf } from "../changes/rules/outcome_words.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
 import { describe, describeDrift, inOneSentence } from "../wording/describe.ts";

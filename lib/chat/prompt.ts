@@ -1,5 +1,5 @@
 /** What a language model is told. Records and memories are data: quoted, fenced, and never a part of the instructions. */
-import { sameName } from "../governance/rules/names.ts";
+import { sameName } from "../changes/rules/names.ts";
 import { clipped } from "../kit/clip.ts";
 import { oneLine, quote, shorten } from "../kit/quote.ts";
 import type { Turn } from "../memory/history.ts";

@@ -5,7 +5,7 @@ import { queryLine } from "../find/found_text.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
 import { changeId, freeText, line, time, wholeNumber, word } from "../http/form.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import { queryEvents } from "./event_query.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { changeById, kpiStanding } from "./facts.ts";
@@ -74,7 +74,7 @@ type Events = Parameters<typeof queryEvents>[1];
 
 /** What happened, without the hashes, of which a model could make nothing. */
 async function eventsIn(
-  { store }: PulseDeps,
+  { store }: OperationsDeps,
   {
     change_id,
     tenant_id,

@@ -1,17 +1,17 @@
 /** One message and its reply: remembered, a cycle asked for, answered from the records, and kept with its provenance. */
 import * as z from "zod";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { requireNamed } from "../http/principals.ts";
-import { runCycle } from "../pulse/cycle.ts";
-import { pageOf } from "../pulse/page_address.ts";
-import { tickOf } from "../pulse/state.ts";
+import { runCycle } from "../operations/cycle.ts";
+import { pageOf } from "../operations/page_address.ts";
+import { computeTick } from "../operations/state.ts";
 import { OutcomeUnknown } from "../store/store.ts";
 import { addTurn, type Citation, conversationOf, type Turn } from "../memory/history.ts";
-import { remember } from "../follow/memory.ts";
-import { speakerOf } from "./conversation.ts";
+import { remember } from "../projections/memory.ts";
+import { findSpeaker } from "./conversation.ts";
 import { confirmDraft, draftFor } from "./confirm_draft.ts";
 import { addDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
@@ -69,11 +69,11 @@ const COVERAGE = 1 / 3;
  * a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
  */
 export async function converseWith(
-  call: Call<PulseDeps>,
+  call: Call<OperationsDeps>,
   input: Message,
 ): Promise<{ answer: ChatAnswer; turns: [Turn, Turn] }> {
   const { deps } = call;
-  const author = speakerOf(call, input.author);
+  const author = findSpeaker(call, input.author);
   const memory = input.memory !== "off";
   const { message: text, conversation_id = conversationOf(author, deps) } = input;
   const confirmed = input.confirm_draft === undefined ? undefined : await ownDraft(call, input.confirm_draft, author);
@@ -116,7 +116,7 @@ interface Reply {
 }
 
 /** The model's answer, or, without one and where it fails, the rules' own. What it drafted before it failed is told. */
-async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
+async function replyTo(deps: OperationsDeps, question: Question): Promise<Reply> {
   const { asked } = question;
   const answered = deps.llm && (await answerByModel(deps, deps.llm, question));
   if (answered && !("failed" in answered)) return { ...answered, mode: "llm" };
@@ -131,19 +131,19 @@ async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
 }
 
 /** The draft that the caller confirms. Errors: what a product write asks of the request, 404, and 403 `identity_mismatch`. */
-function ownDraft(call: Call<PulseDeps>, draftId: string, author: string | null): Promise<UnconfirmedDraft> {
+function ownDraft(call: Call<OperationsDeps>, draftId: string, author: string | null): Promise<UnconfirmedDraft> {
   requireWriter(call);
   return draftFor(call.deps, draftId, author);
 }
 
 /** Requires what a product write would: the token, and behind a proxy a person. Errors: 401, 403 `person_required`. */
-function requireWriter({ request, deps, person }: Call<PulseDeps>): void {
+function requireWriter({ request, deps, person }: Call<OperationsDeps>): void {
   refuseAnonymousWrites(deps);
   requireToken(request, deps);
   requireNamed(person, deps);
 }
 
-function mayWrite(call: Call<PulseDeps>): boolean {
+function mayWrite(call: Call<OperationsDeps>): boolean {
   try {
     requireWriter(call);
     return true;
@@ -157,7 +157,7 @@ function mayWrite(call: Call<PulseDeps>): boolean {
  * Finds the memories that fit, without what was said in the message's own words: that answers nothing. Resolves with none when
  * memory cannot be read, which does not cost the reply.
  */
-async function think(deps: PulseDeps, message: string, conversation: string): Promise<Recalled[]> {
+async function think(deps: OperationsDeps, message: string, conversation: string): Promise<Recalled[]> {
   const known = new Set([...textTerms(message), ...FILLER_TERMS]);
   const search = { query: message, conversation, coverage: COVERAGE, ignored: FILLER_TERMS, known, limit: RECALLED };
   try {
@@ -173,7 +173,7 @@ async function think(deps: PulseDeps, message: string, conversation: string): Pr
  * have been stored is not stored again.
  */
 async function keepMessage(
-  deps: PulseDeps,
+  deps: OperationsDeps,
   said: Omit<Turn, "message_id" | "role" | "at">,
   memory: boolean,
 ): Promise<Turn> {
@@ -199,7 +199,7 @@ async function keepMessage(
 }
 
 function keepReply(
-  { store, clock, llm }: PulseDeps,
+  { store, clock, llm }: OperationsDeps,
   { author, conversation_id, message_id: to }: Turn,
   reply: Reply,
   canConfirm: boolean,
@@ -226,11 +226,11 @@ function keepReply(
 }
 
 /** Runs a quick cycle and resolves with the tick; a cycle that fails does not cost the reply. */
-async function quickCycle(deps: PulseDeps): Promise<number> {
+async function quickCycle(deps: OperationsDeps): Promise<number> {
   try {
     return (await runCycle(deps, { quick: true })).tick;
   } catch (error) {
     deps.log.warn("the cycle of a chat failed", { error: String(error) });
-    return tickOf(deps);
+    return computeTick(deps);
   }
 }

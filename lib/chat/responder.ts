@@ -7,7 +7,7 @@ import { type Answer, cite, lines, rowLine } from "../find/found_text.ts";
 import { label, shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
 import type { Recalled } from "../memory/recall.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import { changeById } from "./facts.ts";
 import { explainChange } from "./one_change.ts";
 import { answerTopic, HELP, OFF } from "./topic_answers.ts";
@@ -24,7 +24,7 @@ const MAX_MEMORY = 300;
 
 /** Answers a message from the records, and from the memories where those may say more. */
 export async function respond(
-  deps: PulseDeps,
+  deps: OperationsDeps,
   message: string,
   memories: readonly Recalled[],
   caller: Caller,
@@ -48,14 +48,14 @@ export async function respond(
   };
 }
 
-async function answerWithoutProduct(deps: PulseDeps, message: string): Promise<Answer> {
+async function answerWithoutProduct(deps: OperationsDeps, message: string): Promise<Answer> {
   const topic = findTopic(message);
   const status = topic === "status" ? await answerTopic(deps, "status") : { text: "", citations: [] };
   const text = lines(topic === "help" ? HELP : "", status.text, OFF);
   return { text, citations: status.citations, isComplete: topic !== undefined };
 }
 
-async function answerMessage(deps: PulseDeps, message: string, caller: Caller): Promise<Answer> {
+async function answerMessage(deps: OperationsDeps, message: string, caller: Caller): Promise<Answer> {
   const asked = await askQuery(deps, message, caller.author);
   if (asked) return withDetail(deps, asked);
   const act = findAct(message);
@@ -73,7 +73,7 @@ async function answerMessage(deps: PulseDeps, message: string, caller: Caller): 
 }
 
 /** An answer about a single change tells the rest of it too. */
-async function withDetail(deps: PulseDeps, answer: Answer): Promise<Answer> {
+async function withDetail(deps: OperationsDeps, answer: Answer): Promise<Answer> {
   const [only, ...others] = answer.citations;
   const change = only && others.length === 0 ? await changeById(deps, only.id) : undefined;
   if (!change) return answer;
@@ -83,7 +83,7 @@ async function withDetail(deps: PulseDeps, answer: Answer): Promise<Answer> {
 
 /** Chat decides nothing: says where a person does. */
 async function sayWhereToAct(
-  deps: PulseDeps,
+  deps: OperationsDeps,
   { verb, rest }: { verb: string; rest: string },
   { author, page }: Caller,
 ): Promise<Answer> {

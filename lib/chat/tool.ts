@@ -1,12 +1,12 @@
 /** A tool of a language model: what it takes, and what it does. */
 import type * as z from "zod";
 import type { Recalled } from "../memory/recall.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import type { Drafted } from "./drafted.ts";
 
 /** The caller of the tools, and what they collect for the reply. */
 export interface ToolContext {
-  deps: PulseDeps;
+  deps: OperationsDeps;
   /** The person who asked; null where nobody is named. */
   caller: string | null;
   /** Whether the caller may write to the product. */

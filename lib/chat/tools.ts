@@ -3,14 +3,14 @@
  * applies, rolls back, feeds KPIs or touches the intent, and a name that is not in this table does nothing.
  */
 import * as z from "zod";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 import { clipped } from "../kit/clip.ts";
 import { oneLine, shorten } from "../kit/quote.ts";
 import { AppError } from "../kit/errors.ts";
 import { fieldsOf } from "../http/body.ts";
 import { freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
-import { OPEN_DRAFTS } from "../governance/drafts.ts";
-import { proposalFields } from "../governance/proposal_fields.ts";
+import { OPEN_DRAFTS } from "../changes/drafts.ts";
+import { proposalFields } from "../changes/proposal_fields.ts";
 import { overview } from "./facts.ts";
 import { READING } from "./reading_tools.ts";
 import { type Tool, tool, type ToolContext } from "./tool.ts";
@@ -58,12 +58,12 @@ const SUGGEST_TASK = tool({
 /**
  * The fields of a draft: those of a client's proposal, with a rationale. A draft is never minor, and its proposer is the model.
  */
-export function draftFields(deps: Pick<PulseDeps, "product">) {
+export function draftFields(deps: Pick<OperationsDeps, "product">) {
   const { tier: _, proposer: _by, supersedes: _for, rationale, ...fields } = proposalFields(deps);
   return z.strictObject({ ...fields, rationale: rationale.unwrap() });
 }
 
-const draftChange = (deps: Pick<PulseDeps, "product">): Tool =>
+const draftChange = (deps: Pick<OperationsDeps, "product">): Tool =>
   tool({
     description:
       "Shows the person a proposal, which is stored when they confirm it. It stores and applies nothing itself.",

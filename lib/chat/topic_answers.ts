@@ -3,11 +3,11 @@ import { readHead } from "../audit/chain.ts";
 import { lastCheckpoint } from "../audit/checkpoint.ts";
 import { type Answer, cite, lines } from "../find/found_text.ts";
 import { SAVED_QUESTIONS } from "../find/saved.ts";
-import { STATUSES } from "../governance/rules/change.ts";
+import { STATUSES } from "../changes/rules/change.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
-import { figuresOf } from "../pulse/figures.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
+import { computeFigures } from "../operations/figures.ts";
 import { failures, overview } from "./facts.ts";
 import type { Topic } from "./topics.ts";
 
@@ -23,12 +23,12 @@ export const HELP = [
 ].join("\n");
 
 /** Answers a topic. */
-export async function answerTopic(deps: PulseDeps, topic: Topic): Promise<Answer> {
+export async function answerTopic(deps: OperationsDeps, topic: Topic): Promise<Answer> {
   const { text, citations } = await ANSWERS[topic](deps);
   return { text, citations, isComplete: true };
 }
 
-const ANSWERS: Readonly<Record<Topic, (deps: PulseDeps) => Promise<Answer>>> = {
+const ANSWERS: Readonly<Record<Topic, (deps: OperationsDeps) => Promise<Answer>>> = {
   help: async () => ({ text: HELP, citations: [] }),
   status: describeStatus,
   kpis: describeKpis,
@@ -38,7 +38,7 @@ const ANSWERS: Readonly<Record<Topic, (deps: PulseDeps) => Promise<Answer>>> = {
 
 const figure = (value: number | null): string => (value === null ? "unknown" : `${Number(value.toFixed(2))}`);
 
-async function describeStatus(deps: PulseDeps): Promise<Answer> {
+async function describeStatus(deps: OperationsDeps): Promise<Answer> {
   const { state, product } = await overview(deps);
   const { tick, E, M, R, N, tasks } = state;
   const own = [
@@ -66,8 +66,8 @@ async function describeStatus(deps: PulseDeps): Promise<Answer> {
   };
 }
 
-async function describeKpis(deps: PulseDeps): Promise<Answer> {
-  const { effect, goals } = await figuresOf(deps);
+async function describeKpis(deps: OperationsDeps): Promise<Answer> {
+  const { effect, goals } = await computeFigures(deps);
   const rows = effect.parts.map(({ kpi, value, at, baseline, target, attainment, stale, reason }) => {
     const goal = goals.find((one) => one.kpi === kpi);
     const facts = [
@@ -91,7 +91,7 @@ async function describeKpis(deps: PulseDeps): Promise<Answer> {
   };
 }
 
-async function describeFailures(deps: PulseDeps): Promise<Answer> {
+async function describeFailures(deps: OperationsDeps): Promise<Answer> {
   const { failures: failed, drift } = await failures(deps);
   return {
     text: lines(
@@ -112,7 +112,7 @@ async function describeFailures(deps: PulseDeps): Promise<Answer> {
 }
 
 /** The log as far as the service has verified it: the integrity scan reads on by itself, and no question makes it. */
-async function describeLog(deps: PulseDeps): Promise<Answer> {
+async function describeLog(deps: OperationsDeps): Promise<Answer> {
   const { breach, last } = deps.integrity;
   const { length = 0, head = "" } = (await readHead(deps.store)) ?? {};
   const checkpoint = await lastCheckpoint(deps);

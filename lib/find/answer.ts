@@ -1,9 +1,9 @@
 /** The answer to a query. */
 import * as z from "zod";
-import { changeSchema } from "../governance/rules/change.ts";
-import { limitOf } from "../governance/rules/in_force.ts";
-import type { Policy } from "../governance/rules/intent.ts";
-import { VERDICTS } from "../governance/rules/outcome.ts";
+import { changeSchema } from "../changes/rules/change.ts";
+import { limitOf } from "../changes/rules/in_force.ts";
+import type { Policy } from "../changes/rules/intent.ts";
+import { VERDICTS } from "../changes/rules/outcome.ts";
 import { once } from "../kit/once.ts";
 import { listApprovers, type Found } from "./row.ts";
 

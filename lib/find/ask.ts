@@ -2,7 +2,7 @@
  * Answers a text of somebody from the records: a query is run, a saved question's title is answered by its query, and anything else
  * is looked up by its words. The answer shows what ran, and says that there is none only of that.
  */
-import type { GovernanceDeps } from "../governance/deps.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { FindAnswer, FindRow } from "./answer.ts";
 import { FIELD_NAMES } from "./fields.ts";
@@ -17,12 +17,12 @@ const MAX_WORDS = 30;
 const MAX_TEXT = 900;
 
 /** Answers a text. */
-export async function askRecords(deps: GovernanceDeps, text: string, caller: string | null): Promise<Answer> {
+export async function askRecords(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer> {
   return (await askQuery(deps, text, caller)) ?? (await lookUp(deps, text, caller)).answer;
 }
 
 /** Answers a text that is a query, or the title of a saved one; undefined where it is neither. */
-export async function askQuery(deps: GovernanceDeps, text: string, caller: string | null): Promise<Answer | undefined> {
+export async function askQuery(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer | undefined> {
   const query = isQuery(text) ? text : savedQuestionNamed(text)?.query;
   if (query === undefined) return undefined;
   try {
@@ -42,7 +42,7 @@ function isQuery(text: string): boolean {
 
 /** The changes that hold words of a text, the best first, and the saved questions that fit. */
 export async function lookUp(
-  deps: GovernanceDeps,
+  deps: ChangesDeps,
   text: string,
   caller: string | null,
 ): Promise<{ answer: Answer; rows: FindRow[] }> {
@@ -70,10 +70,10 @@ export async function lookUp(
   };
 }
 
-const parse = ({ clock }: GovernanceDeps, text: string): Query => parseQuery(text, { now: clock.now(), zone: "UTC" });
+const parse = ({ clock }: ChangesDeps, text: string): Query => parseQuery(text, { now: clock.now(), zone: "UTC" });
 
 const runText = (
-  deps: GovernanceDeps,
+  deps: ChangesDeps,
   text: string,
   caller: string | null,
   words: "all" | "any" = "all",

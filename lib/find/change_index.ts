@@ -2,10 +2,10 @@
  * The changes as rows in memory: read once for each store, then brought up to date by the entries of the log, since every step of
  * a change is an entry. Beyond a number of rows the oldest are read from the store for each query.
  */
-import { entryKey, headOf } from "../audit/chain.ts";
+import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import type { AuditDeps } from "../audit/deps.ts";
-import { isRecord } from "../governance/rules/record.ts";
-import { recordIn } from "../governance/rules/written_record.ts";
+import { isRecord } from "../changes/rules/record.ts";
+import { recordIn } from "../changes/rules/written_record.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store, Text } from "../store/store.ts";
 import { type Row, makeRow } from "./row.ts";
@@ -35,9 +35,9 @@ interface Known extends Rows {
 const known = new WeakMap<Store, Promise<Known>>();
 
 /** Returns the rows up to the end of the log. */
-export async function rowsNow(deps: Pick<AuditDeps, "store" | "glance">): Promise<Rows> {
+export async function rowsNow(deps: Pick<AuditDeps, "store" | "requestCache">): Promise<Rows> {
   const { store } = deps;
-  const chain = await headOf(deps);
+  const chain = await readCurrentHead(deps);
   const [length, head] = [chain?.length ?? 0, chain?.head ?? ""];
   const before = known.get(store);
   // One after the other: each goes on from what the one before has read.

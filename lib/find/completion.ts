@@ -1,7 +1,7 @@
 /** Completions of a query: fields, their words, and the names that are on record. */
 import * as z from "zod";
-import type { GovernanceDeps } from "../governance/deps.ts";
-import { sameName } from "../governance/rules/names.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { sameName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
 import { once } from "../kit/once.ts";
@@ -43,13 +43,13 @@ interface Names {
 /** Rows are immutable and so is a list of them: its names are collected once. */
 const collected = new WeakMap<Rows, Promise<Names>>();
 
-function namesIn(deps: GovernanceDeps, all: Rows): Promise<Names> {
+function namesIn(deps: ChangesDeps, all: Rows): Promise<Names> {
   let names = collected.get(all);
   if (!names) collected.set(all, (names = collect(deps, all)));
   return names;
 }
 
-async function collect({ product }: GovernanceDeps, { rows }: Rows): Promise<Names> {
+async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names> {
   const { intent } = product!;
   const { policy, principals = {} } = intent;
   const [tenants, targets] = [new Set<string>(), new Set<string>()];
@@ -88,7 +88,7 @@ const SOURCES: Partial<Record<FieldName, keyof Names>> = {
  * are not in memory, a name may be theirs.
  */
 export async function requireKnown(
-  deps: GovernanceDeps,
+  deps: ChangesDeps,
   all: Rows,
   { terms }: Query,
   caller: string | null,
@@ -119,7 +119,7 @@ const TAKES: Readonly<Record<Exclude<Field["type"], "later">, Completion[number]
 };
 
 /** The fields with their values; those of data that is not recorded yet are left out. */
-export async function listCompletions(deps: GovernanceDeps, all: Rows): Promise<Completion> {
+export async function listCompletions(deps: ChangesDeps, all: Rows): Promise<Completion> {
   const names = await namesIn(deps, all);
   const fields = Object.entries(FIELDS as Record<string, Field>).flatMap(([field, declared]) => {
     if (declared.type === "later") return [];

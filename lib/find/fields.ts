@@ -1,13 +1,13 @@
 /** The fields of the query language: what each takes, and what a change has of it. */
-import { PROPOSER_KINDS, type ProposerKind } from "../governance/rules/actor.ts";
-import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../governance/rules/change.ts";
-import { awaits } from "../governance/rules/awaits.ts";
-import { isLive, isReviewDue, limitOf } from "../governance/rules/in_force.ts";
-import type { Intent } from "../governance/rules/intent.ts";
-import { missingConsents } from "../governance/rules/missing.ts";
-import { isOneOf } from "../governance/rules/names.ts";
-import { type Verdict, VERDICTS } from "../governance/rules/outcome.ts";
-import { TIME_LIMITS } from "../follow/overdue.ts";
+import { PROPOSER_KINDS, type ProposerKind } from "../changes/rules/actor.ts";
+import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../changes/rules/change.ts";
+import { awaits } from "../changes/rules/awaits.ts";
+import { isLive, isReviewDue, limitOf } from "../changes/rules/in_force.ts";
+import type { Intent } from "../changes/rules/intent.ts";
+import { missingConsents } from "../changes/rules/missing.ts";
+import { isOneOf } from "../changes/rules/names.ts";
+import { type Verdict, VERDICTS } from "../changes/rules/outcome.ts";
+import { TIME_LIMITS } from "../projections/overdue.ts";
 import { listApprovers, findDenier, type Row, listTimes } from "./row.ts";
 
 /** Facts other than the change itself that a query is evaluated against. */

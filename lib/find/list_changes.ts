@@ -1,13 +1,13 @@
 /** Lists changes as clients narrow a list: by fields, each of which must match. The newest come first. */
 import type * as z from "zod";
-import type { GovernanceDeps } from "../governance/deps.ts";
-import { PROPOSER_KINDS } from "../governance/rules/actor.ts";
-import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../governance/rules/change.ts";
-import { isOneOf } from "../governance/rules/names.ts";
-import { VERDICTS } from "../governance/rules/outcome.ts";
-import { isRecord } from "../governance/rules/record.ts";
-import { matchesPattern } from "../governance/rules/target_pattern.ts";
-import { recordIn } from "../governance/rules/written_record.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
+import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
+import { isOneOf } from "../changes/rules/names.ts";
+import { VERDICTS } from "../changes/rules/outcome.ts";
+import { isRecord } from "../changes/rules/record.ts";
+import { matchesPattern } from "../changes/rules/target_pattern.ts";
+import { recordIn } from "../changes/rules/written_record.ts";
 import { flag, freeText, line, time, word } from "../http/form.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
@@ -57,7 +57,7 @@ export const isFiltered = (filter: Filter): boolean =>
 
 /** A page of the changes that match all fields, 1 MiB of them at most; `before` is the `next` of the page before. */
 export async function findChanges(
-  deps: GovernanceDeps,
+  deps: ChangesDeps,
   { before, limit, ...filter }: Filter & { limit: number; before?: string | undefined },
 ): Promise<{ changes: Change[]; total: number; next: string | null }> {
   if (filter.role !== undefined && filter.person === undefined) throw invalidField("person", "is needed with role");

@@ -1,5 +1,5 @@
 /** The order of rows. */
-import { RISKS } from "../governance/rules/change.ts";
+import { RISKS } from "../changes/rules/change.ts";
 import { type Context, type Field, type FieldName, FIELDS } from "./fields.ts";
 import type { Query, Sort } from "./parse.ts";
 import type { Found } from "./row.ts";

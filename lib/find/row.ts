@@ -1,6 +1,6 @@
 /** A change as queries see it: everything but its value, with the text that free words are looked for in. */
-import type { Change } from "../governance/rules/change.ts";
-import { sameName } from "../governance/rules/names.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { sameName } from "../changes/rules/names.ts";
 import { textTerms } from "../memory/tokens.ts";
 
 /** A change in the index. Rows are immutable: a later state of the change is another row. */

@@ -1,16 +1,16 @@
 /** Runs a query over all changes: exact counts, a page of rows, groups and durations. */
-import { outcomes } from "../follow/outcomes.ts";
-import { reading } from "../follow/reading.ts";
-import type { GovernanceDeps } from "../governance/deps.ts";
-import type { DriftEpisode } from "../governance/drift.ts";
-import { recordIn } from "../governance/rules/written_record.ts";
-import { isRecord } from "../governance/rules/record.ts";
-import { quietly } from "../governance/views.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { reading } from "../projections/reading.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import type { DriftEpisode } from "../changes/drift.ts";
+import { recordIn } from "../changes/rules/written_record.ts";
+import { isRecord } from "../changes/rules/record.ts";
+import { tryExpire } from "../changes/views.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
-import { expireOverdue } from "../follow/expire_overdue.ts";
-import { outcomesAt } from "../follow/outcomes_now.ts";
+import { expireOverdue } from "../projections/expire_overdue.ts";
+import { outcomesAt } from "../projections/outcomes_now.ts";
 import { type FindAnswer, type FindRow, shownRow } from "./answer.ts";
 import { type Rows, rowsNow, readSlices } from "./change_index.ts";
 import { requireKnown } from "./completion.ts";
@@ -35,8 +35,8 @@ export interface RunOptions {
 }
 
 /** Runs a query. Errors: 400 `invalid_field` for a name that nothing on record has, and for an unknown `after`. */
-export async function runQuery(deps: GovernanceDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
-  await quietly(deps, expireOverdue(deps));
+export async function runQuery(deps: ChangesDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
+  await tryExpire(deps, expireOverdue(deps));
   return widely(deps.store, async () => {
     const all = await rowsNow(deps);
     await requireKnown(deps, all, query, options.caller);
@@ -46,7 +46,7 @@ export async function runQuery(deps: GovernanceDeps, query: Query, options: RunO
 
 /** Returns the first rows that a query of the service itself finds, none of them for a caller. */
 export async function findRows(
-  deps: GovernanceDeps,
+  deps: ChangesDeps,
   text: string,
   { zone, limit }: Pick<RunOptions, "zone" | "limit">,
 ): Promise<FindRow[]> {
@@ -61,7 +61,7 @@ class Run {
   #context: Context;
 
   constructor(
-    readonly deps: GovernanceDeps,
+    readonly deps: ChangesDeps,
     readonly all: Rows,
     readonly query: Query,
     readonly options: RunOptions,
@@ -189,7 +189,7 @@ function timesIn(durations: number[]): Pick<FindAnswer, "median" | "max"> {
 const PAGE = 1000;
 
 /** The episodes of drift under way, by change. */
-async function driftNow({ store }: GovernanceDeps): Promise<Map<string, DriftEpisode>> {
+async function driftNow({ store }: ChangesDeps): Promise<Map<string, DriftEpisode>> {
   const episodes = new Map<string, DriftEpisode>();
   for (let after: string | undefined; ;) {
     const page = await store.list("drift", { ...(after !== undefined && { after }), limit: PAGE });

@@ -1,5 +1,5 @@
 /** Saved questions: queries with names, in English and Chinese. */
-import { sameName } from "../governance/rules/names.ts";
+import { sameName } from "../changes/rules/names.ts";
 import { queryTerms } from "../memory/tokens.ts";
 
 /** Questions that are suggested for a text. */

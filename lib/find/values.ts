@@ -1,9 +1,9 @@
 /** The values of terms: parsed once, then tested against each change. */
 import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
-import { isOneOf } from "../governance/rules/names.ts";
-import { matchesPattern } from "../governance/rules/target_pattern.ts";
-import { RESOLUTIONS } from "../governance/rules/change.ts";
+import { isOneOf } from "../changes/rules/names.ts";
+import { matchesPattern } from "../changes/rules/target_pattern.ts";
+import { RESOLUTIONS } from "../changes/rules/change.ts";
 import { DATE_FORMS, parseSpan } from "./dates.ts";
 import { type Context, type Field, type FieldName, VALUE_ALIASES } from "./fields.ts";
 import type { Row } from "./row.ts";

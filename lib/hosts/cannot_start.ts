@@ -1,8 +1,8 @@
 /** What a serverless host answers when the service behind it cannot be opened. */
 import { AppError } from "../kit/errors.ts";
 import { toAppError } from "../http/error_response.ts";
-import { IntentInvalid } from "../governance/rules/intent.ts";
-import { IdentityMismatch } from "../governance/open.ts";
+import { IntentInvalid } from "../changes/rules/intent.ts";
+import { IdentityMismatch } from "../changes/open.ts";
 import { SettingRefused } from "./settings.ts";
 
 /** Errors of a start whose message is for people and repeats no secret. */

@@ -1,6 +1,6 @@
 /** What a serverless host can do, and why it cannot do the rest: its part of the capability map. */
 import { BASE_URL_RULE, isBaseUrl, isNamedProvider } from "../llm/provider.ts";
-import type { Capability } from "../pulse/capability.ts";
+import type { Capability } from "../operations/capability.ts";
 
 /** Settings by their names, as a host's environment has them. */
 type Told = Readonly<Record<string, unknown>>;

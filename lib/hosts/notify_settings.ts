@@ -1,7 +1,7 @@
 /** Where a serverless host tells people what happens: the settings that `ui_server` has for it. */
 import { keyOf } from "../kit/webhook_signature.ts";
-import { NOTIFY_FORMATS, type NotifyFormat } from "../pulse/notify/format.ts";
-import type { NotifyOptions } from "../pulse/notify/sending.ts";
+import { NOTIFY_FORMATS, type NotifyFormat } from "../operations/notify/format.ts";
+import type { NotifyOptions } from "../operations/notify/sending.ts";
 import { SettingRefused } from "./settings.ts";
 
 /** What `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET` say. Errors: `SettingRefused`, which repeats none of them. */

@@ -1,8 +1,8 @@
 /** What a serverless host is told by its environment: the names that `ui_server` has, where both have the setting. */
 import type { Deps, ProductOptions } from "../deps.ts";
-import type { ProductAdapter } from "../governance/adapters/port.ts";
-import { webhookAdapter } from "../governance/adapters/webhook.ts";
-import type { Identity } from "../governance/runtime.ts";
+import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
+import { webhookAdapter } from "../targets/webhook.ts";
+import type { Identity } from "../changes/runtime.ts";
 import { MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
 import { SecretRefused } from "../kit/webhook_signature.ts";
 

@@ -3,7 +3,7 @@ import type * as z from "zod";
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
 import type { LinkDeps } from "./deps.ts";
-import type { ProductRuntime } from "../governance/runtime.ts";
+import type { ProductRuntime } from "../changes/runtime.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import {
   type AcceptedLoss,

@@ -1,9 +1,9 @@
 /** What peers saw after similar changes. Shown beside a change; it never alters a tier or a consent. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
-import type { Change } from "../governance/rules/change.ts";
-import { sameTarget } from "../governance/rules/names.ts";
-import { TOLD_VERDICTS } from "../governance/rules/outcome.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { sameTarget } from "../changes/rules/names.ts";
+import { TOLD_VERDICTS } from "../changes/rules/outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Insight } from "./insight.ts";
 import { listInsights } from "./registry.ts";

@@ -1,5 +1,5 @@
 /** What a node does with the peers it is connected to: syncs with them and carries questions to them. */
-import type { FollowDeps } from "../follow/follower.ts";
+import type { FollowDeps } from "../projections/follower.ts";
 import { createKeyedMutex } from "../kit/keyed_mutex.ts";
 import { refusal } from "./answer_peer.ts";
 import type { PeerIdentity } from "./handshake.ts";

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { line, target } from "../http/form.ts";
-import { type Change, KINDS } from "../governance/rules/change.ts";
-import { type Outcome, TOLD_VERDICTS } from "../governance/rules/outcome.ts";
-import { sharedWords } from "../governance/rules/outcome_words.ts";
+import { type Change, KINDS } from "../changes/rules/change.ts";
+import { type Outcome, TOLD_VERDICTS } from "../changes/rules/outcome.ts";
+import { sharedWords } from "../changes/rules/outcome_words.ts";
 import type { PeerIdentity } from "./handshake.ts";
 
 const time = () => z.iso.datetime();

@@ -1,7 +1,7 @@
 /** What the rest of the service sees of the link. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
-import type { Capability } from "../pulse/capability.ts";
+import type { Capability } from "../operations/capability.ts";
 import { PLAIN_MESSAGES, READ_PATHS } from "./messages.ts";
 import { RELATIONS } from "./trust.ts";
 import { LOG_STATES } from "./peer_log.ts";

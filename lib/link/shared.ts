@@ -1,14 +1,14 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
-import type { FollowDeps } from "../follow/follower.ts";
-import { outcomes } from "../follow/outcomes.ts";
-import { type Reading, reading } from "../follow/reading.ts";
-import { ringKey as keyOf } from "../follow/ring.ts";
-import { outcomeOf } from "../governance/rules/outcome.ts";
+import type { FollowDeps } from "../projections/follower.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { type Reading, reading } from "../projections/reading.ts";
+import { ringKey as keyOf } from "../projections/ring.ts";
+import { outcomeOf } from "../changes/rules/outcome.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads, Store, Stored } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { insightOf, type SharedInsight } from "./insight.ts";
-import { readRecords } from "../governance/records.ts";
+import { readRecords } from "../changes/records.ts";
 
 declare module "../store/store.ts" {
   interface Collections {

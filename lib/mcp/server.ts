@@ -12,7 +12,7 @@ import { instructionsFor } from "./instructions.ts";
 import { errorText, idIn, isObject, type Message, messageOf, parseBody, resultText, RPC, RpcError } from "./jsonrpc.ts";
 import { refusalText } from "./refusal.ts";
 import { answerForTask, takesTasks, TASKS } from "./tasks.ts";
-import { inputOf, resultOf, type ToolCall } from "./tool.ts";
+import { readInput, resultOf, type ToolCall } from "./tool.ts";
 import { listed, TOOLS } from "./toolbox.ts";
 
 const SERVER = { name: "countersign", title: "Countersign", version };
@@ -90,7 +90,7 @@ async function called(call: ToolCall, { params, text }: Message, tasks: boolean)
   try {
     if (tool.writes && call.agent === undefined) throw agentRequired(tool.name);
     rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
-    const input = parseInput(inputOf(tool, call.deps), given);
+    const input = parseInput(readInput(tool, call.deps), given);
     const task = tasks ? await tool.task?.(input, call) : undefined;
     return task ?? resultOf(await tool.run(input, call));
   } catch (error) {

@@ -1,11 +1,11 @@
 /** A change as an agent is told of it: what it is, what the policy asks for, who is missing, where a person decides. */
 import * as z from "zod";
-import { changeSchema } from "../governance/rules/change.ts";
-import { gateSchema } from "../governance/rules/gates.ts";
-import { type Missing, missingSchema } from "../governance/rules/missing.ts";
-import { signerSchema } from "../governance/rules/signers.ts";
-import { changeView, type ChangeView } from "../governance/views.ts";
-import { pageOf } from "../pulse/page_address.ts";
+import { changeSchema } from "../changes/rules/change.ts";
+import { gateSchema } from "../changes/rules/gates.ts";
+import { type Missing, missingSchema } from "../changes/rules/missing.ts";
+import { signerSchema } from "../changes/rules/signers.ts";
+import { changeView, type ChangeView } from "../changes/views.ts";
+import { pageOf } from "../operations/page_address.ts";
 import type { ToolCall } from "./tool.ts";
 
 /** Said beside every text that somebody wrote: it may have been written for the model that reads it. */

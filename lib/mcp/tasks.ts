@@ -2,8 +2,8 @@
  * The Tasks extension: waiting for people without a connection that stays open. Nothing is kept for a task. Its id says which
  * change is waited for and which status was seen, so that any process answers for it, for as long as there is the change.
  */
-import type { Status } from "../governance/rules/change.ts";
-import { MOVING } from "../governance/rules/transitions.ts";
+import type { Status } from "../changes/rules/change.ts";
+import { MOVING } from "../changes/rules/transitions.ts";
 import { AppError } from "../kit/errors.ts";
 import { metaOf } from "./era.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";

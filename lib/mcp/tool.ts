@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import type { Call } from "../http/endpoint.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
 
 /** A call of a tool: the request that carries it. */
-export type ToolCall = Call<PulseDeps>;
+export type ToolCall = Call<OperationsDeps>;
 
 /** What a tool is, apart from what it does. */
 interface Declared<I extends z.ZodType, O extends z.ZodType> {
@@ -15,7 +15,7 @@ interface Declared<I extends z.ZodType, O extends z.ZodType> {
   /** It writes, so that it needs an agent's secret; `again`: a second time changes nothing more. */
   writes?: "once" | "again";
   /** A function where it depends on the intent. */
-  input: I | ((deps: PulseDeps) => I);
+  input: I | ((deps: OperationsDeps) => I);
   output: O;
 }
 
@@ -40,5 +40,5 @@ export const resultOf = (answer: object): object => ({
 });
 
 /** The input schema of a tool under an intent. */
-export const inputOf = ({ input }: Pick<Tool, "input">, deps: PulseDeps): z.ZodType =>
+export const readInput = ({ input }: Pick<Tool, "input">, deps: OperationsDeps): z.ZodType =>
   typeof input === "function" ? input(deps) : input;

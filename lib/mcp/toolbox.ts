@@ -1,7 +1,7 @@
 /** All tools, and how they are told to clients. None approves, denies, applies, rolls back, feeds KPIs, freezes or edits the intent. */
 import { jsonSchemaOf } from "../openapi/json_schema.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
-import { inputOf, type Tool, type ToolCall } from "./tool.ts";
+import type { OperationsDeps } from "../operations/deps.ts";
+import { readInput, type Tool, type ToolCall } from "./tool.ts";
 import { explainPolicy } from "./tools/explain_policy.ts";
 import { findChanges } from "./tools/find.ts";
 import { getChange } from "./tools/get_change.ts";
@@ -30,7 +30,7 @@ const offered = ({ agent }: ToolCall): readonly Tool[] =>
   agent === undefined ? TOOLS.filter(({ writes }) => !writes) : TOOLS;
 
 /** Made once for a service: its intent, on which inputs depend, is read at start. */
-const described = new WeakMap<PulseDeps, ReadonlyMap<Tool, object>>();
+const described = new WeakMap<OperationsDeps, ReadonlyMap<Tool, object>>();
 
 /** The tools as `tools/list` tells them. */
 export function listed(call: ToolCall): (object | undefined)[] {
@@ -39,13 +39,13 @@ export function listed(call: ToolCall): (object | undefined)[] {
   return offered(call).map((tool) => all.get(tool));
 }
 
-function descriptionOf(tool: Tool, deps: PulseDeps): object {
+function descriptionOf(tool: Tool, deps: OperationsDeps): object {
   const { name, title, description, writes, output } = tool;
   return {
     name,
     title,
     description,
-    inputSchema: jsonSchemaOf(inputOf(tool, deps), "input"),
+    inputSchema: jsonSchemaOf(readInput(tool, deps), "input"),
     outputSchema: jsonSchemaOf(output, "output"),
     annotations: {
       title,

@@ -1,5 +1,5 @@
 /** Drafts of the model that wait for a person to confirm them. The oldest are removed first. */
-import { push, type Ring, ringKey } from "../follow/ring.ts";
+import { push, type Ring, ringKey } from "../projections/ring.ts";
 import type { Store, Tx } from "../store/store.ts";
 
 declare module "../store/store.ts" {

@@ -1,6 +1,6 @@
 /** The conversation as it was: what people wrote and what was answered. Bounded. */
-import { push, type Ring, ringKey } from "../follow/ring.ts";
-import { sameName } from "../governance/rules/names.ts";
+import { push, type Ring, ringKey } from "../projections/ring.ts";
+import { sameName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";

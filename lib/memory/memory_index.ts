@@ -2,7 +2,7 @@
  * Memories in two indexes, one of records and one of what people said, so that what people write neither hides a record nor
  * changes which terms are rare among records.
  */
-import { basisOf, type Memory, type MemoryKind } from "../follow/memory.ts";
+import { basisOf, type Memory, type MemoryKind } from "../projections/memory.ts";
 import { type Hit, type Search, searchIndex } from "./search_index.ts";
 import { textTerms } from "./tokens.ts";
 

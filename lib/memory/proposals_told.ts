@@ -1,10 +1,10 @@
 /** Memories of proposals are told of their changes whenever somebody looks: what is kept of each is which change it is. */
-import { LONGEST_MEMORY, type Memory, type Proposed } from "../follow/memory.ts";
-import { describeProposal } from "../follow/memory_sentences.ts";
-import { asTold } from "../governance/as_told.ts";
-import { readRecords } from "../governance/records.ts";
-import type { Change } from "../governance/rules/change.ts";
-import { isWhole } from "../governance/rules/record.ts";
+import { LONGEST_MEMORY, type Memory, type Proposed } from "../projections/memory.ts";
+import { describeProposal } from "../projections/memory_sentences.ts";
+import { readVerifiedChanges } from "../changes/verified_changes.ts";
+import { readRecords } from "../changes/records.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { isWhole } from "../changes/rules/record.ts";
 import { shorten } from "../kit/quote.ts";
 import { turn } from "../kit/turn.ts";
 import type { Reads } from "../store/store.ts";
@@ -35,9 +35,9 @@ export const asStored =
 
 /** As the log tells of them: nothing is told of one that somebody edited beside it. */
 export const asProven =
-  (deps: Parameters<typeof asTold>[0]): Find =>
+  (deps: Parameters<typeof readVerifiedChanges>[0]): Find =>
   async (ids) =>
-    (await asTold(deps, ids)).map((told) => ("change" in told ? told.change : undefined));
+    (await readVerifiedChanges(deps, ids)).map((told) => ("change" in told ? told.change : undefined));
 
 const isTold = (kept: Memory | Proposed): kept is Memory => typeof kept !== "string";
 

@@ -3,7 +3,7 @@
  * by what was remembered since, so that what another instance remembers is found too.
  */
 import * as z from "zod";
-import { memories } from "../follow/memories.ts";
+import { memories } from "../projections/memories.ts";
 import {
   basisOf,
   type Memory,
@@ -11,14 +11,14 @@ import {
   MEMORY_SOURCES,
   type MemoryKind,
   type MemorySource,
-} from "../follow/memory.ts";
-import { outcomes } from "../follow/outcomes.ts";
-import { reading } from "../follow/reading.ts";
-import { ringKey } from "../follow/ring.ts";
+} from "../projections/memory.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { reading } from "../projections/reading.ts";
+import { ringKey } from "../projections/ring.ts";
 import { label, quote } from "../kit/quote.ts";
 import { turn } from "../kit/turn.ts";
 import type { Reads, Store } from "../store/store.ts";
-import type { FollowDeps } from "../follow/follower.ts";
+import type { FollowDeps } from "../projections/follower.ts";
 import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
 import { asProven, asStored, withProposals } from "./proposals_told.ts";
 import type { Search } from "./search_index.ts";

@@ -1,13 +1,13 @@
 /** One endpoint as an operation. */
 import type * as z from "zod";
-import type { GovernanceDeps } from "../governance/deps.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
 import { isWrite } from "../http/admission.ts";
 import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
 import { type Content, type JsonSchema, jsonSchemaOf, type Parameter } from "./json_schema.ts";
 import { type Documented, responsesOf } from "./responses.ts";
 
 /** What the input of an endpoint may hang on. */
-export type Circumstances = Pick<GovernanceDeps, "product" | "protectAll" | "protectReads">;
+export type Circumstances = Pick<ChangesDeps, "product" | "protectAll" | "protectReads">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
@@ -46,9 +46,7 @@ function securityOf(
 
 function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchema {
   const schema =
-    typeof input === "function"
-      ? (input as (deps: GovernanceDeps) => z.ZodType)(circumstances as GovernanceDeps)
-      : input;
+    typeof input === "function" ? (input as (deps: ChangesDeps) => z.ZodType)(circumstances as ChangesDeps) : input;
   return jsonSchemaOf(schema, "input", NAMED);
 }
 

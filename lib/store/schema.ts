@@ -7,7 +7,7 @@ import type { Collection, Meta } from "./store.ts";
 /** The part of the service that writes a collection: a room of lib, or the file adapter. */
 export type Writer =
   | "audit"
-  | "governance"
+  | "changes"
   | "http"
   | "projection waiting"
   | "projection tally"
@@ -47,30 +47,30 @@ export interface CollectionSchema {
 
 // prettier-ignore
 export const COLLECTIONS = {
-  meta: { key: "<name>", record: "Singles<Meta>", writer: "governance", block: "product_runtime", purpose: "Single records, each written by the part that it belongs to." },
-  audit: { key: "<16 digits>", record: "AuditEntry", writer: "governance", sequence: true, purpose: "The hash-chained audit log." },
+  meta: { key: "<name>", record: "Singles<Meta>", writer: "changes", block: "product_runtime", purpose: "Single records, each written by the part that it belongs to." },
+  audit: { key: "<16 digits>", record: "AuditEntry", writer: "changes", sequence: true, purpose: "The hash-chained audit log." },
   merkle: { key: "<level>/<16 digits>", record: "Tile", writer: "audit", purpose: "Tiles of the Merkle tree over the log." },
   witnesses: { key: "<verifier key>", record: "Witnessed", writer: "audit", purpose: "The last cosignature of each witness, and its last answer." },
   watched: { key: "<SHA-256 of the origin>", record: "Watched", writer: "audit", purpose: "The last checkpoint of each other log that this service cosigned." },
 
-  changes: { key: "<change_id>", record: "Written", writer: "governance", erasure: "entry", purpose: "Changes with their content and the ids of their entries." },
-  manifests: { key: "<manifest_hash>", record: "string", writer: "governance", purpose: "The canonical text of each intent that was in force." },
-  kpi: { key: "latest", record: "Singles<{ latest: KpiState }>", writer: "governance", block: "product_runtime", purpose: "The last value of each KPI." },
-  counts: { key: "refused", record: "Singles<{ refused: DayCount }>", writer: "governance", block: "product_runtime", purpose: "Rejected proposals that the log has of the day." },
-  leases: { key: "<target>\\n<tenant>\\n<change_id>", record: "Lease", writer: "governance", block: "product_runtime", retention: "the end of the operation", purpose: "Operations under way on a target system." },
-  live_by_target: { key: "<target>\\n<tenant>\\n<change_id>", record: "true", writer: "governance", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by target." },
-  live_by_agent: { key: "<agent>\\n<change_id>", record: "true", writer: "governance", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by the agent that proposed them." },
-  owners: { key: "<target>\\n<tenant>\\n<applied entry>", record: "string", writer: "governance", retention: "the change is rolled back", purpose: "Index of applied changes by target; the last one owns it." },
-  review_due: { key: "<change_id>", record: "true", writer: "governance", retention: "the review", purpose: "Emergencies that wait for their review." },
-  proposed_by_agent: { key: "<agent>", record: "DayCount", writer: "governance", purpose: "Proposals of each agent on the newest UTC day with any." },
-  llm_drafts: { key: "<change_id>", record: "true", writer: "governance", retention: "the change is decided", purpose: "Drafts of models that may wait for consent." },
-  llm_drafted: { key: "<SHA-256 of the effect>", record: "string", writer: "governance", purpose: "The newest draft of a model with this effect." },
-  used_statements: { key: "<milliseconds>:<SHA-256>", record: "true", writer: "governance", retention: "24 hours and ten minutes", purpose: "Signed statements that are valid once." },
-  erasures_due: { key: "<change_id>", record: "ErasureDue", writer: "governance", also: ["operations"], retention: "all copies are gone", purpose: "Erased contents of which copies may be stored elsewhere." },
-  drift: { key: "<change_id>", record: "DriftEpisode", writer: "governance", retention: "the target shows its value again", purpose: "Applied changes whose target no longer shows what the log has." },
-  guardrail_due: { key: "<change_id>", record: "Due", writer: "governance", retention: "the rollback", purpose: "Rollbacks that a guardrail ordered." },
-  guardrail_marks: { key: "<change_id>", record: "GuardrailEvidence", writer: "governance", purpose: "The guardrail that a change tripped last." },
-  kpi_applied: { key: "<KPI or *>\\n<applied entry>", record: "Watched", writer: "governance", purpose: "Reversible applied changes that guardrails watch." },
+  changes: { key: "<change_id>", record: "Written", writer: "changes", erasure: "entry", purpose: "Changes with their content and the ids of their entries." },
+  manifests: { key: "<manifest_hash>", record: "string", writer: "changes", purpose: "The canonical text of each intent that was in force." },
+  kpi: { key: "latest", record: "Singles<{ latest: KpiState }>", writer: "changes", block: "product_runtime", purpose: "The last value of each KPI." },
+  counts: { key: "refused", record: "Singles<{ refused: DayCount }>", writer: "changes", block: "product_runtime", purpose: "Rejected proposals that the log has of the day." },
+  leases: { key: "<target>\\n<tenant>\\n<change_id>", record: "Lease", writer: "changes", block: "product_runtime", retention: "the end of the operation", purpose: "Operations under way on a target system." },
+  live_by_target: { key: "<target>\\n<tenant>\\n<change_id>", record: "true", writer: "changes", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by target." },
+  live_by_agent: { key: "<agent>\\n<change_id>", record: "true", writer: "changes", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by the agent that proposed them." },
+  owners: { key: "<target>\\n<tenant>\\n<applied entry>", record: "string", writer: "changes", retention: "the change is rolled back", purpose: "Index of applied changes by target; the last one owns it." },
+  review_due: { key: "<change_id>", record: "true", writer: "changes", retention: "the review", purpose: "Emergencies that wait for their review." },
+  proposed_by_agent: { key: "<agent>", record: "DayCount", writer: "changes", purpose: "Proposals of each agent on the newest UTC day with any." },
+  llm_drafts: { key: "<change_id>", record: "true", writer: "changes", retention: "the change is decided", purpose: "Drafts of models that may wait for consent." },
+  llm_drafted: { key: "<SHA-256 of the effect>", record: "string", writer: "changes", purpose: "The newest draft of a model with this effect." },
+  used_statements: { key: "<milliseconds>:<SHA-256>", record: "true", writer: "changes", retention: "24 hours and ten minutes", purpose: "Signed statements that are valid once." },
+  erasures_due: { key: "<change_id>", record: "ErasureDue", writer: "changes", also: ["operations"], retention: "all copies are gone", purpose: "Erased contents of which copies may be stored elsewhere." },
+  drift: { key: "<change_id>", record: "DriftEpisode", writer: "changes", retention: "the target shows its value again", purpose: "Applied changes whose target no longer shows what the log has." },
+  guardrail_due: { key: "<change_id>", record: "Due", writer: "changes", retention: "the rollback", purpose: "Rollbacks that a guardrail ordered." },
+  guardrail_marks: { key: "<change_id>", record: "GuardrailEvidence", writer: "changes", purpose: "The guardrail that a change tripped last." },
+  kpi_applied: { key: "<KPI or *>\\n<applied entry>", record: "Watched", writer: "changes", purpose: "Reversible applied changes that guardrails watch." },
   idempotency: { key: "<UTC day>:<SHA-256 of the request>", record: "Kept", writer: "http", retention: "24 hours", erasure: "sweep", purpose: "Answers that are repeated under their Idempotency-Key." },
 
   cursors: { key: "<projection>", record: "Cursor", writer: "projections", purpose: "How far each projection has read the log, and its state there." },
@@ -130,14 +130,14 @@ export type RecordSchema = Pick<CollectionSchema, "record" | "writer" | "also" |
 
 // prettier-ignore
 export const META_RECORDS = {
-  identity: { record: "Identity", writer: "governance", purpose: "The product and instance that the store belongs to." },
-  chain: { record: "ChainHead", writer: "governance", purpose: "The end of the log; each governed write reads and replaces it." },
-  intent: { record: "{ manifest_hash: string }", writer: "governance", purpose: "The intent in force." },
-  freeze: { record: "Freeze", writer: "governance", purpose: "The freeze." },
-  drift: { record: "DriftCheck", writer: "governance", purpose: "Where the search for drift continues." },
-  erased: { record: "{ entry: number }", writer: "governance", purpose: "The newest entry that erased a content." },
-  clock: { record: "object", writer: "governance", purpose: "Clock samples of scheduled cycles." },
-  breach: { record: "StoredBreach", writer: "audit", also: ["governance", "operations"], purpose: "Why the log is broken, while it is." },
+  identity: { record: "Identity", writer: "changes", purpose: "The product and instance that the store belongs to." },
+  chain: { record: "ChainHead", writer: "changes", purpose: "The end of the log; each governed write reads and replaces it." },
+  intent: { record: "{ manifest_hash: string }", writer: "changes", purpose: "The intent in force." },
+  freeze: { record: "Freeze", writer: "changes", purpose: "The freeze." },
+  drift: { record: "DriftCheck", writer: "changes", purpose: "Where the search for drift continues." },
+  erased: { record: "{ entry: number }", writer: "changes", purpose: "The newest entry that erased a content." },
+  clock: { record: "object", writer: "changes", purpose: "Clock samples of scheduled cycles." },
+  breach: { record: "StoredBreach", writer: "audit", also: ["changes", "operations"], purpose: "Why the log is broken, while it is." },
   anchor: { record: "Anchored", writer: "audit", purpose: "The checkpoint that was anchored last, and why the newest is not." },
   checkpoint: { record: "KeptCheckpoint", writer: "audit", purpose: "The last checkpoint." },
   merkle: { record: "StoredTree", writer: "audit", purpose: "How far the Merkle tree has grown." },

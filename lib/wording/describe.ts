@@ -1,7 +1,7 @@
 /** Entries of the audit log in words: the only place that says what an event was. */
 import type { AuditEntry, EventType } from "../audit/entry.ts";
-import { detailIn } from "../governance/rules/event.ts";
-import { worsenedWords } from "../governance/rules/kpi_words.ts";
+import { detailIn } from "../changes/rules/event.ts";
+import { worsenedWords } from "../changes/rules/kpi_words.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
 import { nameActor, nameChange, nameProposer } from "./names.ts";

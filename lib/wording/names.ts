@@ -1,5 +1,5 @@
 /** Names of actors and changes in sentences. */
-import type { Change } from "../governance/rules/change.ts";
+import type { Change } from "../changes/rules/change.ts";
 import type { Part } from "./part.ts";
 
 const KIND_OF_PREFIX: Readonly<Record<string, string>> = { llm: "model", peer: "peer", agent: "agent" };

@@ -1,6 +1,6 @@
 /** A change in words and tables. */
 import type { ChangeDetail, Schema } from "../../lib/client/client.ts";
-import type { Content } from "../../lib/governance/rules/content.ts";
+import type { Content } from "../../lib/changes/rules/content.ts";
 import { describeDrift } from "../../lib/wording/describe.ts";
 import { entryText, facts, table, visible } from "./text.ts";
 

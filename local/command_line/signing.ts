@@ -1,8 +1,8 @@
 /** Has a decision signed with an SSH key, after showing what is signed. */
 import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
-import { canonicalContent, type Content } from "../../lib/governance/rules/content.ts";
-import { type Act, type Decision, statementText } from "../../lib/governance/rules/statement.ts";
+import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
+import { type Act, type Decision, statementText } from "../../lib/changes/rules/statement.ts";
 import { sha256 } from "../node_ports.ts";
 import { changeText } from "./change_text.ts";
 import { NotDone, UsageError } from "./exit.ts";

@@ -1,7 +1,7 @@
 /** The shop's customers, made up: what they do depends on what the shop shows, and a little on the day. */
 
 /** The `count`th measurement: the mean basket in euros, and how many of 100 baskets become orders. */
-export function figuresOf({ freeFrom, guests, deliveryDay }, count) {
+export function computeFigures({ freeFrom, guests, deliveryDay }, count) {
   const day = Math.sin(count * 2);
   return {
     basket_value: Number((38 + (freeFrom - 35) * 0.36 + day * 0.3).toFixed(2)),

@@ -5,7 +5,7 @@
 import { createServer } from "node:http";
 import { OFREPProvider } from "@openfeature/ofrep-provider";
 import { OpenFeature } from "@openfeature/server-sdk";
-import { figuresOf } from "./customers.mjs";
+import { computeFigures } from "./customers.mjs";
 import { pageOf } from "./shop_page.mjs";
 
 const TENANT = { targetingKey: "teashop" };
@@ -22,7 +22,7 @@ const settings = async () => ({
 let measured = 0;
 const ROUTES = {
   "/": async () => ["text/html; charset=utf-8", pageOf(await settings())],
-  "/figures": async () => ["application/json", JSON.stringify(figuresOf(await settings(), ++measured))],
+  "/figures": async () => ["application/json", JSON.stringify(computeFigures(await settings(), ++measured))],
 };
 
 const server = createServer(async ({ url }, response) => {

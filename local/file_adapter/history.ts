@@ -1,6 +1,6 @@
 /** What stood before each change, and what the file no longer shows. It lies in the store's collection `adapter`. */
-import type { Change } from "../../lib/governance/rules/change.ts";
-import { sameTarget } from "../../lib/governance/rules/names.ts";
+import type { Change } from "../../lib/changes/rules/change.ts";
+import { sameTarget } from "../../lib/changes/rules/names.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { type Config, ConfigBroken, type Entry } from "./config_file.ts";
 import { own } from "./json_object.ts";

@@ -1,8 +1,8 @@
 /** The adapter's operations on the file's content. They alter the content given, and say what must be kept first. */
-import type { HostState, RollbackTold, ToldRollback } from "../../lib/governance/adapters/port.ts";
+import type { HostState, RollbackTold, ToldRollback } from "../../lib/changes/operations/adapter_port.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
-import type { Change } from "../../lib/governance/rules/change.ts";
-import { samePlace, sameTarget } from "../../lib/governance/rules/names.ts";
+import type { Change } from "../../lib/changes/rules/change.ts";
+import { samePlace, sameTarget } from "../../lib/changes/rules/names.ts";
 import { type Config, ConfigBroken, type Entry } from "./config_file.ts";
 import {
   applicationRecords,

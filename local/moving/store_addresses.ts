@@ -4,7 +4,7 @@ import { consoleWarnings, type Log } from "../../lib/kit/platform.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Whole } from "../../lib/store/whole.ts";
-import type { Departure } from "../../lib/governance/moving/fence.ts";
+import type { Departure } from "../../lib/changes/moving/fence.ts";
 import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
 import { hideArgument, openStore, stateName, STORE } from "../open_store.ts";
 import { isDatabase, stateAddress, storeName } from "../option_values.ts";

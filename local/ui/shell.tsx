@@ -1,7 +1,7 @@
 /** What stands around every page: where one is, who one is, how fresh it is. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { inForce } from "../../lib/governance/rules/in_force.ts";
+import { inForce } from "../../lib/changes/rules/in_force.ts";
 import { clockBehind } from "./core/api.ts";
 import { timeOfDay } from "./core/format.ts";
 import { useNow, useValue } from "./core/hooks.tsx";

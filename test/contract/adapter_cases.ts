@@ -1,6 +1,6 @@
 /** What every product adapter promises, as named cases: each adapter's test runs them, and so may an application's own. */
-import type { ProductAdapter } from "../../lib/governance/adapters/port.ts";
-import type { Change } from "../../lib/governance/rules/change.ts";
+import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
+import type { Change } from "../../lib/changes/rules/change.ts";
 import { agree } from "./agree.ts";
 
 /** A fresh adapter on a host product that holds nothing yet. */

@@ -33,7 +33,7 @@ export const VARIANTS = [
   [
     "recovers no lease at the start",
     "answer mismatch",
-    "lib/governance/open.ts",
+    "lib/changes/open.ts",
     "  await recoverAbandoned(deps, exclusive);",
     "",
   ],
@@ -47,7 +47,7 @@ export const VARIANTS = [
   [
     "forgets idempotency keys",
     "duplicated",
-    "lib/governance/transaction.ts",
+    "lib/changes/transaction.ts",
     "const kept = idempotency && (await replayed(tx, idempotency, now));",
     "const kept = undefined;",
   ],

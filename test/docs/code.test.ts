@@ -37,7 +37,7 @@ test("the code of the documents is well typed", async () => {
     "lib/link/peer_records.ts",
     "local/file_adapter/history.ts",
     "lib/hosts/edge/cloudflare_workers.d.mts",
-    "lib/pulse/prom_client_registry.d.ts",
+    "lib/operations/prom_client_registry.d.ts",
     "local/console_files.d.mts",
   ].map((path) => join(ROOT, path));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["**/*.ts", ...ambient] }));

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { processMetrics } from "../../local/metrics.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { pulse } from "../lib/pulse/pulse_service.ts";
+import { openOperations } from "../lib/operations/operations_service.ts";
 
 const file = (name: string): URL => new URL(`../../docs/${name}`, import.meta.url);
 const dashboard = JSON.parse(readFileSync(file("grafana_dashboard.json"), "utf8"));
@@ -21,7 +21,7 @@ const store = {
 /** Returns every metric name that the service can show, with those of a histogram's parts. */
 async function shown(): Promise<Set<string>> {
   const metrics = processMetrics("1");
-  const service = await pulse({
+  const service = await openOperations({
     metrics,
     store,
     notifier: { problem: () => null },

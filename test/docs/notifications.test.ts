@@ -1,6 +1,6 @@
 /** docs/notifications.md: its code checks what the service signs, and its table names what the service sends. */
 import { expect, test } from "vitest";
-import { NOTIFICATION_TYPES } from "../../lib/pulse/notify/notification.ts";
+import { NOTIFICATION_TYPES } from "../../lib/operations/notify/notification.ts";
 import { keyOf, signatureOf } from "../../lib/kit/webhook_signature.ts";
 import { documents } from "./markdown.ts";
 

@@ -1,8 +1,8 @@
 /** The reference pages say of each code, field and event what the code says, and leave none out. */
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
-import { intentJsonSchema } from "../../lib/governance/rules/intent_json_schema.ts";
-import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import { intentJsonSchema } from "../../lib/changes/rules/intent_json_schema.ts";
+import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";

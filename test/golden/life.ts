@@ -1,11 +1,11 @@
 /** A scripted life of a product that leaves an entry of each type in the log and a record in most collections. */
 import { app } from "../../handlers/index.ts";
 import { readHead } from "../../lib/audit/chain.ts";
-import { migrate } from "../../lib/governance/moving/migrate.ts";
-import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
-import { submitDraft } from "../../lib/governance/submit_proposal.ts";
+import { migrate } from "../../lib/changes/moving/migrate.ts";
+import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
+import { submitDraft } from "../../lib/changes/submit_proposal.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
-import { runCycle } from "../../lib/pulse/cycle.ts";
+import { runCycle } from "../../lib/operations/cycle.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { DAY, HOUR, MINUTE } from "../support/clock.ts";
@@ -68,7 +68,7 @@ export async function playLife(): Promise<Life> {
   await changeSettings(stage);
   await endOtherwise(stage);
   await meetTrouble(stage);
-  await useThePulse(stage);
+  await useOperations(stage);
   await letTimePass(stage);
   await moveAndLose(stage, first);
   await leaveOpen(stage);
@@ -169,7 +169,7 @@ async function meetTrouble({ api, adapter, propose, sign, run, deps, changes }: 
 }
 
 /** Tasks, chat, actions, and questions to peers. */
-async function useThePulse({ api, run }: Stage): Promise<void> {
+async function useOperations({ api, run }: Stage): Promise<void> {
   const task = { title: "What failed last week?", priority: "high", required_dimension: "R" };
   const { task_id } = await api.post("/api/tasks", task);
   await run("run_next_task");

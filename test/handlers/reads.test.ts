@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
-import { followAll } from "../../lib/follow/follow.ts";
+import { followAll } from "../../lib/projections/follow.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
 import { SECOND, testClock } from "../support/clock.ts";

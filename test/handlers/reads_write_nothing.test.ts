@@ -1,7 +1,7 @@
 /** Lists the GETs that write to the store, each with the reason; no other may. */
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
-import { sightClock } from "../../lib/governance/certain_time.ts";
+import { sampleClock } from "../../lib/changes/certain_time.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { client } from "../support/client.ts";
@@ -68,7 +68,7 @@ test("a GET writes nothing, even where much is overdue, but for those that are l
   const { store, tried } = readOnly(durable);
   const deps = await opened({ store, clock, intent: { policy } });
   clock.advance(60 * DAY);
-  await sightClock(deps);
+  await sampleClock(deps);
   clock.advance(11 * MINUTE);
   const { get } = client(app(deps));
   const found: Record<string, string> = {};

@@ -1,11 +1,11 @@
 /** A change's page is told what else it has to do with, by name. */
 import { expect, test } from "vitest";
-import { pulse } from "../lib/pulse/pulse_service.ts";
+import { openOperations } from "../lib/operations/operations_service.ts";
 
 const VALUE = { target: "limits.uploads", value: "25" };
 
 async function service() {
-  const api = await pulse();
+  const api = await openOperations();
   const related = async (id: string) => (await api.get(`changes/${id}`)).body.related;
   return { api, related };
 }

@@ -1,7 +1,7 @@
 /** What a service is given: secrets that could stand for two are refused. */
 import { expect, test } from "vitest";
 import { createDeps } from "../../lib/deps.ts";
-import { IntentInvalid } from "../../lib/governance/rules/intent.ts";
+import { IntentInvalid } from "../../lib/changes/rules/intent.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { manifest } from "../support/intents.ts";

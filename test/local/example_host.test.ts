@@ -4,9 +4,9 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { loadIntent } from "../../lib/governance/rules/intent.ts";
-import { mayDecide, requiredApprovers, tierOf } from "../../lib/governance/rules/policy.ts";
-import { crmFollowup } from "../../lib/governance/rules/propose.ts";
+import { loadIntent } from "../../lib/changes/rules/intent.ts";
+import { mayDecide, requiredApprovers, tierOf } from "../../lib/changes/rules/policy.ts";
+import { crmFollowup } from "../../lib/changes/rules/propose.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { bench, change } from "./file_adapter/fixture.ts";
 

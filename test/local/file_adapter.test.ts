@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { AdapterResult } from "../../lib/governance/adapters/port.ts";
-import type { Change } from "../../lib/governance/rules/change.ts";
+import type { AdapterResult } from "../../lib/changes/operations/adapter_port.ts";
+import type { Change } from "../../lib/changes/rules/change.ts";
 import { inLong, LONG } from "../support/length.ts";
 import { AT, bench, calm, change, unsynced } from "./file_adapter/fixture.ts";
 

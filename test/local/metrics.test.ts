@@ -4,12 +4,12 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { processMetrics } from "../../local/metrics.ts";
 import { fails } from "../support/scripted_adapter.ts";
-import { fetchOf, pulse, type PulseService } from "../lib/pulse/pulse_service.ts";
+import { fetchOf, openOperations, type OperationsService } from "../lib/operations/operations_service.ts";
 
 /** A service on which every figure has a value, measured. */
 async function lived() {
   const metrics = processMetrics("1.2.3");
-  const service = await pulse({
+  const service = await openOperations({
     metrics,
     notifier: { problem: () => null },
     intent: { kpis: { csat: { baseline: 4, target: 5 } } },
@@ -27,7 +27,7 @@ async function lived() {
   return { service, metrics, id };
 }
 
-const text = async (service: PulseService): Promise<string> => (await service.get("/api/metrics")).text;
+const text = async (service: OperationsService): Promise<string> => (await service.get("/api/metrics")).text;
 
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) process.stderr.write("promtool is not on PATH: `promtool check metrics` is skipped\n");
@@ -74,11 +74,11 @@ test("figures of the product agree after a restart and between instances", async
 });
 
 test("without data there is no sample, not a 0", async () => {
-  const service = await pulse();
+  const service = await openOperations();
   const shown = await text(service);
   expect(shown).not.toMatch(/dimension="[EMR]"|reliability_|kpi_value|mean_rating|notifications|last_cycle/);
   expect(shown).toContain('countersign_dimension_ratio{dimension="N"} 0');
-  const disabled = await text(await pulse({ intent: null }));
+  const disabled = await text(await openOperations({ intent: null }));
   expect(disabled).not.toMatch(/audit_chain_valid|audit_entries/);
 });
 
@@ -116,7 +116,7 @@ test("requests are counted by the declared path, whatever a client writes", asyn
 test("two services in one process do not share figures", async () => {
   const one = processMetrics("1");
   const two = processMetrics("2");
-  const { deps } = await pulse();
+  const { deps } = await openOperations();
   await app({ ...deps, measured: one.measured })(new Request("http://127.0.0.1/livez"));
   expect(await one.text()).toContain('route="/livez"');
   expect(await two.text()).not.toContain('route="/livez"');

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { capabilitiesOf } from "../../local/capabilities.ts";
+import { listCapabilities } from "../../local/capabilities.ts";
 import { COSIGNATURE, formatVerifierKey } from "../../lib/audit/note.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { OptionError, parseOptions, type Environment, type Options } from "../../local/options.ts";
@@ -543,10 +543,10 @@ test.each([
 
 describe("capabilities", () => {
   const find = (id: string, argv: string[], env: Environment = {}, uiProblem: string | null = null) =>
-    capabilitiesOf(run(argv, env), uiProblem).find((capability) => capability.id === id);
+    listCapabilities(run(argv, env), uiProblem).find((capability) => capability.id === id);
 
   test("every capability that is not available says why, and what switches it on", () => {
-    for (const { status, reason, enable_with } of capabilitiesOf(run([]), null)) {
+    for (const { status, reason, enable_with } of listCapabilities(run([]), null)) {
       if (status === "available") expect({ reason, enable_with }).toEqual({ reason: null, enable_with: null });
       else expect([status, !!reason, !!enable_with]).toEqual(["disabled", true, true]);
     }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { entryKey } from "../../lib/audit/chain.ts";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { FOLLOWERS } from "../../lib/follow/follow.ts";
+import { FOLLOWERS } from "../../lib/projections/follow.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import { acquireLock } from "../../local/lock.ts";
 import { sha256 } from "../../local/node_ports.ts";

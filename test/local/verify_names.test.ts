@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { sameName } from "../../lib/governance/rules/names.ts";
+import { sameName } from "../../lib/changes/rules/names.ts";
 import { sameName as verified } from "../../local/verify/policy.ts";
 import { pythonMissing } from "../tamper/verifiers.ts";
 

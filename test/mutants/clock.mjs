@@ -1,9 +1,9 @@
 /** A clock that is wrong: what it must not end, what it must not hold up, and the way back. */
 
-const CERTAIN = ["test/lib/governance/certain_time.test.ts"];
-const ACCEPT = ["test/lib/governance/accept_clock.test.ts"];
-const certain = { file: "lib/governance/certain_time.ts", tests: CERTAIN };
-const accept = { file: "lib/governance/accept_clock.ts", tests: ACCEPT };
+const CERTAIN = ["test/lib/changes/certain_time.test.ts"];
+const ACCEPT = ["test/lib/changes/accept_clock.test.ts"];
+const certain = { file: "lib/changes/certain_time.ts", tests: CERTAIN };
+const accept = { file: "lib/changes/accept_clock.ts", tests: ACCEPT };
 
 export const clock = [
   {
@@ -33,67 +33,67 @@ export const clock = [
   {
     ...certain,
     name: "cycles that share no process keep nothing of what they saw",
-    find: 'tx.put("meta", "clock", { sightings: withSighting(sightings, look) });',
+    find: 'tx.put("meta", "clock", { sightings: addClockSample(sightings, look) });',
     replace: "void sightings;",
   },
   {
     ...certain,
     name: "each cycle writes that it saw the clock",
-    find: "if (withSighting(kept, look) === kept) return;",
+    find: "if (addClockSample(kept, look) === kept) return;",
     replace: "void kept;",
   },
   {
     name: "what is overdue by the clock alone is applied",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: 'if (operation === "apply") refuseOverdue(change, { intent: product.intent, now });',
     replace: "void refuseOverdue;",
     tests: CERTAIN,
   },
   {
     name: "what is overdue by the clock alone is approved",
-    file: "lib/governance/record_decision.ts",
+    file: "lib/changes/record_decision.ts",
     find: 'if (type === "approve") refuseOverdue(before.change, { intent: transaction.product.intent, now });',
     replace: "void refuseOverdue;",
     tests: CERTAIN,
   },
   {
     name: "a page offers what an overdue change is refused",
-    file: "lib/governance/standings.ts",
+    file: "lib/changes/standings.ts",
     find: "allowed_actions: allowedInTime(change, timed),",
     replace: "allowed_actions: allowedInTime(change, { intent, now: 0 }),",
     tests: CERTAIN,
   },
   {
     name: "a clock that is ahead has a late apply taken back",
-    file: "lib/governance/operation/recover.ts",
+    file: "lib/changes/operations/recover.ts",
     find: 'if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";',
     replace: "if (overdue(now) || isBehind) return undefined;",
     tests: CERTAIN,
   },
   {
     name: "a clock that is behind holds a rollback up",
-    file: "lib/governance/operation/run.ts",
+    file: "lib/changes/operations/run.ts",
     find: 'anyClock: input.operation === "rollback",',
     replace: "anyClock: false,",
     tests: ACCEPT,
   },
   {
     name: "what the host did is not recorded under a clock that is behind",
-    file: "lib/governance/operation/run.ts",
+    file: "lib/changes/operations/run.ts",
     find: "return governed<Answer>(caller, decide, { anyClock: true });",
     replace: "return governed<Answer>(caller, decide);",
     tests: ACCEPT,
   },
   {
     name: "an entry does not say that the clock was behind",
-    file: "lib/governance/transaction.ts",
+    file: "lib/changes/transaction.ts",
     find: "clock: new Date(now).toISOString() }",
     replace: "clock: String(now) }",
     tests: ACCEPT,
   },
   {
     name: "a service whose clock is behind is ready",
-    file: "lib/pulse/readiness.ts",
+    file: "lib/operations/readiness.ts",
     find: "return { ok: behind === undefined, reason: behind ?? null };",
     replace: "return { ok: true, reason: behind ?? null };",
     tests: ACCEPT,
@@ -140,23 +140,23 @@ export const clock = [
   },
   {
     name: "anybody accepts a clock where people have keys",
-    file: "lib/governance/rules/require_signature.ts",
+    file: "lib/changes/rules/require_signature.ts",
     find: '  "accept_clock",\n',
     replace: "",
     tests: ACCEPT,
   },
   {
     name: "a signed acceptance of the clock is good for ever",
-    file: "lib/governance/used_statements.ts",
+    file: "lib/changes/used_statements.ts",
     find: '"approve",',
     replace: '"approve", "accept_clock",',
     tests: ACCEPT,
   },
   {
     name: "one look at a clock that is ahead closes outcomes",
-    file: "lib/follow/catch_up.ts",
+    file: "lib/projections/catch_up.ts",
     find: "const certain = await certainNow(deps);",
     replace: "const certain = (void certainNow, deps.clock.now());",
-    tests: ["test/lib/governance/closing.test.ts"],
+    tests: ["test/lib/changes/closing.test.ts"],
   },
 ];

@@ -1,37 +1,37 @@
 /** What consent is given to, by whom, and until when. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const content = { file: "lib/governance/rules/content.ts", tests: ["test/lib/governance/rules/content.test.ts"] };
+const content = { file: "lib/changes/rules/content.ts", tests: ["test/lib/changes/rules/content.test.ts"] };
 
-const OWNERS = ["test/lib/governance/owners.test.ts"];
-const REVOKE = ["test/lib/governance/revoke.test.ts"];
-const MOVED = ["test/lib/governance/target_moved.test.ts"];
-const FREEZE = ["test/lib/governance/freeze.test.ts"];
-const WINDOWS = ["test/lib/governance/rules/windows.test.ts"];
-const EMERGENCY = ["test/lib/governance/break_glass.test.ts"];
-const breakGlass = { file: "lib/governance/rules/break_glass.ts", tests: EMERGENCY };
-const WAY_OUT = ["test/lib/governance/way_out.test.ts"];
-const closing = { file: "lib/governance/rules/closing.ts", tests: WAY_OUT };
-const machine = "lib/governance/rules/state_machine.ts";
+const OWNERS = ["test/lib/changes/owners.test.ts"];
+const REVOKE = ["test/lib/changes/revoke.test.ts"];
+const MOVED = ["test/lib/changes/target_moved.test.ts"];
+const FREEZE = ["test/lib/changes/freeze.test.ts"];
+const WINDOWS = ["test/lib/changes/rules/windows.test.ts"];
+const EMERGENCY = ["test/lib/changes/break_glass.test.ts"];
+const breakGlass = { file: "lib/changes/rules/break_glass.ts", tests: EMERGENCY };
+const WAY_OUT = ["test/lib/changes/way_out.test.ts"];
+const closing = { file: "lib/changes/rules/closing.ts", tests: WAY_OUT };
+const machine = "lib/changes/rules/state_machine.ts";
 
 export const consent = [
   {
     name: "a change waits for whoever proposed it",
-    file: "lib/governance/rules/awaits.ts",
+    file: "lib/changes/rules/awaits.ts",
     find: "isDecider(change, name, intent) && !approvesOwn(change, name, policy) &&",
     replace: "isDecider(change, name, intent) &&",
-    tests: ["test/lib/governance/rules/consent_model.test.ts"],
+    tests: ["test/lib/changes/rules/consent_model.test.ts"],
   },
   {
     name: "a change waits on for whoever has consented",
-    file: "lib/governance/rules/awaits.ts",
+    file: "lib/changes/rules/awaits.ts",
     find: "    !has &&\n",
     replace: "",
-    tests: ["test/lib/governance/rules/consent_model.test.ts"],
+    tests: ["test/lib/changes/rules/consent_model.test.ts"],
   },
   {
     name: "what is approved hides what waits for consent",
-    file: "lib/pulse/inbox.ts",
+    file: "lib/operations/inbox.ts",
     find: "[own, pressing, inOrder(approved, deadline),",
     replace:
       '[own, [...approved, ...pressing].filter(({ change }, at) => at < limit && change.status === "pending_consent"), inOrder(approved, deadline),',
@@ -45,31 +45,31 @@ export const consent = [
   },
   {
     name: "an approval that is over is applied once more while the host is silent",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: 'if (operation === "apply" && lease && overdueStep(change, product.intent.policy, now))',
     replace: "if (overdueStep === undefined)",
-    tests: ["test/lib/governance/operation/looking_on.test.ts"],
+    tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
   {
     name: "a dry run settles what a crash left",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: "if (lease && input.dry_run) throw",
     replace: "if (false) throw",
-    tests: ["test/lib/governance/operation/looking_on.test.ts"],
+    tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
   {
     name: "whoever asks a model for a draft may approve it",
-    file: "lib/governance/rules/propose.ts",
+    file: "lib/changes/rules/propose.ts",
     find: "if (keysOf(name, signing).length > 0 || (signing.only && !self_approval))",
     replace: "if (keysOf(name, signing).length > 9)",
-    tests: ["test/lib/governance/signed_consent.test.ts"],
+    tests: ["test/lib/changes/signed_consent.test.ts"],
   },
   {
     name: "one RSA key in two encodings is two people's",
-    file: "lib/governance/rules/key_material.ts",
+    file: "lib/changes/rules/key_material.ts",
     find: "return digits === shortest ?",
     replace: "return shortest >= 0 ?",
-    tests: ["test/lib/governance/signed_consent.test.ts"],
+    tests: ["test/lib/changes/signed_consent.test.ts"],
   },
   {
     ...breakGlass,
@@ -92,21 +92,21 @@ export const consent = [
   },
   {
     ...breakGlass,
-    file: "lib/governance/rules/in_force.ts",
+    file: "lib/changes/rules/in_force.ts",
     name: "a review is due of what was closed without an apply",
     find: ' && status !== "denied";',
     replace: ";",
   },
   {
     name: "an emergency's consents count for the quorum",
-    file: "lib/governance/rules/missing.ts",
+    file: "lib/changes/rules/missing.ts",
     find: "(emergency ? [] : sameName(approver))",
     replace: "emergency ? sameName(approver) : sameName(approver)",
     tests: EMERGENCY,
   },
   {
     name: "an emergency passes whoever the intent names today",
-    file: "lib/governance/rules/policy.ts",
+    file: "lib/changes/rules/policy.ts",
     find: "? intent.policy.break_glass?.approvers.includes(sameName(approver))",
     replace: "? true",
     tests: EMERGENCY,
@@ -120,70 +120,70 @@ export const consent = [
   },
   {
     name: "the apply of an emergency does not say that it is one",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: "asked.emergency = true;",
     replace: "asked.emergency = undefined;",
     tests: EMERGENCY,
   },
   {
     name: "a review that is given stays due",
-    file: "lib/governance/transaction.ts",
+    file: "lib/changes/transaction.ts",
     find: 'if (wasDue) tx.delete("review_due", change_id);',
     replace: "if (wasDue) void 0;",
     tests: EMERGENCY,
   },
   {
     name: "what holds every apply back does not",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: "else refuseHeld(holdsAt(",
     replace: "else void (holdsAt(",
     tests: FREEZE,
   },
   {
     name: "a freeze never ends by itself",
-    file: "lib/governance/rules/in_force.ts",
+    file: "lib/changes/rules/in_force.ts",
     find: "(freeze.until === null || now < Date.parse(freeze.until))",
     replace: "true",
     tests: FREEZE,
   },
   {
     name: "a freeze is lifted and nothing is written of it",
-    file: "lib/governance/freeze.ts",
+    file: "lib/changes/freeze.ts",
     find: 'tx.delete("meta", "freeze");',
     replace: "",
     tests: FREEZE,
   },
   {
     name: "a freeze that was taken away beside the log passes",
-    file: "lib/governance/latest_told.ts",
+    file: "lib/changes/latest_told.ts",
     find: 'sameFreeze(freeze, frozen) ? [] : ["freeze"]',
     replace: "sameFreeze(freeze, frozen) ? [] : []",
     tests: FREEZE,
   },
   {
     name: "a denied period is open",
-    file: "lib/governance/rules/windows.ts",
+    file: "lib/changes/rules/windows.ts",
     find: "Date.parse(from) <= at && at < Date.parse(to)",
     replace: "Date.parse(from) > at && at < Date.parse(to)",
     tests: WINDOWS,
   },
   {
     name: "an hour over midnight belongs to the day on which it ends",
-    file: "lib/governance/rules/windows.ts",
+    file: "lib/changes/rules/windows.ts",
     find: "(on(day - 1) && minute < end)",
     replace: "(on(day) && minute < end)",
     tests: WINDOWS,
   },
   {
     name: "the next opening does not mind that clocks are set",
-    file: "lib/governance/rules/windows.ts",
+    file: "lib/changes/rules/windows.ts",
     find: "at = Math.min(quarter, ...",
     replace: "at = Math.min(...[quarter].slice(1), ...",
     tests: WINDOWS,
   },
   {
     name: "a target's owners are not asked",
-    file: "lib/governance/rules/missing.ts",
+    file: "lib/changes/rules/missing.ts",
     find: "return [quorum, ...owned].filter(",
     replace: "return [quorum].filter(",
     tests: OWNERS,
@@ -191,42 +191,42 @@ export const consent = [
   },
   {
     name: "an owner counts for the quorum of those whom they are not among",
-    file: "lib/governance/rules/missing.ts",
+    file: "lib/changes/rules/missing.ts",
     find: ".filter((name) => mayDecide(name, intent)).length;",
     replace: ".filter((name) => mayDecide(name, intent) || true).length;",
     tests: OWNERS,
   },
   {
     name: "an owner decides on what others own",
-    file: "lib/governance/rules/policy.ts",
+    file: "lib/changes/rules/policy.ts",
     find: "approvers.includes(sameName(name)) && matchesAny(target, targets)",
     replace: "approvers.includes(sameName(name)) || matchesAny(target, targets)",
     tests: OWNERS,
   },
   {
     name: "what has owners may be minor",
-    file: "lib/governance/rules/policy.ts",
+    file: "lib/changes/rules/policy.ts",
     find: "if (policy.owners.some(({ targets }) => matchesAny(target, targets)))",
     replace: "if (false)",
     tests: OWNERS,
   },
   {
     name: "more owners than there are may be asked for",
-    file: "lib/governance/rules/consent_rules.ts",
+    file: "lib/changes/rules/consent_rules.ts",
     find: "if (required <= named) return [];",
     replace: "return [];",
-    tests: ["test/lib/governance/rules/intent.test.ts"],
+    tests: ["test/lib/changes/rules/intent.test.ts"],
   },
   {
     name: "an approved change that lacks consents takes no more",
-    file: "lib/governance/rules/transitions.ts",
+    file: "lib/changes/rules/transitions.ts",
     find: "return missingConsents(change, intent).length > 0;",
     replace: "return false;",
     tests: OWNERS,
   },
   {
     name: "an approved change takes consents for ever",
-    file: "lib/governance/rules/transitions.ts",
+    file: "lib/changes/rules/transitions.ts",
     find: "return missingConsents(change, intent).length > 0;",
     replace: "return true;",
     tests: OWNERS,
@@ -252,7 +252,7 @@ export const consent = [
   },
   {
     name: "a minor change cannot be closed",
-    file: "lib/governance/rules/transitions.ts",
+    file: "lib/changes/rules/transitions.ts",
     find: 'action === "revoke" && change.status === "pending_consent"',
     replace: 'action === "revoke"',
     tests: WAY_OUT,
@@ -266,42 +266,42 @@ export const consent = [
   },
   {
     name: "a consent is taken back while the host is at work on it",
-    file: "lib/governance/record_decision.ts",
+    file: "lib/changes/record_decision.ts",
     find: "if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);",
     replace: "",
     tests: REVOKE,
   },
   {
     name: "an approved change lapses while the host is at work on it",
-    file: "lib/governance/expiry.ts",
+    file: "lib/changes/expiry.ts",
     find: '(type === "lapse" && (await readLease(transaction.tx, before.change)))',
     replace: "false",
     tests: REVOKE,
   },
   {
     name: "an old consent carries for ever",
-    file: "lib/governance/rules/in_force.ts",
+    file: "lib/changes/rules/in_force.ts",
     find: 'status === "approved" ? approval_ttl_hours : consent_ttl_hours;',
     replace: 'status === "approved" ? undefined : consent_ttl_hours;',
     tests: REVOKE,
   },
   {
     name: "no cycle looks for what has lapsed",
-    file: "lib/follow/expire_overdue.ts",
+    file: "lib/projections/expire_overdue.ts",
     find: "const ids = [...expired, ...lapsed].map(",
     replace: "const ids = [...expired, ...lapsed.slice(0, 0)].map(",
     tests: REVOKE,
   },
   {
     name: "a consent carries over a target that has moved, whatever the intent says",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: "refuseMovedTarget(owners, policy, ",
     replace: "void (owners, policy, ",
     tests: MOVED,
   },
   {
     name: "what the target held at the consent is not asked of the log",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: "{ before: target_owner,",
     replace: "{ before: undefined,",
     tests: MOVED,
@@ -315,7 +315,7 @@ export const consent = [
   },
   {
     name: "with a trusted proxy anybody may decide under any name",
-    file: "lib/governance/record_decision.ts",
+    file: "lib/changes/record_decision.ts",
     find: '  requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);\n',
     replace: "",
     tests: HTTP,
@@ -323,7 +323,7 @@ export const consent = [
   },
   {
     name: "with a trusted proxy a proposal may name somebody else",
-    file: "lib/governance/submit_proposal.ts",
+    file: "lib/changes/submit_proposal.ts",
     find: '    requirePerson(call, "proposer", stated.proposer);\n',
     replace: "",
     tests: HTTP,
@@ -331,7 +331,7 @@ export const consent = [
   },
   {
     name: "a decision is taken on a revision that nobody saw",
-    file: "lib/governance/record_decision.ts",
+    file: "lib/changes/record_decision.ts",
     find: "  requireMatch(call.request, before.change.revision);\n  const { status, approvals,",
     replace: "  const { status, approvals,",
     tests: HTTP,
@@ -339,31 +339,31 @@ export const consent = [
   },
   {
     name: "due changes are not denied by themselves",
-    file: "lib/governance/expiry.ts",
+    file: "lib/changes/expiry.ts",
     find: "if (due.length > 0) expired += await expireAll(deps, due);",
     replace: "",
-    tests: ["test/lib/governance/expire_due.test.ts"],
+    tests: ["test/lib/changes/expire_due.test.ts"],
   },
   {
     name: "a change whose time is over is still shown as waiting",
-    file: "lib/governance/views.ts",
-    find: "await quietly(deps, expireDue(deps, [changeId]));",
+    file: "lib/changes/views.ts",
+    find: "await tryExpire(deps, expireDue(deps, [changeId]));",
     replace: "void expireDue;",
     tests: HTTP,
     only: "bare handlers consent",
   },
   {
     name: "a gate shows a pass where the apply will be refused",
-    file: "lib/governance/rules/gates.ts",
+    file: "lib/changes/rules/gates.ts",
     find: 'given >= needed ? "pass" : "block",',
     replace: '"pass",',
-    tests: ["test/lib/governance/today.test.ts"],
+    tests: ["test/lib/changes/today.test.ts"],
   },
   {
     name: "a forbidden target is no gate",
-    file: "lib/governance/rules/gates.ts",
+    file: "lib/changes/rules/gates.ts",
     find: 'add("forbidden_target", "block",',
     replace: 'add("forbidden_target", "pass",',
-    tests: ["test/lib/governance/today.test.ts"],
+    tests: ["test/lib/changes/today.test.ts"],
   },
 ];

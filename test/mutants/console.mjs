@@ -44,7 +44,7 @@ export const console = [
   },
   {
     name: "the console asks for a late note that was given",
-    file: "lib/governance/rules/late_items.ts",
+    file: "lib/changes/rules/late_items.ts",
     find: "isDecided(change) && !lateItems(change).includes(item) &&",
     replace: "isDecided(change) &&",
     tests: ["test/ui/on_record.test.ts"],

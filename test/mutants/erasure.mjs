@@ -1,6 +1,6 @@
 /** Contents: carried by exports, erased on request, and handed to auditors. */
 
-const RULES = ["test/lib/governance/erase.test.ts"];
+const RULES = ["test/lib/changes/erase.test.ts"];
 const GONE = ["test/local/erase.test.ts"];
 const CONTENTS = ["test/local/contents.test.ts"];
 const PACK = ["test/handlers/pack.test.ts"];
@@ -8,21 +8,21 @@ const PACK = ["test/handlers/pack.test.ts"];
 export const erasure = [
   {
     name: "a content is erased that a rollback would bring back",
-    file: "lib/governance/rules/erasure.ts",
+    file: "lib/changes/rules/erasure.ts",
     find: "if (change.value !== undefined)",
     replace: "if (change.value === null)",
     tests: RULES,
   },
   {
     name: "a record says what it likes once its content is erased",
-    file: "lib/governance/rules/record.ts",
+    file: "lib/changes/rules/record.ts",
     find: "(told.change.erased ?? told.change).digest)",
     replace: "told.change.digest && !told.change.erased)",
     tests: RULES,
   },
   {
     name: "anybody erases where people have keys",
-    file: "lib/governance/rules/require_signature.ts",
+    file: "lib/changes/rules/require_signature.ts",
     find: '  "erase",\n',
     replace: "",
     tests: RULES,
@@ -30,7 +30,7 @@ export const erasure = [
   },
   {
     name: "memories made anew are not those that an erasure left",
-    file: "lib/follow/memories.ts",
+    file: "lib/projections/memories.ts",
     find: 'if (entry.event_type === "content_erased") return forget(on, entry, step);',
     replace: "",
     tests: RULES,
@@ -44,45 +44,45 @@ export const erasure = [
   },
   {
     name: "kept answers keep what was erased",
-    file: "lib/pulse/erased_answers.ts",
+    file: "lib/operations/erased_answers.ts",
     find: "return changed === told ? text : JSON.stringify(changed);",
     replace: "return changed === told ? text : text;",
     tests: GONE,
   },
   {
     name: "previews keep what was erased",
-    file: "lib/pulse/erased_answers.ts",
+    file: "lib/operations/erased_answers.ts",
     find: "if (!isThere) return object;",
     replace: "if (isThere || !isThere) return object;",
     tests: GONE,
   },
   {
     name: "chat keeps what was erased",
-    file: "lib/pulse/erasures.ts",
+    file: "lib/operations/erasures.ts",
     find: "if (about === undefined && !messages.has(turn.message_id) && !isDrafting) return;",
     replace: "if (about !== undefined || (!messages.has(turn.message_id) && !isDrafting)) return;",
     tests: GONE,
   },
   {
     name: "reports keep what was erased",
-    file: "lib/pulse/erasures.ts",
+    file: "lib/operations/erasures.ts",
     find: "if (about === undefined) return;",
     replace: "if (about !== undefined || !about) return;",
     tests: GONE,
   },
   {
     name: "retrospectives keep what was erased",
-    file: "lib/pulse/erased_files.ts",
+    file: "lib/operations/erased_files.ts",
     find: "if (!evolved || newest <= seen) return;",
     replace: "if (!evolved || newest >= seen) return;",
     tests: GONE,
   },
   {
     name: "a week's report goes on quoting what was erased",
-    file: "lib/pulse/erased_files.ts",
+    file: "lib/operations/erased_files.ts",
     find: "if (erased.size === 0) continue;",
     replace: "if (erased.size < 2) continue;",
-    tests: ["test/lib/pulse/evolved_files.test.ts"],
+    tests: ["test/lib/operations/evolved_files.test.ts"],
   },
   {
     name: "the file adapter keeps a value that was erased",
@@ -121,7 +121,7 @@ export const erasure = [
   },
   {
     name: "what somebody wrote is markup on the page of a pack",
-    file: "lib/governance/pack/page.ts",
+    file: "lib/changes/pack/page.ts",
     find: "`<pre>${escapeHtml(canonicalContent(change))}</pre>`,",
     replace: "`<pre>${canonicalContent(change)}</pre>`,",
     tests: PACK,

@@ -203,7 +203,7 @@ export const evidence = [
   {
     ...held,
     name: "an anchor that cannot be read leaves the service ready",
-    file: "lib/pulse/readiness.ts",
+    file: "lib/operations/readiness.ts",
     find: "held(!integrity.anchor,",
     replace: "held(true,",
   },
@@ -216,7 +216,7 @@ export const evidence = [
   {
     ...asking,
     name: "a log that its witness refuses stays ready",
-    file: "lib/pulse/readiness.ts",
+    file: "lib/operations/readiness.ts",
     find: "({ seen }) => seen.refused",
     replace: "({ seen }) => seen.refused && false",
   },

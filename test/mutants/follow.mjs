@@ -1,18 +1,18 @@
 /** What follows the log: cursors, slices, what time closes, and readings of what is not stored yet. */
 
-const FOLLOW = ["test/lib/follow/follow.test.ts"];
+const FOLLOW = ["test/lib/projections/follow.test.ts"];
 const HTTP = ["test/contract/http.test.ts"];
-const catchUp = { file: "lib/follow/catch_up.ts", tests: FOLLOW };
-const fold = { file: "lib/follow/fold.ts", tests: FOLLOW };
-const outcomes = { file: "lib/follow/outcomes.ts" };
+const catchUp = { file: "lib/projections/catch_up.ts", tests: FOLLOW };
+const fold = { file: "lib/projections/fold.ts", tests: FOLLOW };
+const outcomes = { file: "lib/projections/outcomes.ts" };
 
 export const follow = [
   {
-    file: "lib/follow/growth_log.ts",
+    file: "lib/projections/growth_log.ts",
     name: "rows of outcomes are found under any kind",
     find: 'if (source === "outcome_rows" && kind !== undefined && kind !== OUTCOME_KIND) return [];',
     replace: "",
-    tests: ["test/lib/follow/growth_log.test.ts"],
+    tests: ["test/lib/projections/growth_log.test.ts"],
   },
   {
     file: "local/start.ts",
@@ -45,7 +45,7 @@ export const follow = [
     name: "a follower goes on behind the end of a log that was set back",
     find: "const anew = !stored || isBeyond || ",
     replace: "const anew = !stored || ",
-    tests: ["test/lib/follow/catch_up.test.ts"],
+    tests: ["test/lib/projections/catch_up.test.ts"],
   },
   {
     ...catchUp,
@@ -58,17 +58,17 @@ export const follow = [
     name: "a follower that has much to do keeps the others waiting",
     find: "gone += stretch.gone;",
     replace: "gone += 0 * stretch.gone;",
-    tests: ["test/lib/follow/catch_up.test.ts"],
+    tests: ["test/lib/projections/catch_up.test.ts"],
   },
   {
     ...catchUp,
     name: "nobody follows while one goes by steps of one entry",
     find: "Math.max(over.entry - from.entry, slices.length * LEAST)",
     replace: "Math.max(over.entry - from.entry, 0 * LEAST)",
-    tests: ["test/lib/follow/catch_up.test.ts"],
+    tests: ["test/lib/projections/catch_up.test.ts"],
   },
   {
-    file: "lib/follow/follow.ts",
+    file: "lib/projections/follow.ts",
     tests: FOLLOW,
     name: "where another process is faster at one follower, all are left to it",
     find: 'if (how === "overtaken") left.add(follower);',
@@ -79,17 +79,17 @@ export const follow = [
     name: "nobody follows while one has much to clear away",
     find: "(await clear(into, follower, from, stored?.value)) ? ROUND : 0",
     replace: "(await clear(into, follower, from, stored?.value)) ? 0 : 0",
-    tests: ["test/lib/follow/catch_up.test.ts"],
+    tests: ["test/lib/projections/catch_up.test.ts"],
   },
   {
-    file: "lib/follow/source.ts",
+    file: "lib/projections/source.ts",
     tests: FOLLOW,
     name: "changes that could not be read once are not asked for again",
     find: "        ahead = undefined;\n",
     replace: "",
   },
   {
-    file: "lib/follow/source.ts",
+    file: "lib/projections/source.ts",
     tests: FOLLOW,
     name: "followers that ask at once each read the changes of a run",
     find: "(ahead ??= readThese(",
@@ -121,42 +121,42 @@ export const follow = [
   },
   {
     name: "each slice of each follower reads its entries again",
-    file: "lib/follow/entry_reader.ts",
+    file: "lib/projections/entry_reader.ts",
     find: "known.after <= after && after < known.last);",
     replace: "known.after === after);",
     tests: FOLLOW,
   },
   {
     name: "entries after a cycle's end are told as its own",
-    file: "lib/follow/source.ts",
+    file: "lib/projections/source.ts",
     find: "Number(next?.id ?? Infinity)",
     replace: "Number(next ? Infinity : Infinity)",
     tests: FOLLOW,
   },
   {
     name: "a follower that fails stops the others",
-    file: "lib/follow/follow.ts",
+    file: "lib/projections/follow.ts",
     find: "    failing.set(follower.name, String(error));\n",
     replace: "    failing.set(follower.name, String(error));\n    throw error;\n",
     tests: FOLLOW,
   },
   {
     name: "a reading counts twice what another process stored meanwhile",
-    file: "lib/follow/reading.ts",
+    file: "lib/projections/reading.ts",
     find: "if (!(await isBelow(cursor.entry))) return undefined;",
     replace: "",
     tests: FOLLOW,
   },
   {
     name: "a reading goes on from what is older than what is stored",
-    file: "lib/follow/reading.ts",
+    file: "lib/projections/reading.ts",
     find: "since < earlier.cursor.entry &&",
     replace: "",
     tests: FOLLOW,
   },
   {
     name: "a change loses its place among those that wait when it is decided",
-    file: "lib/follow/waiting.ts",
+    file: "lib/projections/waiting.ts",
     find: "if (isLive(to)) {",
     replace: 'if (to === "pending_consent") {',
     tests: HTTP,
@@ -175,10 +175,10 @@ export const follow = [
     name: "an outcome goes on after another change took its target",
     find: "if (replaced === undefined) return open(on, entry);",
     replace: "if (replaced !== null) return open(on, entry);",
-    tests: ["test/lib/follow/outcomes.test.ts"],
+    tests: ["test/lib/projections/outcomes.test.ts"],
   },
   {
-    file: "lib/follow/catch_up.ts",
+    file: "lib/projections/catch_up.ts",
     name: "what another version of a follower made is gone on with",
     find: " || stored.value.version !== follower.version",
     replace: "",
@@ -187,43 +187,43 @@ export const follow = [
   {
     name: "each part of an answer reads the log's end",
     file: "lib/audit/chain.ts",
-    find: 'glance ? glance.once("head", () => readHead(store)) : readHead(store);',
-    replace: 'glance && false ? glance.once("head", () => readHead(store)) : readHead(store);',
+    find: 'requestCache ? requestCache.once("head", () => readHead(store)) : readHead(store);',
+    replace: 'requestCache && false ? requestCache.once("head", () => readHead(store)) : readHead(store);',
     tests: ["test/handlers/reads.test.ts"],
   },
   {
     name: "of the target that a page ends in no more rows are read",
-    file: "lib/governance/by_target.ts",
+    file: "lib/changes/by_target.ts",
     find: "last.startsWith(one) ? found.get(one)!.length === most :",
     replace: "last.startsWith(one) ? true :",
-    tests: ["test/lib/governance/by_target.test.ts"],
+    tests: ["test/lib/changes/by_target.test.ts"],
   },
   {
     name: "an idle cycle passes over what another process committed",
-    file: "lib/pulse/due_cycle.ts",
+    file: "lib/operations/due_cycle.ts",
     find: " || commits!.count !== commit) return false;",
     replace: ") return false;",
-    tests: ["test/lib/pulse/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.test.ts"],
   },
   {
     name: "an idle cycle goes by what a follower of another version kept",
-    file: "lib/pulse/next_due.ts",
+    file: "lib/operations/next_due.ts",
     find: " && cursor.version === follower.version;",
     replace: ";",
-    tests: ["test/lib/pulse/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.test.ts"],
   },
   {
     name: "an idle cycle passes over what time brings",
-    file: "lib/pulse/next_due.ts",
+    file: "lib/operations/next_due.ts",
     find: "Math.min(followed, limits);",
     replace: "Math.max(followed, limits);",
-    tests: ["test/lib/pulse/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.test.ts"],
   },
   {
     name: "a host is not asked for drift while nobody commits",
-    file: "lib/pulse/due_cycle.ts",
+    file: "lib/operations/due_cycle.ts",
     find: "return isAsItWas(deps);",
     replace: "return isAsItWas !== undefined;",
-    tests: ["test/lib/pulse/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.test.ts"],
   },
 ];

@@ -131,7 +131,7 @@ export const http = [
   },
   {
     name: "an answer is not kept with the write it answers",
-    file: "lib/governance/transaction.ts",
+    file: "lib/changes/transaction.ts",
     find: "if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, byNumber(decided, appended), now);",
     replace:
       "if (idempotency && isAnswer(decided)) setTimeout(() => void deps.store.transact((later) => keepAnswer(later, idempotency, byNumber(decided, appended), now)), 50);",

@@ -101,7 +101,7 @@ export const mcp = [
   },
   {
     ...tools,
-    file: "lib/pulse/page_address.ts",
+    file: "lib/operations/page_address.ts",
     name: "a page is made up where there is no console",
     find: "(hasConsole(deps) ? addressOf(request) : undefined)",
     replace: "(hasConsole(deps) ? addressOf(request) : addressOf(request))",

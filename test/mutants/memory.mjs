@@ -12,10 +12,10 @@ const prompt = { file: "lib/chat/prompt.ts", tests: MODEL };
 export const memory = [
   {
     name: "what was said late is not remembered",
-    file: "lib/follow/memory_sentences.ts",
+    file: "lib/projections/memory_sentences.ts",
     find: 'note_added: "decision",',
     replace: "",
-    tests: ["test/lib/follow/memories.test.ts"],
+    tests: ["test/lib/projections/memories.test.ts"],
     only: "said late",
   },
   {
@@ -35,7 +35,7 @@ export const memory = [
   },
   {
     name: "chat displaces feedback",
-    file: "lib/follow/memory.ts",
+    file: "lib/projections/memory.ts",
     find: 'addMemory(tx, "chat_memories", { seq, count: chat }, memory)',
     replace: 'addMemory(tx, "memories", { seq, count: chat }, memory)',
     tests: ["test/lib/memory/eviction.test.ts"],
@@ -70,17 +70,17 @@ export const memory = [
   },
   {
     name: "the rationale of a proposal is not remembered",
-    file: "lib/follow/memory_sentences.ts",
+    file: "lib/projections/memory_sentences.ts",
     find: "given: rationale, quoted",
     replace: 'given: "", quoted',
-    tests: ["test/lib/follow/memories.test.ts"],
+    tests: ["test/lib/projections/memories.test.ts"],
   },
   {
     name: "the verdict on an erased change is remembered",
-    file: "lib/follow/outcomes/verdict_memory.ts",
+    file: "lib/projections/outcomes/verdict_memory.ts",
     find: 'on.tx.delete("outcome_memories", record.memory);',
     replace: "",
-    tests: ["test/lib/governance/erase.test.ts"],
+    tests: ["test/lib/changes/erase.test.ts"],
   },
   {
     name: "a memory that cannot be kept costs the reply",

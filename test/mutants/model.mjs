@@ -3,10 +3,10 @@
 const CLIP = ["test/lib/kit/clip.test.ts"];
 const BOUNDS = ["test/lib/llm/bounds.test.ts"];
 const DRAFTS = ["test/lib/chat/model_drafts.test.ts"];
-const TASKS = ["test/lib/pulse/tasks.test.ts"];
+const TASKS = ["test/lib/operations/tasks.test.ts"];
 const clip = { file: "lib/kit/clip.ts", tests: CLIP };
 const bounds = { file: "lib/llm/bounds.ts", tests: BOUNDS };
-const drafts = { file: "lib/governance/drafts.ts", tests: DRAFTS };
+const drafts = { file: "lib/changes/drafts.ts", tests: DRAFTS };
 
 export const model = [
   {
@@ -169,7 +169,7 @@ export const model = [
   },
   {
     name: "a line of a model's looks like the report's own",
-    file: "lib/pulse/markdown.ts",
+    file: "lib/operations/markdown.ts",
     find: ".split(LINE_ENDS)",
     replace: '.split("\\n")',
     tests: TASKS,
@@ -177,7 +177,7 @@ export const model = [
   },
   {
     name: "a model's words stand in a report without its name",
-    file: "lib/pulse/task_report.ts",
+    file: "lib/operations/task_report.ts",
     find: "page(title, by, blockQuote(wording.text), FROM_RECORDS, facts.trimEnd())",
     replace: "page(title, blockQuote(wording.text), FROM_RECORDS, facts.trimEnd())",
     tests: TASKS,

@@ -1,7 +1,7 @@
 /** Stores that are moved, backed up and restored. */
 
 const SHARED = ["test/local/moving/shared.test.ts"];
-const BROKEN = ["test/lib/governance/moving/broken_moves.test.ts"];
+const BROKEN = ["test/lib/changes/moving/broken_moves.test.ts"];
 
 export const moving = [
   {
@@ -20,14 +20,14 @@ export const moving = [
   },
   {
     name: "a move copies its source before it is fenced",
-    file: "lib/governance/moving/fence.ts",
+    file: "lib/changes/moving/fence.ts",
     find: "await source.from.commit([], { from: undefined, to: mark });",
     replace: "",
     tests: BROKEN,
   },
   {
     name: "a move that has ended is given up without being forced",
-    file: "lib/governance/moving/fence.ts",
+    file: "lib/changes/moving/fence.ts",
     find: 'mark.state === "moved" && !force',
     replace: "false",
     tests: ["test/local/moving/files.test.ts"],
@@ -44,6 +44,6 @@ export const moving = [
     file: "lib/store/engine/floors.ts",
     find: "floor === 0",
     replace: "floor >= 0",
-    tests: ["test/lib/governance/moving/between_stores.test.ts"],
+    tests: ["test/lib/changes/moving/between_stores.test.ts"],
   },
 ];

@@ -1,12 +1,12 @@
 /** What people are told, and how often. */
 
-const FORMAT = ["test/lib/pulse/notify/format.test.ts"];
-const NOTICES = ["test/lib/pulse/notify/notices.test.ts"];
-const NOTIFY = ["test/lib/pulse/notify.test.ts"];
-const format = { file: "lib/pulse/notify/format.ts", tests: FORMAT };
-const words = { file: "lib/pulse/notify/words.ts", tests: FORMAT };
-const expiring = { file: "lib/pulse/expiring.ts", tests: NOTICES };
-const post = { file: "lib/pulse/notify/post.ts", tests: NOTIFY };
+const FORMAT = ["test/lib/operations/notify/format.test.ts"];
+const NOTICES = ["test/lib/operations/notify/notices.test.ts"];
+const NOTIFY = ["test/lib/operations/notify.test.ts"];
+const format = { file: "lib/operations/notify/format.ts", tests: FORMAT };
+const words = { file: "lib/operations/notify/words.ts", tests: FORMAT };
+const expiring = { file: "lib/operations/expiring.ts", tests: NOTICES };
+const post = { file: "lib/operations/notify/post.ts", tests: NOTIFY };
 
 export const notifications = [
   {
@@ -77,7 +77,7 @@ export const notifications = [
     replace: "await certainNow(deps); const now = deps.clock.now();",
   },
   {
-    file: "lib/pulse/mismatches.ts",
+    file: "lib/operations/mismatches.ts",
     name: "a restart tells of the same record again",
     find: "const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);\n  const mended = new Set(unseen.length === 0 ? [] : await holding(deps, unseen));",
     replace: "void [holding, LOOKED_AT]; const mended = new Set(told.filter((id) => !known.has(id)));",
@@ -85,7 +85,7 @@ export const notifications = [
     only: "not what the log tells",
   },
   {
-    file: "lib/pulse/evaluate.ts",
+    file: "lib/operations/evaluate.ts",
     name: "a log that is broken anew after it was mended is not told of",
     find: "(kept ? !kept.noticed : breach !== before.breach)",
     replace: "breach !== before.breach",
@@ -114,7 +114,7 @@ export const notifications = [
     only: "no signature",
   },
   {
-    file: "lib/pulse/notifications.ts",
+    file: "lib/operations/notifications.ts",
     name: "an entry that somebody broke holds back the word of it",
     find: "const { status } = detailIn(detail);",
     replace: "void detailIn; const { status } = JSON.parse(detail);",
@@ -122,7 +122,7 @@ export const notifications = [
     only: "does not hold",
   },
   {
-    file: "lib/pulse/notifications.ts",
+    file: "lib/operations/notifications.ts",
     tests: NOTICES,
     name: "a record that somebody broke holds back every notification after it",
     find: "return aboutChange(deps, undefined, words);",

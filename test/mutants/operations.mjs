@@ -1,57 +1,57 @@
 /** What happens on the host: apply, rollback, the lease on them, and crashes between. */
 
-const target = ["test/lib/governance/operation/target.test.ts"];
-const leases = ["test/lib/governance/operation/lease.test.ts"];
-const flow = ["test/lib/governance/operation/run.test.ts"];
-const crash = ["test/lib/governance/operation/recover.test.ts"];
-const tampering = ["test/lib/governance/tampering.test.ts"];
-const silent = ["test/lib/governance/operation/silent_host.test.ts"];
-const recover = { file: "lib/governance/operation/recover.ts" };
-const begin = { file: "lib/governance/operation/begin.ts" };
-const operate = { file: "lib/governance/operation/run.ts" };
-const lease = { file: "lib/governance/operation/lease.ts", tests: leases };
+const target = ["test/lib/changes/operations/target.test.ts"];
+const leases = ["test/lib/changes/operations/lease.test.ts"];
+const flow = ["test/lib/changes/operations/run.test.ts"];
+const crash = ["test/lib/changes/operations/recover.test.ts"];
+const tampering = ["test/lib/changes/tampering.test.ts"];
+const silent = ["test/lib/changes/operations/silent_host.test.ts"];
+const recover = { file: "lib/changes/operations/recover.ts" };
+const begin = { file: "lib/changes/operations/begin.ts" };
+const operate = { file: "lib/changes/operations/run.ts" };
+const lease = { file: "lib/changes/operations/lease.ts", tests: leases };
 const host = {
-  file: "lib/governance/operation/run_adapter.ts",
-  tests: ["test/lib/governance/operation/run_adapter.test.ts", ...flow],
+  file: "lib/changes/operations/run_adapter.ts",
+  tests: ["test/lib/changes/operations/run_adapter.test.ts", ...flow],
 };
-const open = { file: "lib/governance/open.ts", tests: ["test/lib/governance/open.test.ts"] };
+const open = { file: "lib/changes/open.ts", tests: ["test/lib/changes/open.test.ts"] };
 
-const SLOW = ["test/lib/governance/operation/slow_host.test.ts"];
+const SLOW = ["test/lib/changes/operations/slow_host.test.ts"];
 
-const PUT_BACK = ["test/lib/governance/put_back.test.ts"];
+const PUT_BACK = ["test/lib/changes/put_back.test.ts"];
 
 export const operations = [
   {
     name: "a dry run touches the host",
-    file: "lib/governance/operation/rehearse.ts",
+    file: "lib/changes/operations/rehearse.ts",
     find: "  const [host = null, holds]",
     replace: "  await adapter.apply(change, new AbortController().signal);\n  const [host = null, holds]",
-    tests: ["test/lib/governance/operation/looking_on.test.ts"],
+    tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
   {
     ...begin,
     name: "a dry run takes a lease",
     find: "  if (input.dry_run) {\n",
     replace: "  if (input.dry_run) {\n    takeLease(transaction, change, { ...asked, owner });\n",
-    tests: ["test/lib/governance/operation/looking_on.test.ts"],
+    tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
   {
     name: "drift goes on when another change is applied in its place",
-    file: "lib/governance/operation/record_result.ts",
+    file: "lib/changes/operations/record_result.ts",
     find: 'if (target_held !== null) await drop(tx, ["drift"], target_held);',
     replace: "",
     tests: PUT_BACK,
   },
   {
     name: "what a host showed before another change was applied begins an episode",
-    file: "lib/governance/drift.ts",
+    file: "lib/changes/drift.ts",
     find: "if ((await ownerOf(tx, current.change)) !== change_id) return;",
     replace: "void ownerOf;",
     tests: PUT_BACK,
   },
   {
     name: "an episode keeps what the target held when it began",
-    file: "lib/governance/drift.ts",
+    file: "lib/changes/drift.ts",
     find: "state === episode?.state && held_digest === episode?.held_digest",
     replace: 'state === episode?.state || held_digest === ""',
     tests: PUT_BACK,
@@ -87,7 +87,7 @@ export const operations = [
   {
     ...begin,
     name: "a consent that the log does not tell of counts",
-    file: "lib/governance/verified_record.ts",
+    file: "lib/changes/verified_record.ts",
     find: "return { record, fields: differences(told, record, sha256) };",
     replace: "return { record, fields: differences(told, record, sha256).slice(9) };",
     tests: tampering,
@@ -179,14 +179,14 @@ export const operations = [
     tests: flow,
   },
   {
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     name: "two changes of one target are applied at a time",
     find: "input.dry_run ? undefined : await leaseBeside(tx, change)",
     replace: "undefined",
     tests: target,
   },
   {
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     name: "a silent host of one change holds up the rollback of another",
     find: 'operation === "rollback" && beside.unsettled',
     replace: "false",
@@ -207,7 +207,7 @@ export const operations = [
     tests: target,
   },
   {
-    file: "lib/governance/record_decision.ts",
+    file: "lib/changes/record_decision.ts",
     name: "a crash keeps a consent from being taken back",
     find: "lease.number !== left?.number && isOver(lease, now)",
     replace: "false",
@@ -239,28 +239,28 @@ export const operations = [
   },
   {
     name: "a lease that a crash left is settled without asking the host",
-    file: "lib/governance/operation/recover.ts",
+    file: "lib/changes/operations/recover.ts",
     find: 'const host = await (lease.operation === "apply" ? askInForce : askHost)(adapter, change);',
     replace: 'const host = "absent" as const; void [askHost, askInForce];',
     tests: crash,
   },
   {
     name: "an apply that a crash interrupted counts as done whatever the host shows",
-    file: "lib/governance/operation/run_adapter.ts",
+    file: "lib/changes/operations/run_adapter.ts",
     find: 'if (operation === "apply") return host === "applied";',
     replace: 'if (operation === "apply") return true;',
     tests: crash,
   },
   {
     name: "a rollback that left nothing behind counts as failed after a crash",
-    file: "lib/governance/operation/run_adapter.ts",
+    file: "lib/changes/operations/run_adapter.ts",
     find: '(host === "absent" && mayBeGone)',
     replace: "mayBeGone === null",
     tests: [...crash, ...leases],
   },
   {
     name: "a start does not settle what the last process left half done",
-    file: "lib/governance/operation/recover.ts",
+    file: "lib/changes/operations/recover.ts",
     find: "if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return false;",
     replace: "if (!current || !isAbandoned(current, deps.owner, deps.clock.now())) return false;",
     tests: crash,
@@ -299,17 +299,17 @@ export const operations = [
   },
   {
     name: "an apply does not keep what it replaced",
-    file: "lib/governance/operation/record_result.ts",
+    file: "lib/changes/operations/record_result.ts",
     find: "return { kpis, previous_digest: transaction.sha256(canonicalJson(previous.value)) };",
     replace: "void canonicalJson; return { kpis };",
-    tests: ["test/lib/governance/entry_facts.test.ts"],
+    tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {
     name: "a target that held nothing passes for one of which nothing is known",
-    file: "lib/governance/operation/record_result.ts",
+    file: "lib/changes/operations/record_result.ts",
     find: "if (previous === null) return { kpis, previous_digest: null };",
     replace: "",
-    tests: ["test/lib/governance/entry_facts.test.ts"],
+    tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {
     ...open,
@@ -326,7 +326,7 @@ export const operations = [
   },
   {
     name: "a broken log is written on",
-    file: "lib/governance/transaction.ts",
+    file: "lib/changes/transaction.ts",
     find: "refuseBroken(integrity.breach);",
     replace: "void refuseBroken;",
     tests: ["test/lib/audit/damage.test.ts"],
@@ -346,42 +346,42 @@ export const operations = [
     tests: SLOW,
   },
   {
-    file: "lib/governance/operation/lease.ts",
+    file: "lib/changes/operations/lease.ts",
     name: "what a slow host does not show yet never comes",
     find: "unanswered === true && now < ends + STILL_COMING_MS",
     replace: "unanswered === true && now < ends",
     tests: SLOW,
   },
   {
-    file: "lib/governance/operation/lease.ts",
+    file: "lib/changes/operations/lease.ts",
     name: "a slow host holds its change for ever",
     find: "unanswered === true && now < ends + STILL_COMING_MS",
     replace: "unanswered === true || now < 0",
     tests: SLOW,
   },
   {
-    file: "lib/governance/operation/lease.ts",
+    file: "lib/changes/operations/lease.ts",
     name: "it is forgotten that the host did not answer in time",
     find: "...(unanswered && { unanswered })",
     replace: "...(unanswered && {})",
     tests: SLOW,
   },
   {
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     name: "after a crash it is not known whether the host showed what was to be rolled back",
     find: "...(await goneAfter(transaction, change, before))",
     replace: "",
     tests: SLOW,
   },
   {
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     name: "a superseded change that the host no longer shows is never rolled back",
     find: "(await ownerTold(transaction, change)) !== change.change_id ? {",
     replace: "(await ownerTold(transaction, change)) === undefined ? {",
     tests: SLOW,
   },
   {
-    file: "lib/governance/adapters/webhook.ts",
+    file: "lib/targets/webhook.ts",
     name: "a webhook that lost the answer says that the host refused",
     find: "class Lost extends Unanswered {}",
     replace: "class Lost extends Error {}",

@@ -1,8 +1,8 @@
 /** KPIs, and what became of applied changes. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const outcome = { file: "lib/governance/rules/outcome.ts", tests: HTTP, only: "bare handlers outcomes" };
-const kpi = { file: "lib/governance/rules/kpi.ts", tests: HTTP, only: "bare handlers (kpi|outcomes)" };
+const outcome = { file: "lib/changes/rules/outcome.ts", tests: HTTP, only: "bare handlers outcomes" };
+const kpi = { file: "lib/changes/rules/kpi.ts", tests: HTTP, only: "bare handlers (kpi|outcomes)" };
 
 export const outcomes = [
   {
@@ -46,7 +46,7 @@ export const outcomes = [
     name: "what a person takes back early is judged",
     find: 'by === "guardrail" && realised !== null',
     replace: "by && realised !== null",
-    tests: ["test/lib/follow/outcomes.test.ts"],
+    tests: ["test/lib/projections/outcomes.test.ts"],
     only: undefined,
   },
   {
@@ -63,7 +63,7 @@ export const outcomes = [
   },
   {
     name: "movements that several changes share are held against each one's promise",
-    file: "lib/follow/calibration.ts",
+    file: "lib/projections/calibration.ts",
     find: "shared_count > 0 ? { shared: 1 } :",
     replace: "shared_count < 0 ? { shared: 1 } :",
     tests: HTTP,
@@ -71,7 +71,7 @@ export const outcomes = [
   },
   {
     name: "a late note takes the place of one that was there",
-    file: "lib/governance/rules/late_note.ts",
+    file: "lib/changes/rules/late_note.ts",
     find: 'if (wasSaid(change, item)) throw refuse("it has one");',
     replace: "",
     tests: HTTP,
@@ -79,7 +79,7 @@ export const outcomes = [
   },
   {
     name: "a late note closes no gap",
-    file: "lib/follow/outcomes/closing.ts",
+    file: "lib/projections/outcomes/closing.ts",
     find: "const left = missing.filter((one) => one !== item);",
     replace: "const left = missing;",
     tests: HTTP,
@@ -87,38 +87,38 @@ export const outcomes = [
   },
   {
     name: "need falls when what is open grows",
-    file: "lib/pulse/need.ts",
+    file: "lib/operations/need.ts",
     find: "value: weight / (weight + HALF),",
     replace: "value: weight / (weight + HALF + sum((item) => item.open)),",
-    tests: ["test/lib/pulse/need.test.ts"],
+    tests: ["test/lib/operations/need.test.ts"],
   },
   {
     name: "a change of high risk weighs as much as any",
-    file: "lib/follow/waiting.ts",
+    file: "lib/projections/waiting.ts",
     find: 'risk === "high" ||',
     replace: 'risk === ("none" as string) ||',
-    tests: ["test/lib/pulse/need.test.ts"],
+    tests: ["test/lib/operations/need.test.ts"],
   },
   {
     name: "a change of high risk that waits is kept as any other",
-    file: "lib/follow/waiting.ts",
+    file: "lib/projections/waiting.ts",
     find: "isGrave ? { since, grave: true } : since",
     replace: "isGrave ? since : since",
-    tests: ["test/lib/pulse/need.test.ts"],
+    tests: ["test/lib/operations/need.test.ts"],
   },
   {
     name: "a goal is on track by a value that nobody knows to hold",
-    file: "lib/pulse/goals.ts",
+    file: "lib/operations/goals.ts",
     find: "if (isStale(fed_at, now))",
     replace: "if (isStale(fed_at, 0) && now)",
-    tests: ["test/lib/pulse/goals.test.ts"],
+    tests: ["test/lib/operations/goals.test.ts"],
   },
   {
     ...outcome,
     name: "an outcome stays open beyond its 7 days",
     find: "const HORIZON_MS = 7 *",
     replace: "const HORIZON_MS = 30 *",
-    tests: ["test/lib/governance/closing.test.ts"],
+    tests: ["test/lib/changes/closing.test.ts"],
     only: undefined,
   },
   {
@@ -126,7 +126,7 @@ export const outcomes = [
     name: "the baseline moves with every feed",
     find: "...(values[kpi] ?? { first: value, first_at: at })",
     replace: "first: value, first_at: at",
-    tests: ["test/lib/pulse/week_of_life.test.ts", ...HTTP],
+    tests: ["test/lib/operations/week_of_life.test.ts", ...HTTP],
     only: "kpi|E |week",
   },
   {
@@ -145,7 +145,7 @@ export const outcomes = [
   },
   {
     name: "E leaves out the weights",
-    file: "lib/governance/rules/effect.ts",
+    file: "lib/changes/rules/effect.ts",
     find: "sum += attainment * weight;\n      weights += weight;",
     replace: "sum += attainment;\n      weights += 1;",
     tests: HTTP,

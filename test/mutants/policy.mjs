@@ -1,13 +1,13 @@
 /** The intent's rules: tiers, quorums, targets, names, and what an intent itself must be. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const rules = { file: "lib/governance/rules/policy.ts" };
-const tiers = { file: "lib/governance/rules/policy.ts", tests: HTTP, only: "bare handlers tiers" };
-const today = { file: "lib/governance/rules/policy.ts", tests: ["test/lib/governance/today.test.ts"] };
-const names = { file: "lib/governance/rules/names.ts" };
-const intent = { file: "lib/governance/rules/intent.ts", tests: ["test/lib/governance/rules/intent.test.ts"] };
+const rules = { file: "lib/changes/rules/policy.ts" };
+const tiers = { file: "lib/changes/rules/policy.ts", tests: HTTP, only: "bare handlers tiers" };
+const today = { file: "lib/changes/rules/policy.ts", tests: ["test/lib/changes/today.test.ts"] };
+const names = { file: "lib/changes/rules/names.ts" };
+const intent = { file: "lib/changes/rules/intent.ts", tests: ["test/lib/changes/rules/intent.test.ts"] };
 
-const PUT_BACK = ["test/lib/governance/put_back.test.ts"];
+const PUT_BACK = ["test/lib/changes/put_back.test.ts"];
 
 export const policy = [
   {
@@ -62,7 +62,7 @@ export const policy = [
   },
   {
     ...rules,
-    file: "lib/governance/rules/in_force.ts",
+    file: "lib/changes/rules/in_force.ts",
     name: "a change that waited too long may still be approved",
     find: 'status === "approved" ? approval_ttl_hours : consent_ttl_hours;',
     replace: 'status === "approved" ? approval_ttl_hours : undefined;',
@@ -127,7 +127,7 @@ export const policy = [
   },
   {
     name: "the day's minor changes are not counted",
-    file: "lib/governance/minor_quota.ts",
+    file: "lib/changes/minor_quota.ts",
     find: "detailIn(newest.detail).minor_number!",
     replace: "0 * detailIn(newest.detail).minor_number!",
     tests: HTTP,
@@ -135,7 +135,7 @@ export const policy = [
   },
   {
     name: "yesterday's minor changes count today",
-    file: "lib/governance/minor_quota.ts",
+    file: "lib/changes/minor_quota.ts",
     find: "minorSince(`${at.slice(0, 10)}T00:00:00.000Z`)",
     replace: "minorSince(at.slice(0, 0))",
     tests: HTTP,
@@ -156,14 +156,14 @@ export const policy = [
     only: "bare handlers consent",
   },
   {
-    file: "lib/governance/intent_in_force.ts",
+    file: "lib/changes/intent_in_force.ts",
     name: "an instance that was left over decides under an intent that is gone",
     find: "if (update_epoch < intent.update_epoch) return undefined;",
     replace: "void update_epoch; if (intent) return undefined;",
-    tests: ["test/lib/governance/entry_facts.test.ts"],
+    tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {
-    file: "lib/governance/rules/target_pattern.ts",
+    file: "lib/changes/rules/target_pattern.ts",
     name: "a pattern of targets does not know capital letters",
     find: "const text = sameTarget(target);",
     replace: "const text = target;",
@@ -171,7 +171,7 @@ export const policy = [
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
-    file: "lib/governance/rules/target_pattern.ts",
+    file: "lib/changes/rules/target_pattern.ts",
     name: "a pattern of targets also covers what merely contains it",
     find: "return text === begin;",
     replace: "return text.includes(begin);",
@@ -179,15 +179,15 @@ export const policy = [
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
-    file: "lib/governance/rules/target_pattern.ts",
+    file: "lib/changes/rules/target_pattern.ts",
     name: "what a pattern begins with may be what it ends with too",
     find: "return from + end.length <= text.length;",
     replace: "return true;",
-    tests: ["test/lib/governance/rules/names.test.ts"],
+    tests: ["test/lib/changes/rules/names.test.ts"],
   },
   {
     name: "a proposal without a proposer is taken where self-approval is forbidden",
-    file: "lib/governance/rules/propose.ts",
+    file: "lib/changes/rules/propose.ts",
     find: "if (!minor && !policy.self_approval && input.proposer === undefined)",
     replace: "if (false)",
     tests: HTTP,
@@ -195,7 +195,7 @@ export const policy = [
   },
   {
     name: "a second live change on a target is taken though the intent blocks it",
-    file: "lib/governance/rules/propose.ts",
+    file: "lib/changes/rules/propose.ts",
     find: 'if (policy.on_conflict === "block" && live.length > 0)',
     replace: "if (false)",
     tests: HTTP,
@@ -203,56 +203,56 @@ export const policy = [
   },
   {
     name: "a model's draft may be minor, so that nobody is asked",
-    file: "lib/governance/rules/propose.ts",
+    file: "lib/changes/rules/propose.ts",
     find: 'if (proposer_kind === "model") return',
     replace: "if (false) return",
-    tests: ["test/lib/governance/rules/state_machine.test.ts"],
+    tests: ["test/lib/changes/rules/state_machine.test.ts"],
   },
   {
     name: "a target that is refused leaves no trace",
-    file: "lib/governance/submit_proposal.ts",
+    file: "lib/changes/submit_proposal.ts",
     find: "await recordRefusal(transaction, input, error, actor);",
     replace: "void recordRefusal;",
-    tests: ["test/lib/governance/today.test.ts"],
+    tests: ["test/lib/changes/today.test.ts"],
   },
   {
     name: "a proposal may put in force again what never was",
-    file: "lib/governance/submit_proposal.ts",
+    file: "lib/changes/submit_proposal.ts",
     find: 'const refused = of ? whyNotSuperseding(of, input) : "names no change";',
     replace: "const refused = of && whyNotSuperseding(of, input);",
-    tests: ["test/lib/governance/entry_facts.test.ts"],
+    tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {
     name: "a proposal takes the place of another tenant's change",
-    file: "lib/governance/rules/supersede.ts",
+    file: "lib/changes/rules/supersede.ts",
     find: "if (of.tenant_id !== by.tenant_id)",
     replace: "if (false)",
     tests: PUT_BACK,
   },
   {
     name: "a proposal takes the place of what is applied to another target",
-    file: "lib/governance/rules/supersede.ts",
+    file: "lib/changes/rules/supersede.ts",
     find: 'of.status === "applied" && ',
     replace: "false && ",
     tests: PUT_BACK,
   },
   {
     name: "whose place a proposal takes is consented to",
-    file: "lib/governance/rules/content.ts",
+    file: "lib/changes/rules/content.ts",
     find: '  "proposer",\n] as const;',
     replace: '  "proposer",\n  "supersedes",\n] as const;',
     tests: PUT_BACK,
   },
   {
     name: "what puts another change back needs no consent",
-    file: "lib/governance/rules/propose.ts",
+    file: "lib/changes/rules/propose.ts",
     find: 'const minor = tier === "minor";',
     replace: 'const minor = tier === "minor" || input.supersedes !== undefined;',
     tests: PUT_BACK,
   },
   {
     name: "a target is live for ever once a change was on it",
-    file: "lib/governance/transaction.ts",
+    file: "lib/changes/transaction.ts",
     find: "\n    else if (place !== undefined) tx.delete(view, place);",
     replace: "",
     tests: HTTP,
@@ -278,16 +278,16 @@ export const policy = [
   },
   {
     name: "the log does not say which manifest came into force",
-    file: "lib/governance/transaction.ts",
+    file: "lib/changes/transaction.ts",
     find: "    chain(event, at);\n    keep();",
     replace: "    keep();",
-    tests: ["test/lib/governance/entry_facts.test.ts"],
+    tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {
     name: "the text of a manifest that was in force is not kept",
-    file: "lib/governance/intent_in_force.ts",
+    file: "lib/changes/intent_in_force.ts",
     find: 'tx.put("manifests", manifest_hash, manifest);',
     replace: "void manifest;",
-    tests: ["test/lib/governance/entry_facts.test.ts"],
+    tests: ["test/lib/changes/entry_facts.test.ts"],
   },
 ];

@@ -1,18 +1,18 @@
 /** Who may what: principals of the intent, agents, people, readers, and those who guess. */
 
-const AGENTS = ["test/lib/governance/agents.test.ts"];
+const AGENTS = ["test/lib/changes/agents.test.ts"];
 const intent = {
-  file: "lib/governance/rules/principals.ts",
-  tests: ["test/lib/governance/rules/principals.test.ts"],
+  file: "lib/changes/rules/principals.ts",
+  tests: ["test/lib/changes/rules/principals.test.ts"],
 };
 const shared = { file: "lib/deps.ts", tests: ["test/lib/deps.test.ts"] };
 const admission = { file: "lib/http/admission.ts", tests: AGENTS };
 const credentials = { file: "lib/http/principals.ts", tests: AGENTS };
-const caller = { file: "lib/governance/caller.ts", tests: AGENTS };
+const caller = { file: "lib/changes/caller.ts", tests: AGENTS };
 const reads = { tests: ["test/lib/http/protected_reads.test.ts"] };
 const guesses = { tests: ["test/lib/http/wrong_tokens.test.ts"] };
-const whoami = { file: "lib/governance/whoami.ts", tests: ["test/handlers/whoami.test.ts"] };
-const levels = { file: "lib/governance/rules/autonomy_level.ts", tests: ["test/lib/pulse/figures.test.ts"] };
+const whoami = { file: "lib/changes/whoami.ts", tests: ["test/handlers/whoami.test.ts"] };
+const levels = { file: "lib/changes/rules/autonomy_level.ts", tests: ["test/lib/operations/figures.test.ts"] };
 const HTTP = ["test/contract/http.test.ts"];
 
 export const principals = [
@@ -37,11 +37,11 @@ export const principals = [
     tests: ["test/lib/http/wrong_tokens.test.ts"],
   },
   {
-    file: "lib/governance/rules/consent_rules.ts",
+    file: "lib/changes/rules/consent_rules.ts",
     name: "an emergency may leave nobody to review it",
     find: "if (reviewers.size > needed) return [];",
     replace: "if (needed >= 0) return [];",
-    tests: ["test/lib/governance/rules/intent.test.ts"],
+    tests: ["test/lib/changes/rules/intent.test.ts"],
   },
   {
     ...intent,
@@ -51,10 +51,10 @@ export const principals = [
   },
   {
     name: "the same key under another comment is another key",
-    file: "lib/governance/rules/keys.ts",
+    file: "lib/changes/rules/keys.ts",
     find: "[hexOf(sshMaterial(key.public_key)!.raw)]",
     replace: "[key.public_key]",
-    tests: ["test/lib/governance/rules/intent.test.ts"],
+    tests: ["test/lib/changes/rules/intent.test.ts"],
     only: "a key that cannot stand",
   },
   {
@@ -169,7 +169,7 @@ export const principals = [
   },
   {
     name: "an agent's consent counts where the intent names no approvers",
-    file: "lib/governance/rules/policy.ts",
+    file: "lib/changes/rules/policy.ts",
     find: "  !isAgent(approver, { principals }) &&\n",
     replace: "",
     tests: AGENTS,
@@ -177,24 +177,24 @@ export const principals = [
   },
   {
     name: "an agent may take back what nobody put their name to",
-    file: "lib/governance/rules/state_machine.ts",
+    file: "lib/changes/rules/state_machine.ts",
     find: 'change.proposer === null ? actor.authenticated !== "agent" :',
     replace: "change.proposer === null ? true :",
     tests: AGENTS,
   },
   {
     name: "what an agent proposes may be minor though the intent does not say so",
-    file: "lib/governance/rules/propose.ts",
+    file: "lib/changes/rules/propose.ts",
     find: 'proposer_kind === "agent" && !policy.minor?.agents',
     replace: "false",
     tests: AGENTS,
   },
   {
     name: "who asked a model for its draft may approve it",
-    file: "lib/governance/rules/policy.ts",
+    file: "lib/changes/rules/policy.ts",
     find: "[proposer, asked_by].some(",
     replace: "[proposer].some(",
-    tests: ["test/lib/governance/today.test.ts"],
+    tests: ["test/lib/changes/today.test.ts"],
   },
   {
     ...levels,

@@ -25,7 +25,7 @@ export const program = [
   {
     ...start,
     name: "the anchor is not asked at the start",
-    file: "lib/governance/open.ts",
+    file: "lib/changes/open.ts",
     find: "if (isKnown) await holdAgainstAnchor(deps);",
     replace: "void [isKnown, holdAgainstAnchor];",
   },

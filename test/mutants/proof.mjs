@@ -1,10 +1,10 @@
 /** Signatures: what they are of, by whom, and that they are asked for. */
 
-const VERIFY = { tests: ["test/lib/governance/proof/verify.test.ts"] };
-const webauthn = { file: "lib/governance/proof/webauthn.ts", ...VERIFY };
-const ssh = { file: "lib/governance/proof/ssh_signature.ts", ...VERIFY };
-const ACTS = { tests: ["test/lib/governance/signed_acts.test.ts"] };
-const GOVERNED = { tests: ["test/lib/governance/signed_consent.test.ts"] };
+const VERIFY = { tests: ["test/lib/changes/proofs/verify.test.ts"] };
+const webauthn = { file: "lib/changes/proofs/webauthn.ts", ...VERIFY };
+const ssh = { file: "lib/changes/proofs/ssh_signature.ts", ...VERIFY };
+const ACTS = { tests: ["test/lib/changes/signed_acts.test.ts"] };
+const GOVERNED = { tests: ["test/lib/changes/signed_consent.test.ts"] };
 
 export const proof = [
   {
@@ -12,7 +12,7 @@ export const proof = [
     name: "a passkey's signature of one statement is one of any",
     find: "asked !== challenge",
     replace: "asked === undefined",
-    tests: ["test/lib/governance/adversary.test.ts"],
+    tests: ["test/lib/changes/adversary.test.ts"],
     only: "tries of an adversary",
   },
   { ...webauthn, name: "a passkey need not verify its owner", find: "(flags & VERIFIED) === 0", replace: "false" },
@@ -21,7 +21,7 @@ export const proof = [
   {
     ...GOVERNED,
     name: "client data that an offline verifier rejects is signed",
-    file: "lib/governance/proof/webauthn.ts",
+    file: "lib/changes/proofs/webauthn.ts",
     find: "Object(parseStrictJson(text))",
     replace: "Object(JSON.parse(text))",
     only: "of client data that verifiers outside may not read",
@@ -38,15 +38,15 @@ export const proof = [
   {
     ...VERIFY,
     name: "a number of a signature may be written longer than it is",
-    file: "lib/governance/proof/ecdsa.ts",
+    file: "lib/changes/proofs/ecdsa.ts",
     find: " || (first === 0 && second < 128)",
     replace: "",
-    tests: ["test/lib/governance/proof/ecdsa.test.ts"],
+    tests: ["test/lib/changes/proofs/ecdsa.test.ts"],
   },
   {
     ...GOVERNED,
     name: "whoever has keys need not use them",
-    file: "lib/governance/rules/require_signature.ts",
+    file: "lib/changes/rules/require_signature.ts",
     find: "isConsent ? mustSign(name, signing)",
     replace: "isConsent ? signing.only",
     grave: true,
@@ -54,35 +54,35 @@ export const proof = [
   {
     ...ACTS,
     name: "anybody lifts a freeze",
-    file: "lib/governance/rules/require_signature.ts",
+    file: "lib/changes/rules/require_signature.ts",
     find: '  "unfreeze",\n',
     replace: "",
   },
   {
     ...ACTS,
     name: "a late note in a name with keys need not be signed",
-    file: "lib/governance/rules/require_signature.ts",
+    file: "lib/changes/rules/require_signature.ts",
     find: 'new Set(["freeze", "note"])',
     replace: 'new Set(["freeze"])',
   },
   {
     ...ACTS,
     name: "a review need not be signed",
-    file: "lib/governance/rules/state_machine.ts",
+    file: "lib/changes/rules/state_machine.ts",
     find: "...reviewOf(change, command, intent), ...told, ...signed(command, context) }",
     replace: "...reviewOf(change, command, intent), ...told }",
   },
   {
     ...ACTS,
     name: "whoever has keys freezes the service by their word",
-    file: "lib/governance/rules/require_signature.ts",
+    file: "lib/changes/rules/require_signature.ts",
     find: 'new Set(["freeze", "note"])',
     replace: 'new Set(["note"])',
   },
   {
     ...ACTS,
     name: "a signed proposal may be sent again",
-    file: "lib/governance/used_statements.ts",
+    file: "lib/changes/used_statements.ts",
     find: 'if (await tx.get("used_statements", id)) return false;',
     replace: "",
   },
@@ -110,14 +110,14 @@ export const proof = [
   {
     ...GOVERNED,
     name: "a consent counts though its key was taken away",
-    file: "lib/governance/rules/signing.ts",
+    file: "lib/changes/rules/signing.ts",
     find: "keysOf(approver, signing).some(({ id }) => id === key)",
     replace: "key !== undefined",
   },
   {
     ...GOVERNED,
     name: "a proof is not verified again at the apply",
-    file: "lib/governance/operation/begin.ts",
+    file: "lib/changes/operations/begin.ts",
     find: 'operation === "apply" ? await asProven(transaction, record) : change',
     replace: "change",
     grave: true,
@@ -125,16 +125,16 @@ export const proof = [
   {
     ...GOVERNED,
     name: "a proof is good for ever",
-    file: "lib/governance/proof_input.ts",
+    file: "lib/changes/proof_input.ts",
     find: "Math.abs(now - Date.parse(at)) > WINDOW_MS",
     replace: "at === undefined",
   },
   {
     name: "one key may stand under two names",
-    file: "lib/governance/rules/principals.ts",
+    file: "lib/changes/rules/principals.ts",
     find: "if (other !== undefined)\n        refuse(\n",
     replace: "if (other === undefined && other)\n        refuse(\n",
-    tests: ["test/lib/governance/rules/intent.test.ts"],
+    tests: ["test/lib/changes/rules/intent.test.ts"],
     only: "a key that cannot stand",
   },
 ];

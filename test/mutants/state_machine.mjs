@@ -1,13 +1,13 @@
 /** The state machine of a change: what is decided, what follows in the log, and records held against that. */
 
-const MACHINE = ["test/lib/governance/rules/state_machine.test.ts"];
-const RECONCILE = ["test/lib/governance/reconcile.test.ts"];
-const TAMPERING = ["test/lib/governance/tampering.test.ts"];
-const machine = { file: "lib/governance/rules/state_machine.ts", tests: MACHINE };
-const told = { file: "lib/governance/rules/evolve.ts", tests: [...MACHINE, ...RECONCILE] };
+const MACHINE = ["test/lib/changes/rules/state_machine.test.ts"];
+const RECONCILE = ["test/lib/changes/reconcile.test.ts"];
+const TAMPERING = ["test/lib/changes/tampering.test.ts"];
+const machine = { file: "lib/changes/rules/state_machine.ts", tests: MACHINE };
+const told = { file: "lib/changes/rules/evolve.ts", tests: [...MACHINE, ...RECONCILE] };
 const decision = { ...machine, tests: ["test/contract/http.test.ts"], only: "bare handlers consent" };
-const record = { file: "lib/governance/rules/record.ts", tests: RECONCILE };
-const reconcile = { file: "lib/governance/reconcile.ts", tests: RECONCILE };
+const record = { file: "lib/changes/rules/record.ts", tests: RECONCILE };
+const reconcile = { file: "lib/changes/reconcile.ts", tests: RECONCILE };
 
 const follows = "if (!step || !mayFollow(step, change.status, event)) return undefined;";
 const compared = "lifecycle().filter((field) => !same(told.change[field], change[field]));";
@@ -16,28 +16,28 @@ export const stateMachine = [
   {
     ...machine,
     name: "a change may be applied before it is approved",
-    file: "lib/governance/rules/transitions.ts",
+    file: "lib/changes/rules/transitions.ts",
     find: 'apply: { from: ["approved"],',
     replace: 'apply: { from: ["approved", "pending_consent"],',
   },
   {
     ...machine,
     name: "a denied change may be approved",
-    file: "lib/governance/rules/transitions.ts",
+    file: "lib/changes/rules/transitions.ts",
     find: 'approve: { from: ["proposed", "pending_consent"],',
     replace: 'approve: { from: ["proposed", "pending_consent", "denied"],',
   },
   {
     ...machine,
     name: "what was not applied may be rolled back",
-    file: "lib/governance/rules/transitions.ts",
+    file: "lib/changes/rules/transitions.ts",
     find: 'rollback: { from: ["applied"],',
     replace: 'rollback: { from: ["applied", "approved"],',
   },
   {
     ...machine,
     name: "what is approved may be withdrawn",
-    file: "lib/governance/rules/transitions.ts",
+    file: "lib/changes/rules/transitions.ts",
     find: 'withdraw: { from: ["pending_consent"],',
     replace: 'withdraw: { from: ["pending_consent", "approved"],',
   },
@@ -102,12 +102,12 @@ export const stateMachine = [
     name: "consent is not asked again under today's intent",
     find: '  if (operation === "rollback") return;\n',
     replace: "  return;\n",
-    tests: ["test/lib/governance/today.test.ts"],
+    tests: ["test/lib/changes/today.test.ts"],
   },
   {
     ...machine,
     name: "an entry of another change is one of this",
-    file: "lib/governance/rules/evolve.ts",
+    file: "lib/changes/rules/evolve.ts",
     find: "if (change_id !== change.change_id || ",
     replace: "if (",
     tests: [...MACHINE, ...TAMPERING],
@@ -191,7 +191,7 @@ export const stateMachine = [
   {
     ...reconcile,
     name: "a record may leave out entries about it",
-    file: "lib/governance/judge.ts",
+    file: "lib/changes/judge.ts",
     find: "!ids.every((id) => audit.includes(id))",
     replace: "false",
   },
@@ -204,14 +204,14 @@ export const stateMachine = [
   {
     ...reconcile,
     name: "a change whose record is gone is not missed",
-    file: "lib/governance/judge.ts",
+    file: "lib/changes/judge.ts",
     find: 'misfits.set(change_id, ["record"]);',
     replace: "void change_id;",
   },
   {
     ...reconcile,
     name: "a change that the log does not know is none of its business",
-    file: "lib/governance/judge.ts",
+    file: "lib/changes/judge.ts",
     find: "entry?.change_id === id",
     replace: "entry !== undefined",
   },

@@ -1,13 +1,13 @@
 /** What is governed, as products read it, and waiting for a decision. */
 
-const VALUES = ["test/lib/pulse/values.test.ts"];
-const OFREP = ["test/lib/pulse/ofrep.test.ts"];
-const AWAITED = ["test/lib/governance/await_status.test.ts"];
-const follower = { file: "lib/follow/values.ts", tests: VALUES };
-const reader = { file: "lib/pulse/values.ts", tests: VALUES };
-const asTold = { file: "lib/governance/as_told.ts", tests: VALUES };
-const flags = { file: "lib/pulse/ofrep.ts", tests: OFREP };
-const awaited = { file: "lib/governance/await_status.ts", tests: AWAITED };
+const VALUES = ["test/lib/operations/values.test.ts"];
+const OFREP = ["test/lib/operations/ofrep.test.ts"];
+const AWAITED = ["test/lib/changes/await_status.test.ts"];
+const follower = { file: "lib/projections/values.ts", tests: VALUES };
+const reader = { file: "lib/operations/values.ts", tests: VALUES };
+const readVerifiedChanges = { file: "lib/changes/verified_changes.ts", tests: VALUES };
+const flags = { file: "lib/operations/ofrep.ts", tests: OFREP };
+const awaited = { file: "lib/changes/await_status.ts", tests: AWAITED };
 
 export const values = [
   {
@@ -59,25 +59,25 @@ export const values = [
     replace: "found.includes(MOVED)) void Moved;",
   },
   {
-    ...asTold,
+    ...readVerifiedChanges,
     name: "a value that its digest is not of is given out",
     find: "if (fields.length > 0) return",
     replace: "if (!told) return",
   },
   {
-    ...asTold,
+    ...readVerifiedChanges,
     name: "a value is believed by entries that were edited with it",
     find: "|| outline.isAsRead(entry)",
     replace: "|| outline.isAsRead !== undefined",
   },
   {
-    ...asTold,
+    ...readVerifiedChanges,
     name: "a record set back to before its rollback is believed",
     find: "if (await leavesOut(deps, changeId, audit, seen))",
     replace: "if (false)",
   },
   {
-    ...asTold,
+    ...readVerifiedChanges,
     name: "a value is given out that is told of where the chain does not hold",
     find: "if (from !== undefined && audit.some((id) => id >= from))",
     replace: "if (false)",

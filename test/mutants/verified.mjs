@@ -1,12 +1,12 @@
 /** What is taken from the log at the moment it is used, what the cycles look at, and what is made anew. */
 
-const USE = ["test/lib/governance/verified_at_use.test.ts"];
-const PATROL = ["test/lib/governance/patrol.test.ts"];
+const USE = ["test/lib/changes/verified_at_use.test.ts"];
+const PATROL = ["test/lib/changes/patrol.test.ts"];
 const ATTACKS = ["test/tamper/running.test.ts"];
-const record = { file: "lib/governance/verified_record.ts", tests: USE };
-const evidence = { file: "lib/governance/evidence.ts", tests: USE };
-const replay = { file: "lib/governance/replay.ts", tests: USE };
-const patrol = { file: "lib/governance/patrol.ts", tests: PATROL };
+const record = { file: "lib/changes/verified_record.ts", tests: USE };
+const evidence = { file: "lib/changes/evidence.ts", tests: USE };
+const replay = { file: "lib/changes/replay.ts", tests: USE };
+const patrol = { file: "lib/changes/patrol.ts", tests: PATROL };
 const outline = { file: "lib/audit/outline.ts", tests: ATTACKS };
 const reading = { file: "lib/audit/read_log.ts", tests: ATTACKS };
 
@@ -26,7 +26,7 @@ export const verified = [
   },
   {
     ...record,
-    file: "lib/governance/mismatch.ts",
+    file: "lib/changes/mismatch.ts",
     name: "one record that does not hold stops all that time makes due",
     find: 'if (error instanceof AppError && error.code === "evidence_mismatch") return undefined;',
     replace: "",
@@ -55,80 +55,80 @@ export const verified = [
     name: "the day's minor changes are those of which the rest of the log was read by chance",
     find: "if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, after + 1 - STRETCH));",
     replace: "",
-    tests: ["test/lib/governance/outline.test.ts"],
+    tests: ["test/lib/changes/outline.test.ts"],
   },
   {
-    file: "lib/governance/submit_proposal.ts",
+    file: "lib/changes/submit_proposal.ts",
     name: "a live change that is taken out of its view blocks nothing",
     find: "isDecidedBy ? liveTold(transaction, input) : liveOn(tx, input)",
     replace: "isDecidedBy && transaction.now < 0 ? liveTold(transaction, input) : liveOn(tx, input)",
     tests: USE,
   },
   {
-    file: "lib/governance/target_told.ts",
+    file: "lib/changes/target_told.ts",
     name: "an apply that is taken out of its view has not moved the target",
     find: "if (!newest) return ownerShown(",
     replace: 'if (newest?.event_type !== "change_rolled_back") return ownerShown(',
     tests: USE,
   },
   {
-    file: "lib/governance/target_told.ts",
+    file: "lib/changes/target_told.ts",
     name: "what was rolled back holds its target still",
     find: "detailIn(newest.detail).target_holds!;",
     replace: "newest.change_id;",
     tests: USE,
   },
   {
-    file: "lib/governance/target_told.ts",
+    file: "lib/changes/target_told.ts",
     name: "a rollback gives the target back to what was rolled back before",
     find: 'if (status === "applied") return { under, passed };',
     replace: "return { under, passed };",
     tests: USE,
   },
   {
-    file: "lib/governance/target_told.ts",
+    file: "lib/changes/target_told.ts",
     name: "a record says of itself that the log was not read as far back",
     find: "const read = await evidence.about(changeId, outlined() + 1);",
     replace: "const read = outlined() === 0 ? await evidence.about(changeId, 1) : [];",
     tests: USE,
   },
   {
-    file: "lib/governance/target_told.ts",
+    file: "lib/changes/target_told.ts",
     name: "a change that somebody put into a view waits on its target",
     find: "if (isLive(status) && isProposedOn(place, entries[0])) live.push(id);",
     replace: "if (isLive(status) || entries) live.push(id);",
     tests: USE,
   },
   {
-    file: "lib/governance/target_told.ts",
+    file: "lib/changes/target_told.ts",
     name: "a change that somebody put into a view holds the target",
     find: "if (entry.id > outlined()) continue;",
     replace: "if (entry) return outlined() < 0 ? null : value;",
     tests: USE,
   },
   {
-    file: "lib/governance/rules/record.ts",
+    file: "lib/changes/rules/record.ts",
     name: "what is no record stops what is shown of all others",
     find: 'return TEXTS.every((field) => typeof change[field] === "string") && Array.isArray(change.approvals);\n}',
     replace: "return true;\n}",
-    tests: ["test/lib/pulse/no_record.test.ts"],
+    tests: ["test/lib/operations/no_record.test.ts"],
   },
   {
-    file: "lib/governance/freeze.ts",
+    file: "lib/changes/freeze.ts",
     name: "a freeze that somebody took out of the store is lifted",
     find: 'const told = await evidence.lastOf("service_frozen", "service_unfrozen");',
     replace: "const told = undefined as never as Awaited<ReturnType<typeof evidence.lastOf>>;",
     tests: USE,
   },
   {
-    file: "lib/governance/guardrail.ts",
+    file: "lib/changes/guardrail.ts",
     name: "a rollback by a guardrail that never tripped is carried out",
     find: "if (await isTold(transaction, changeId, evidence)) return;",
     replace: "if (evidence) return;",
     tests: ATTACKS,
   },
   {
-    file: "lib/governance/kpis_told.ts",
+    file: "lib/changes/kpis_told.ts",
     name: "an apply remembers the KPIs that somebody put into the store",
     find: "if (!told.has(kpi) && (await isTold(evidence, kpi, last)))",
     replace: "if (await isTold(evidence, kpi, last) || last)",
@@ -185,11 +185,11 @@ export const verified = [
     tests: PATROL,
   },
   {
-    file: "lib/governance/transaction.ts",
+    file: "lib/changes/transaction.ts",
     name: "a proposal goes on from a log that went back",
     find: "if (head && !isSettled) await requireContinued",
     replace: "if (false) await requireContinued",
-    tests: ["test/lib/governance/lost_end.test.ts"],
+    tests: ["test/lib/changes/lost_end.test.ts"],
     grave: true,
   },
   {
@@ -197,14 +197,14 @@ export const verified = [
     name: "a log that lost its end may be written on past the length that was known",
     find: "if (head.length > known.length) return (await read)?.value.current_hash === known.head;",
     replace: "if (head.length > known.length) return true;",
-    tests: ["test/lib/governance/lost_end.test.ts"],
+    tests: ["test/lib/changes/lost_end.test.ts"],
   },
   {
-    file: "lib/governance/lost_consents.ts",
+    file: "lib/changes/lost_consents.ts",
     name: "a consent before an accepted loss counts",
     find: "(consents[index] ?? 0) > loss",
     replace: "(consents[index] ?? 0) > -loss",
-    tests: ["test/lib/governance/lost_end.test.ts"],
+    tests: ["test/lib/changes/lost_end.test.ts"],
   },
   {
     file: "lib/audit/review_breach.ts",
@@ -232,7 +232,7 @@ export const verified = [
     name: "what a transaction saw counts as durable where it failed",
     find: "seen = durable;\n    },",
     replace: "durable = seen;\n    },",
-    tests: ["test/lib/governance/outline.test.ts"],
+    tests: ["test/lib/changes/outline.test.ts"],
   },
   {
     ...reading,
@@ -251,7 +251,7 @@ export const verified = [
     name: "entries are read back without those after them",
     find: "if (entry.current_hash !== expected || !isSound(entry, sha256))",
     replace: "if (!isSound(entry, sha256))",
-    tests: ["test/lib/governance/outline.test.ts"],
+    tests: ["test/lib/changes/outline.test.ts"],
   },
   {
     ...outline,
@@ -261,7 +261,7 @@ export const verified = [
     tests: ["test/lib/audit/read_log.test.ts"],
   },
   {
-    file: "lib/governance/rebuild.ts",
+    file: "lib/changes/rebuild.ts",
     name: "what is made anew leaves the views as they were",
     find: "      else tx.put(view, id, value as never);\n",
     replace: "",
@@ -282,7 +282,7 @@ export const verified = [
     tests: ["test/tamper/previous_values.test.ts"],
   },
   {
-    file: "lib/governance/rollback_told.ts",
+    file: "lib/changes/rollback_told.ts",
     name: "what a rollback puts back is what the change replaced, also where that was rolled back since",
     find: "    told = below;\n",
     replace: "    return { digest: told.applied.previous_digest };\n",
@@ -296,29 +296,29 @@ export const verified = [
     tests: USE,
   },
   {
-    file: "lib/governance/rules/written_record.ts",
+    file: "lib/changes/rules/written_record.ts",
     name: "a record that lies under another change's id passes for that change's",
     find: "const whole = { change_id: id, ...change, ...UNSAID, ...change };",
     replace: "const whole = { ...UNSAID, ...change, change_id: id };",
-    tests: ["test/lib/governance/rules/written_record.test.ts"],
+    tests: ["test/lib/changes/rules/written_record.test.ts"],
   },
   {
-    file: "lib/governance/rules/written_record.ts",
+    file: "lib/changes/rules/written_record.ts",
     name: "what a change was never asked to hold is read over what it holds",
     find: "...change, ...UNSAID, ...change }",
     replace: "...change, ...UNSAID }",
-    tests: ["test/lib/governance/rules/written_record.test.ts"],
+    tests: ["test/lib/changes/rules/written_record.test.ts"],
   },
   {
-    file: "lib/governance/rules/written_record.ts",
+    file: "lib/changes/rules/written_record.ts",
     name: "a consent is left out of what is written of a change",
     find: "(Array.isArray(value) && value.length === 0)",
     replace: "Array.isArray(value)",
-    tests: ["test/lib/governance/rules/written_record.test.ts"],
+    tests: ["test/lib/changes/rules/written_record.test.ts"],
     grave: true,
   },
   {
-    file: "lib/governance/verified_record.ts",
+    file: "lib/changes/verified_record.ts",
     name: "a decision goes by what is no record",
     find: "change?.status === undefined || change.change_id",
     replace: "change?.change_id",

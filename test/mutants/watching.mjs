@@ -1,8 +1,8 @@
 /** What goes on after an apply: drift of the host, and guardrails on KPIs. */
 
-const drift = { file: "lib/governance/drift.ts", tests: ["test/lib/governance/drift.test.ts"] };
-const tripped = { file: "lib/governance/rules/guardrail.ts", tests: ["test/lib/governance/guardrail.test.ts"] };
-const guardrail = { file: "lib/governance/guardrail.ts", tests: ["test/lib/governance/guardrail.test.ts"] };
+const drift = { file: "lib/changes/drift.ts", tests: ["test/lib/changes/drift.test.ts"] };
+const tripped = { file: "lib/changes/rules/guardrail.ts", tests: ["test/lib/changes/guardrail.test.ts"] };
+const guardrail = { file: "lib/changes/guardrail.ts", tests: ["test/lib/changes/guardrail.test.ts"] };
 
 export const watching = [
   {
@@ -13,8 +13,8 @@ export const watching = [
       '    return { state: "drifted", host: "unknown" };\n  }\n  if (host === "applied") return { state: undefined, host };',
   },
   {
-    file: "lib/governance/operation/run_adapter.ts",
-    tests: ["test/lib/governance/drift.test.ts"],
+    file: "lib/changes/operations/run_adapter.ts",
+    tests: ["test/lib/changes/drift.test.ts"],
     name: "a host that holds another value than the log has in force is in sync",
     find: "held === undefined || isValue(held, change) ? host",
     replace: "held === undefined || isValue(held, change) || true ? host",
@@ -93,9 +93,9 @@ export const watching = [
   },
   {
     name: "a guardrail's rollback that fails is tried for ever",
-    file: "lib/governance/guardrail_rollback.ts",
+    file: "lib/changes/guardrail_rollback.ts",
     find: "!isFinal && tries < TRIES",
     replace: "!isFinal",
-    tests: ["test/lib/governance/guardrail.test.ts"],
+    tests: ["test/lib/changes/guardrail.test.ts"],
   },
 ];

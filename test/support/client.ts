@@ -1,4 +1,4 @@
-import type { Status } from "../../lib/governance/rules/change.ts";
+import type { Status } from "../../lib/changes/rules/change.ts";
 import { type Fields, form, get, json, ORIGIN, raw } from "./requests.ts";
 
 export type Fetch = (request: Request) => Promise<Response>;

@@ -1,4 +1,4 @@
-import { sightClock } from "../../lib/governance/certain_time.ts";
+import { sampleClock } from "../../lib/changes/certain_time.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { TestDeps } from "./deps.ts";
 
@@ -39,6 +39,6 @@ export function testClock(start: string = START): TestClock {
 /** Time goes by, and for ten minutes more, so that it has gone by for certain. */
 export async function pass(deps: Pick<TestDeps, "clock" | "integrity" | "store">, ms: number): Promise<void> {
   deps.clock.advance(ms);
-  await sightClock(deps);
+  await sampleClock(deps);
   deps.clock.advance(10 * MINUTE);
 }

@@ -18,12 +18,12 @@ import { revoke } from "../../handlers/product/revoke.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
 import { unfreeze } from "../../handlers/product/unfreeze.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
-import { sightClock } from "../../lib/governance/certain_time.ts";
-import { checkDrift } from "../../lib/governance/drift.ts";
-import { expireDue } from "../../lib/governance/expiry.ts";
-import { rollBackCondemned } from "../../lib/governance/guardrail_rollback.ts";
-import { recoverAbandoned } from "../../lib/governance/operation/recover.ts";
-import { changeView } from "../../lib/governance/views.ts";
+import { sampleClock } from "../../lib/changes/certain_time.ts";
+import { checkDrift } from "../../lib/changes/drift.ts";
+import { expireDue } from "../../lib/changes/expiry.ts";
+import { rollBackCondemned } from "../../lib/changes/guardrail_rollback.ts";
+import { recoverAbandoned } from "../../lib/changes/operations/recover.ts";
+import { changeView } from "../../lib/changes/views.ts";
 import { routed } from "../../lib/http/router.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "./client.ts";
@@ -66,7 +66,7 @@ export const coreOf = (deps: TestDeps) => ({
   change: (change_id: string) => changeView(deps, change_id),
   /** What a cycle asks of governance. */
   async cycle() {
-    await sightClock(deps);
+    await sampleClock(deps);
     const changes = await deps.store.list("changes", { limit: 1000, keysOnly: true });
     const ids = changes.map(({ id }) => id);
     const [expired, recovered] = [await expireDue(deps, ids), await recoverAbandoned(deps)];

@@ -1,4 +1,4 @@
-import type { EvolvedFile, EvolvedFiles } from "../../lib/pulse/deps.ts";
+import type { EvolvedFile, EvolvedFiles } from "../../lib/operations/deps.ts";
 
 /** Evolved files kept in memory, and their texts by name. */
 export function filesInMemory(): EvolvedFiles & { texts: Map<string, string> } {

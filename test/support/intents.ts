@@ -1,5 +1,5 @@
 import { portableSha256 } from "../../lib/kit/platform.ts";
-import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import { loadIntent } from "../../lib/changes/rules/intent.ts";
 
 /** The members of a manifest that a test sets; the rest is valid. */
 export type Manifest = Record<string, unknown>;

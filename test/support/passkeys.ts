@@ -8,7 +8,7 @@ import {
   randomBytes,
   sign,
 } from "node:crypto";
-import type { Proof } from "../../lib/governance/rules/proof.ts";
+import type { Proof } from "../../lib/changes/rules/proof.ts";
 
 const sha256 = (data: string | Uint8Array): Buffer => createHash("sha256").update(data).digest();
 const base64Url = (data: string | Uint8Array): string => Buffer.from(data).toString("base64url");

@@ -1,5 +1,10 @@
-import type { Change } from "../../lib/governance/rules/change.ts";
-import type { AdapterResult, HostState, ProductAdapter, Validation } from "../../lib/governance/adapters/port.ts";
+import type { Change } from "../../lib/changes/rules/change.ts";
+import type {
+  AdapterResult,
+  HostState,
+  ProductAdapter,
+  Validation,
+} from "../../lib/changes/operations/adapter_port.ts";
 
 type Step = "validate" | "apply" | "verify" | "rollback";
 

@@ -1,10 +1,10 @@
 /** Signed decisions: as clients make them, and as somebody who can write to the store forges them. */
 import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
-import { readRecord } from "../../lib/governance/records.ts";
-import { changeOf, type ChangeRecord } from "../../lib/governance/rules/record.ts";
-import type { Proof } from "../../lib/governance/rules/proof.ts";
-import type { Act } from "../../lib/governance/rules/statement.ts";
-import { evolve } from "../../lib/governance/rules/evolve.ts";
+import { readRecord } from "../../lib/changes/records.ts";
+import { changeOf, type ChangeRecord } from "../../lib/changes/rules/record.ts";
+import type { Proof } from "../../lib/changes/rules/proof.ts";
+import type { Act } from "../../lib/changes/rules/statement.ts";
+import { evolve } from "../../lib/changes/rules/evolve.ts";
 import type { Client, Reply } from "./client.ts";
 import type { TestDeps } from "./deps.ts";
 import type { Fields } from "./requests.ts";

@@ -5,12 +5,12 @@
 import { describe, expect, test } from "vitest";
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import { misfitsOf, patrol } from "../../lib/governance/patrol.ts";
-import { reconcile } from "../../lib/governance/reconcile.ts";
-import { placeOf, targetKey } from "../../lib/governance/records.ts";
-import { isLive } from "../../lib/governance/rules/in_force.ts";
-import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
-import { written } from "../../lib/governance/rules/written_record.ts";
+import { misfitsOf, patrol } from "../../lib/changes/patrol.ts";
+import { reconcile } from "../../lib/changes/reconcile.ts";
+import { placeOf, targetKey } from "../../lib/changes/records.ts";
+import { isLive } from "../../lib/changes/rules/in_force.ts";
+import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
+import { written } from "../../lib/changes/rules/written_record.ts";
 import type { Store, Tx } from "../../lib/store/store.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { MINUTE } from "../support/clock.ts";

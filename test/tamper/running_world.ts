@@ -1,11 +1,11 @@
 /** A service that runs while somebody edits its store: its life so far, and what of it is true. */
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import { foldOf } from "../../lib/governance/history.ts";
-import { contentIn } from "../../lib/governance/rules/content.ts";
-import { changeOf, type ChangeRecord } from "../../lib/governance/rules/record.ts";
+import { foldOf } from "../../lib/changes/history.ts";
+import { contentIn } from "../../lib/changes/rules/content.ts";
+import { changeOf, type ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { asRead } from "../../lib/governance/rules/written_record.ts";
+import { asRead } from "../../lib/changes/rules/written_record.ts";
 import type { Collection, Store } from "../../lib/store/store.ts";
 import { testClock } from "../support/clock.ts";
 import { type Core, core, coreOf } from "../support/core.ts";

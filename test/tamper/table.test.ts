@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { holdAgainstAnchor } from "../../lib/audit/hold_against_anchor.ts";
-import { reconcile } from "../../lib/governance/reconcile.ts";
+import { reconcile } from "../../lib/changes/reconcile.ts";
 import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Kept } from "../../local/verify/kept.ts";

@@ -1,13 +1,13 @@
 /** What the console works out by itself: it must say what the service will say. */
 import { expect, test } from "vitest";
-import { loadIntent } from "../../lib/governance/rules/intent.ts";
-import { requiredApprovers, tierOf } from "../../lib/governance/rules/policy.ts";
-import { KINDS, RISKS, TIERS } from "../../lib/governance/rules/change.ts";
-import { serviceItself } from "../../lib/governance/rules/actor.ts";
-import type { Command } from "../../lib/governance/rules/command.ts";
-import { decide } from "../../lib/governance/rules/state_machine.ts";
-import { allowedActions } from "../../lib/governance/rules/transitions.ts";
-import { STATUSES } from "../../lib/governance/rules/change.ts";
+import { loadIntent } from "../../lib/changes/rules/intent.ts";
+import { requiredApprovers, tierOf } from "../../lib/changes/rules/policy.ts";
+import { KINDS, RISKS, TIERS } from "../../lib/changes/rules/change.ts";
+import { serviceItself } from "../../lib/changes/rules/actor.ts";
+import type { Command } from "../../lib/changes/rules/command.ts";
+import { decide } from "../../lib/changes/rules/state_machine.ts";
+import { allowedActions } from "../../lib/changes/rules/transitions.ts";
+import { STATUSES } from "../../lib/changes/rules/change.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";

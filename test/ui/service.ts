@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { serve, type Server, temporaryFolder } from "../e2e/server.ts";
 

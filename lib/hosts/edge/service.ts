@@ -1,11 +1,11 @@
 /** The service inside one Durable Object. */
 import type { Deps } from "../../deps.ts";
-import type { ProductAdapter } from "../../governance/adapters/port.ts";
+import type { ProductAdapter } from "../../changes/operations/adapter_port.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import { createCommitSignal } from "../../kit/commit_signal.ts";
 import { type Clock, fastestSha256, type Ids, wallClock } from "../../kit/platform.ts";
-import { promptedNotifier } from "../../pulse/prompted_notifier.ts";
-import { storedFiles } from "../../pulse/stored_files.ts";
+import { promptedNotifier } from "../../operations/prompted_notifier.ts";
+import { storedFiles } from "../../operations/stored_files.ts";
 import { openService, type Service } from "../../service.ts";
 import { durableObjectStore, type ObjectStorage } from "../../store/durable_object.ts";
 import { loadAuditKey } from "../audit_key.ts";

@@ -6,7 +6,7 @@ import { AppError } from "../../kit/errors.ts";
 import { risingIds } from "../../kit/ids.ts";
 import { once } from "../../kit/once.ts";
 import { wallClock } from "../../kit/platform.ts";
-import type { CycleReport } from "../../pulse/cycle.ts";
+import type { CycleReport } from "../../operations/cycle.ts";
 import { cannotStart } from "../cannot_start.ts";
 import { consoleLog } from "./log.ts";
 import { type EdgeParts, type EdgeState, openEdge } from "./service.ts";

@@ -1,6 +1,6 @@
 /** The scheduled function. */
 import type { Deps } from "../../deps.ts";
-import type { CycleReport } from "../../pulse/cycle.ts";
+import type { CycleReport } from "../../operations/cycle.ts";
 import { agentParts } from "./agent.ts";
 import type { InvocationContext } from "./handler.ts";
 import { lambdaLog } from "./log.ts";

@@ -1,9 +1,9 @@
 /** Composes the service for one function from its environment: settings, secrets, the DynamoDB table, the product. */
 import { verifyTail } from "../../audit/verify.ts";
 import { createDeps, type Deps } from "../../deps.ts";
-import type { ProductAdapter } from "../../governance/adapters/port.ts";
-import { IdentityMismatch, openProduct } from "../../governance/open.ts";
-import { subjectsOf } from "../../governance/subjects.ts";
+import type { ProductAdapter } from "../../changes/operations/adapter_port.ts";
+import { IdentityMismatch, openProduct } from "../../changes/open.ts";
+import { subjectsOf } from "../../changes/subjects.ts";
 import { once } from "../../kit/once.ts";
 import { type Log, wallClock } from "../../kit/platform.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";

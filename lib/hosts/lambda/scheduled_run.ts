@@ -2,7 +2,7 @@
 import { maintainCheckpoint } from "../../audit/anchor.ts";
 import type { Breach } from "../../audit/integrity.ts";
 import type { Deps } from "../../deps.ts";
-import { type CycleReport, runCycle } from "../../pulse/cycle.ts";
+import { type CycleReport, runCycle } from "../../operations/cycle.ts";
 
 /**
  * Does what can be done, and rejects when that was not all: nobody reads a report, and an alarm counts the runs that failed.

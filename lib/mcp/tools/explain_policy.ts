@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { actorOf } from "../../governance/caller.ts";
-import { heldNow } from "../../governance/freeze.ts";
-import { type Change, KINDS, RISKS, TIERS } from "../../governance/rules/change.ts";
-import { missingConsents, missingSchema } from "../../governance/rules/missing.ts";
-import { refuseForbiddenTarget, requiredApprovers } from "../../governance/rules/policy.ts";
-import { grade, proposedContent } from "../../governance/rules/propose.ts";
-import { rulesInForce } from "../../governance/rules/rules_in_force.ts";
+import { actorOf } from "../../changes/caller.ts";
+import { heldNow } from "../../changes/freeze.ts";
+import { type Change, KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
+import { missingConsents, missingSchema } from "../../changes/rules/missing.ts";
+import { refuseForbiddenTarget, requiredApprovers } from "../../changes/rules/policy.ts";
+import { grade, proposedContent } from "../../changes/rules/propose.ts";
+import { rulesInForce } from "../../changes/rules/rules_in_force.ts";
 import { flag, target, wholeNumber, word } from "../../http/form.ts";
 import { invalidField } from "../../kit/errors.ts";
 import { refusalOf } from "../refusal.ts";

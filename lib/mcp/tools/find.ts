@@ -2,9 +2,9 @@ import * as z from "zod";
 import { findRowSchema, findSchema } from "../../find/answer.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../../find/parse.ts";
 import { runQuery } from "../../find/run.ts";
-import { callerNamed } from "../../governance/caller.ts";
+import { callerNamed } from "../../changes/caller.ts";
 import { changeId, freeText, wholeNumber } from "../../http/form.ts";
-import { pageOf } from "../../pulse/page_address.ts";
+import { pageOf } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { changeId, line, wholeNumber, word } from "../../http/form.ts";
-import { changeSchema, STATUSES } from "../../governance/rules/change.ts";
+import { changeSchema, STATUSES } from "../../changes/rules/change.ts";
 import { filterFields } from "../../find/list_changes.ts";
-import { listChanges as listed, pick } from "../../pulse/change_views.ts";
-import { pageOf } from "../../pulse/page_address.ts";
+import { listChanges as listed, pick } from "../../operations/change_views.ts";
+import { pageOf } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { identitySchema } from "../../governance/runtime.ts";
-import { stateSchema, stateView } from "../../pulse/state.ts";
-import { pick } from "../../pulse/change_views.ts";
+import { identitySchema } from "../../changes/runtime.ts";
+import { stateSchema, stateView } from "../../operations/state.ts";
+import { pick } from "../../operations/change_views.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
 import { tool } from "../tool.ts";
 

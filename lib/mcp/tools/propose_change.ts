@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { entrySchema } from "../../audit/entry.ts";
-import { proposalFields } from "../../governance/proposal_fields.ts";
-import { submitProposal } from "../../governance/submit_proposal.ts";
+import { proposalFields } from "../../changes/proposal_fields.ts";
+import { submitProposal } from "../../changes/submit_proposal.ts";
 import type { IdempotencyKey } from "../../http/idempotency.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { standing, standingSchema } from "../standing.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { awaitStatus } from "../../governance/await_status.ts";
-import { MOVING } from "../../governance/rules/transitions.ts";
+import { awaitStatus } from "../../changes/await_status.ts";
+import { MOVING } from "../../changes/rules/transitions.ts";
 import { placeHolderOf } from "../../http/address.ts";
 import { changeId, wholeNumber, word } from "../../http/form.ts";
 import { standing, standingSchema } from "../standing.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { entrySchema } from "../../audit/entry.ts";
-import { decisionFields } from "../../governance/decision_declaration.ts";
-import { recordDecision } from "../../governance/record_decision.ts";
+import { decisionFields } from "../../changes/decision_declaration.ts";
+import { recordDecision } from "../../changes/record_decision.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { tool } from "../tool.ts";
 

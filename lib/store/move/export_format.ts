@@ -70,7 +70,7 @@ export async function readExport(lines: AsyncIterable<string>): Promise<ExportRe
   const digest = sha256.create();
   const first = await reading.next();
   const firstLine: string = first.done ? "" : first.value;
-  const head = headOf(firstLine);
+  const head = readCurrentHead(firstLine);
   digest.update(utf8ToBytes(`${firstLine}\n`));
   let end: ExportEnd | undefined;
 
@@ -112,7 +112,7 @@ function parsed(text: string, number: number): unknown {
   }
 }
 
-function headOf(text: string): ExportHead {
+function readCurrentHead(text: string): ExportHead {
   const { format, ...head } = (text.startsWith("{") ? parsed(text, 1) : {}) as Partial<ExportHead> & {
     format?: string;
   };

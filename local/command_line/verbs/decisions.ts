@@ -1,5 +1,5 @@
 /** What people decide on a change: by name, or signed with their SSH key. */
-import type { Decision } from "../../../lib/governance/rules/statement.ts";
+import type { Decision } from "../../../lib/changes/rules/statement.ts";
 import { nameIn, signDecision, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 

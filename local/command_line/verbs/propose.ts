@@ -1,6 +1,6 @@
 import { sha256 } from "../../node_ports.ts";
-import { canonicalContent, type Content } from "../../../lib/governance/rules/content.ts";
-import { UNSTATED } from "../../../lib/governance/rules/change_terms.ts";
+import { canonicalContent, type Content } from "../../../lib/changes/rules/content.ts";
+import { UNSTATED } from "../../../lib/changes/rules/change_terms.ts";
 import { contentFacts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
 import { nameIn, signed, SIGNING } from "../signing.ts";

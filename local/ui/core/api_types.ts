@@ -1,38 +1,38 @@
 /** What the service answers, by the library's own declarations. Only types come over; no code of the library does. */
 import type * as z from "zod";
-import type { verifyReport } from "../../../lib/governance/verify_report.ts";
+import type { verifyReport } from "../../../lib/changes/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
 import type { FindAnswer, FindRow } from "../../../lib/find/answer.ts";
 import type { Completion } from "../../../lib/find/completion.ts";
 import type { SavedQuestion } from "../../../lib/find/saved.ts";
 import type { Recalled } from "../../../lib/memory/recall.ts";
-import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/governance/answers.ts";
-import type { driftSchema } from "../../../lib/governance/drift.ts";
-import type { Intent } from "../../../lib/governance/rules/intent.ts";
-import type { Inbox as InboxAnswer } from "../../../lib/pulse/inbox.ts";
-import type { intentSummary } from "../../../lib/pulse/intent_view.ts";
-import type { Whoami } from "../../../lib/governance/whoami.ts";
-import type { identitySchema } from "../../../lib/governance/runtime.ts";
-import type { approvals, changeDetail, ChangePage } from "../../../lib/pulse/change_views.ts";
-import type { Related } from "../../../lib/pulse/related.ts";
+import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/changes/answers.ts";
+import type { driftSchema } from "../../../lib/changes/drift.ts";
+import type { Intent } from "../../../lib/changes/rules/intent.ts";
+import type { Inbox as InboxAnswer } from "../../../lib/operations/inbox.ts";
+import type { intentSummary } from "../../../lib/operations/intent_view.ts";
+import type { Whoami } from "../../../lib/changes/whoami.ts";
+import type { identitySchema } from "../../../lib/changes/runtime.ts";
+import type { approvals, changeDetail, ChangePage } from "../../../lib/operations/change_views.ts";
+import type { Related } from "../../../lib/operations/related.ts";
 import type { Evidence } from "../../../lib/link/evidence.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
-import type { ActionName, ActionRecord } from "../../../lib/pulse/action_log.ts";
-import type { capabilitySchema } from "../../../lib/pulse/capability.ts";
-import type { GrowthRow } from "../../../lib/follow/growth_row.ts";
-import type { Phase } from "../../../lib/pulse/phases.ts";
-import type { EvolvedFile } from "../../../lib/pulse/deps.ts";
-import type { Task, taskStatsSchema } from "../../../lib/pulse/tasks.ts";
-import type { trendSchema } from "../../../lib/pulse/trend.ts";
+import type { ActionName, ActionRecord } from "../../../lib/operations/action_log.ts";
+import type { capabilitySchema } from "../../../lib/operations/capability.ts";
+import type { GrowthRow } from "../../../lib/projections/growth_row.ts";
+import type { Phase } from "../../../lib/operations/phases.ts";
+import type { EvolvedFile } from "../../../lib/operations/deps.ts";
+import type { Task, taskStatsSchema } from "../../../lib/operations/tasks.ts";
+import type { trendSchema } from "../../../lib/operations/trend.ts";
 
 export type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
 export type { AuditPage } from "../../../lib/audit/page.ts";
-export type { Change, Kind, Risk, Status, Tier } from "../../../lib/governance/rules/change.ts";
-export type { Gate } from "../../../lib/governance/rules/gates.ts";
-export type { Outcome, Verdict } from "../../../lib/governance/rules/outcome.ts";
-export type { Action } from "../../../lib/governance/rules/transitions.ts";
-export type { State } from "../../../lib/pulse/state.ts";
+export type { Change, Kind, Risk, Status, Tier } from "../../../lib/changes/rules/change.ts";
+export type { Gate } from "../../../lib/changes/rules/gates.ts";
+export type { Outcome, Verdict } from "../../../lib/changes/rules/outcome.ts";
+export type { Action } from "../../../lib/changes/rules/transitions.ts";
+export type { State } from "../../../lib/operations/state.ts";
 export type {
   ActionName,
   ActionRecord,

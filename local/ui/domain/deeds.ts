@@ -1,7 +1,7 @@
 /** What can be done with a change: how it is called, where it is sent, and what of it is signed. */
 import type { Action } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
-import type { Decision } from "../../../lib/governance/rules/statement.ts";
+import type { Decision } from "../../../lib/changes/rules/statement.ts";
 
 /** The service's actions, and what it takes beside them. */
 export type Deed = Action | "approve_emergency" | "accept_emergency" | "reject_emergency";

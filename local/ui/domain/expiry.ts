@@ -1,4 +1,4 @@
-import { deadlineOf } from "../../../lib/governance/rules/in_force.ts";
+import { deadlineOf } from "../../../lib/changes/rules/in_force.ts";
 import type { Change, Policy } from "../core/api_types.ts";
 import { span } from "../core/format.ts";
 

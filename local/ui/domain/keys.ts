@@ -1,6 +1,6 @@
 /** What a person signs with, and whether this page may ask for it. */
-import { mayAsk } from "../../../lib/governance/rules/key_material.ts";
-import { sameName } from "../../../lib/governance/rules/names.ts";
+import { mayAsk } from "../../../lib/changes/rules/key_material.ts";
+import { sameName } from "../../../lib/changes/rules/names.ts";
 import type { ShownKey, ShownKeys } from "../core/api_types.ts";
 
 /** The keys that the intent lists under a name; none where the service says nothing of keys. */

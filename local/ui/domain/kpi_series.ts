@@ -1,5 +1,5 @@
 /** What was fed of each KPI, from the audit log. */
-import { detailIn } from "../../../lib/governance/rules/event.ts";
+import { detailIn } from "../../../lib/changes/rules/event.ts";
 import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 

@@ -1,7 +1,7 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
-import { isReviewDue } from "../../../lib/governance/rules/in_force.ts";
-import { sameName as asCompared } from "../../../lib/governance/rules/names.ts";
-import { matchesPattern } from "../../../lib/governance/rules/target_pattern.ts";
+import { isReviewDue } from "../../../lib/changes/rules/in_force.ts";
+import { sameName as asCompared } from "../../../lib/changes/rules/names.ts";
+import { matchesPattern } from "../../../lib/changes/rules/target_pattern.ts";
 import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/api_types.ts";
 import { counted, ended, readable } from "../core/format.ts";
 import { type Deed, DEEDS } from "./deeds.ts";

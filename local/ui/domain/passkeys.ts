@@ -1,6 +1,6 @@
 /** Asks the browser for passkeys: to sign with one, and to make one. Nothing here leaves the page. */
 import { base64UrlBytes, base64UrlOf } from "../../../lib/kit/base64.ts";
-import type { Assertion } from "../../../lib/governance/rules/proof.ts";
+import type { Assertion } from "../../../lib/changes/rules/proof.ts";
 import { NotDone } from "../core/api.ts";
 import type { Passkey } from "./keys.ts";
 

@@ -1,6 +1,6 @@
 /** What the intent's rules will say to a proposal, before it is sent. The service decides; this only foretells it. */
-import { RISKS } from "../../../lib/governance/rules/change_terms.ts";
-import { matchesPattern } from "../../../lib/governance/rules/target_pattern.ts";
+import { RISKS } from "../../../lib/changes/rules/change_terms.ts";
+import { matchesPattern } from "../../../lib/changes/rules/target_pattern.ts";
 import type { Kind, Policy, Risk, Tier } from "../core/api_types.ts";
 import { figure } from "../core/format.ts";
 import { sameName } from "./offers.ts";

@@ -1,5 +1,5 @@
 /** The life of a change, from its audit entries. */
-import { detailIn } from "../../../lib/governance/rules/event.ts";
+import { detailIn } from "../../../lib/changes/rules/event.ts";
 import { describe } from "../../../lib/wording/describe.ts";
 import { capitalize, type Part } from "../../../lib/wording/part.ts";
 import type { AuditEntry, EventType } from "../core/api_types.ts";

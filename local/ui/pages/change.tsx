@@ -1,6 +1,6 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive, isReviewDue } from "../../../lib/governance/rules/in_force.ts";
+import { isLive, isReviewDue } from "../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, IntentView } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";

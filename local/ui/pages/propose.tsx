@@ -1,6 +1,6 @@
 /** A proposal: stated in full, with the policy's answer foretold before it is sent. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive } from "../../../lib/governance/rules/in_force.ts";
+import { isLive } from "../../../lib/changes/rules/in_force.ts";
 import type { AuditEntry, Proposed } from "../core/api_types.ts";
 import { newKey, post, Refused } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";

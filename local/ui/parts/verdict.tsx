@@ -1,6 +1,6 @@
 /** A verdict, with what keeps it from being the change's own. */
 import type { Outcome } from "../core/api_types.ts";
-import { caveatsOf } from "../../../lib/governance/rules/outcome_words.ts";
+import { caveatsOf } from "../../../lib/changes/rules/outcome_words.ts";
 import { VERDICT } from "../domain/statuses.ts";
 import { Mark } from "./mark.tsx";
 import { Moment } from "./time.tsx";

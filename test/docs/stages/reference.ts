@@ -1,7 +1,7 @@
 /** The reference pages: their examples are what the code reads and writes. */
 import { expect } from "vitest";
 import { entrySchema } from "../../../lib/audit/entry.ts";
-import { loadIntent } from "../../../lib/governance/rules/intent.ts";
+import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { Own } from "./index.ts";
 

@@ -5,9 +5,9 @@ import { keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.t
 import { holdAgainstAnchor } from "../../../lib/audit/hold_against_anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { LogMissing } from "../../../lib/audit/hold_against_anchor.ts";
-import { readiness } from "../../../lib/pulse/readiness.ts";
+import { readiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
+import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { signalling } from "../../../lib/store/signalling.ts";
 import { SECOND } from "../../support/clock.ts";
@@ -98,7 +98,7 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
   await maintainCheckpoint(deps);
   const anchored = async () => (await deps.store.get("meta", "anchor"))!.value;
   expect(await anchored()).toMatchObject({ length: 0, last_error: "the anchor answered 500", at: deps.clock.iso() });
-  const shown = async () => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_anchor");
+  const shown = async () => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
   expect(await shown()).toMatchObject({ status: "failing", reason: "the anchor answered 500" });
   await lengthen(deps, 64);
   expect(await currentCheckpoint(deps)).toMatchObject({ length: 65 });
@@ -245,7 +245,7 @@ async function setBackTo70() {
 }
 
 const readyOf = async (deps: TestDeps) => (await readiness(deps)).ready;
-const anchorShown = async (deps: TestDeps) => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_anchor");
+const anchorShown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
 
 test("a store that was set back does not get past its anchor by appending an old line to it", async () => {
   const { state, older } = await setBackTo70();

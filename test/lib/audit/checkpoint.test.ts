@@ -14,7 +14,7 @@ import { isSignedBy, parseNote } from "../../../lib/audit/note.ts";
 import { base64Bytes } from "../../../lib/kit/base64.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
+import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { restarted, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { get } from "../../support/requests.ts";
@@ -182,7 +182,7 @@ test("of two processes with different keys the one that started last signs, and 
   await currentCheckpoint(first);
   const ours = await key(first);
   const second = signing(await restarted(first));
-  const shown = async (deps: TestDeps) => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_key");
+  const shown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_key");
   const keys: (string | null)[] = [];
   for (const deps of [second, first, second, first]) {
     await lengthen(deps, 1);

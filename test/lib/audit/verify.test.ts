@@ -1,9 +1,9 @@
 /** How verify goes about it: in slices, incrementally, one pass at a time. */
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
-import { subjectsOf } from "../../../lib/governance/subjects.ts";
+import { subjectsOf } from "../../../lib/changes/subjects.ts";
 import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
-import { patrol } from "../../../lib/governance/patrol.ts";
+import { patrol } from "../../../lib/changes/patrol.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { RecordDamaged, StoreUnavailable } from "../../../lib/store/store.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";

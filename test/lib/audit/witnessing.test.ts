@@ -7,9 +7,9 @@ import { COSIGNATURE, parseVerifierKey } from "../../../lib/audit/note.ts";
 import type { Witness } from "../../../lib/audit/witness.ts";
 import { mostCosigned, witnessed } from "../../../lib/audit/witnessing.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
-import { businessMetrics } from "../../../lib/pulse/business_metrics.ts";
-import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
-import { readiness } from "../../../lib/pulse/readiness.ts";
+import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import { listCapabilities } from "../../../lib/operations/capabilities.ts";
+import { readiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { signalling } from "../../../lib/store/signalling.ts";
 import { SECOND } from "../../support/clock.ts";
@@ -43,7 +43,7 @@ async function watchedLog(length: number, names: readonly string[] = ["w.example
   return { deps, there, one: there[0]!, origin, watched };
 }
 
-const shown = async (deps: TestDeps) => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_witness");
+const shown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_witness");
 const asked = async (deps: TestDeps, entries: number, seconds = 1) => {
   await lengthen(deps, entries);
   deps.clock.advance(seconds * SECOND);

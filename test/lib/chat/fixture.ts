@@ -1,7 +1,7 @@
 /** A service to talk to. */
 import type * as z from "zod";
 import type { chatAnswer } from "../../../lib/chat/reply.ts";
-import type { Memory } from "../../../lib/follow/memory.ts";
+import type { Memory } from "../../../lib/projections/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Reply } from "../../support/client.ts";
 import type { TestOptions } from "../../support/deps.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
-import { recordIn } from "../../../lib/governance/rules/written_record.ts";
+import { recordIn } from "../../../lib/changes/rules/written_record.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
-import { remember } from "../../../lib/follow/memory.ts";
+import { remember } from "../../../lib/projections/memory.ts";
 import { LONG } from "../../support/length.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { chatService, type ChatService } from "./fixture.ts";

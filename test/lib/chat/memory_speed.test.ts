@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { MEMORIES_KEPT, remember } from "../../../lib/follow/memory.ts";
+import { MEMORIES_KEPT, remember } from "../../../lib/projections/memory.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { inBatches } from "../../support/batches.ts";
 import { START } from "../../support/clock.ts";
-import { followDeps } from "../follow/hand_made.ts";
+import { followDeps } from "../projections/hand_made.ts";
 
 /** Far above what is measured: it fails for a search that looks at every text, not for a busy machine. */
 const FAR_TOO_SLOW_MS = 500;

@@ -1,7 +1,7 @@
 /** A model's draft is held to what a client's proposal is, and is not filed again once people turned it down. */
 import { describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
-import { runCycle } from "../../../lib/pulse/cycle.ts";
+import { runCycle } from "../../../lib/operations/cycle.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { form } from "../../support/requests.ts";

@@ -2,15 +2,15 @@
 import { expect, test } from "vitest";
 import { lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { scheduledRun } from "../../../lib/hosts/lambda/scheduled_run.ts";
-import { tickOf } from "../../../lib/pulse/state.ts";
+import { computeTick } from "../../../lib/operations/state.ts";
 import { HOUR, pass } from "../../support/clock.ts";
-import { linkOf, pulse } from "../pulse/pulse_service.ts";
+import { linkOf, openOperations } from "../operations/operations_service.ts";
 
 const INTENT = { policy: { consent_ttl_hours: 1 } };
 const silentPeers = linkOf(() => Promise.reject(new Error("no network")));
 
 test("a run that did all of its work tells what it did, and leaves a checkpoint", async () => {
-  const { deps, bring } = await pulse({ intent: INTENT });
+  const { deps, bring } = await openOperations({ intent: INTENT });
   await bring("pending_consent");
   await pass(deps, 2 * HOUR);
   expect(await scheduledRun(deps)).toMatchObject({ tick: 1, expired: 1, failed_steps: [], complete: true });
@@ -18,19 +18,19 @@ test("a run that did all of its work tells what it did, and leaves a checkpoint"
 });
 
 test("a step that fails fails the run by its name, when all else is done", async () => {
-  const { deps, bring, change } = await pulse({ intent: INTENT, link: silentPeers });
+  const { deps, bring, change } = await openOperations({ intent: INTENT, link: silentPeers });
   const pending = await bring("pending_consent");
   await pass(deps, 2 * HOUR);
   await expect(scheduledRun(deps)).rejects.toThrow(
     "the cycle did not do all of its work: these steps failed, for the reasons in the log: peers",
   );
   expect((await change(pending)).resolution).toBe("expired");
-  expect(await tickOf(deps)).toBe(1);
+  expect(await computeTick(deps)).toBe(1);
   expect((await lastCheckpoint(deps))?.length).toBe(3);
 });
 
 test("on a log that does not hold, where nothing expires, a run fails and says so", async () => {
-  const { deps, bring, change } = await pulse({ intent: INTENT });
+  const { deps, bring, change } = await openOperations({ intent: INTENT });
   const pending = await bring("pending_consent");
   await deps.store.transact((tx) =>
     tx.put("meta", "breach", { first_invalid: 2, reason: "it was edited", known: null }),
@@ -40,10 +40,10 @@ test("on a log that does not hold, where nothing expires, a run fails and says s
     "the audit chain does not hold at entry 2 (it was edited), so nothing expires and no guardrail acts until it is restored",
   );
   expect((await change(pending)).status).toBe("pending_consent");
-  expect(await tickOf(deps)).toBe(1);
+  expect(await computeTick(deps)).toBe(1);
 });
 
 test("without a product there is no checkpoint to make", async () => {
-  const { deps } = await pulse({ intent: null });
+  const { deps } = await openOperations({ intent: null });
   expect(await scheduledRun(deps)).toMatchObject({ tick: 1, failed_steps: [] });
 });

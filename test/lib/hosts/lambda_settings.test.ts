@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDeps } from "../../../lib/deps.ts";
-import type { ProductAdapter } from "../../../lib/governance/adapters/port.ts";
+import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import { functionCapabilities, tokenCapability } from "../../../lib/hosts/capabilities.ts";
 import { basePathOf } from "../../../lib/hosts/lambda/environment.ts";
 import { SettingRefused, settingsOf } from "../../../lib/hosts/settings.ts";

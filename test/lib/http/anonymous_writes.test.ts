@@ -5,7 +5,7 @@ import { converseWith } from "../../../lib/chat/reply.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
 import type { Call } from "../../../lib/http/endpoint.ts";
-import type { PulseDeps } from "../../../lib/pulse/deps.ts";
+import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import { refuseAnonymousWrites } from "../../../lib/http/guards.ts";
 import { provider } from "../chat/provider.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -72,7 +72,7 @@ test("the model of a chat drafts nothing for a caller who may not write, by what
     );
     const llm = openAiLlm({ model: "m1", baseUrl: url });
     const deps = await opened({ llm, allowAnonymousWrites });
-    const call: Call<PulseDeps> = { deps, request: form("/api/chat"), person: undefined, idempotency: undefined };
+    const call: Call<OperationsDeps> = { deps, request: form("/api/chat"), person: undefined, idempotency: undefined };
     const { answer } = await converseWith(call, { message: "draft a banner" });
     const { draft_id } = answer.drafts[0]!;
     if (draft_id !== null) await converseWith(call, { message: "yes", confirm_draft: draft_id });

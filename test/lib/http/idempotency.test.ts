@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { forgetOldAnswers } from "../../../lib/http/idempotency.ts";
-import { runCycle } from "../../../lib/pulse/cycle.ts";
+import { runCycle } from "../../../lib/operations/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { DAY, HOUR, testClock } from "../../support/clock.ts";

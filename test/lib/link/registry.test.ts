@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Change } from "../../../lib/governance/rules/change.ts";
+import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { PeerIdentity } from "../../../lib/link/handshake.ts";
 import { acceptInsights, KEPT_INSIGHTS, listInsights, notKept } from "../../../lib/link/registry.ts";
 import { changeEvidence } from "../../../lib/link/evidence.ts";

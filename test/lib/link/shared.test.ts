@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
-import { followAll } from "../../../lib/follow/follow.ts";
+import { followAll } from "../../../lib/projections/follow.ts";
 import type { SharedInsight } from "../../../lib/link/insight.ts";
-import { runCycle } from "../../../lib/pulse/cycle.ts";
-import type { PulseDeps } from "../../../lib/pulse/deps.ts";
+import { runCycle } from "../../../lib/operations/cycle.ts";
+import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import { DAY, pass } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import { identity } from "./ends.ts";
@@ -111,7 +111,7 @@ describe("an own insight", () => {
     await feed(4.1);
     const told: SharedInsight[] = [];
     const sync = async () => void told.push(...(await make()));
-    const deps = { ...svc.deps, link: { sync } } as unknown as PulseDeps;
+    const deps = { ...svc.deps, link: { sync } } as unknown as OperationsDeps;
     await runCycle(deps);
     await pass(svc.deps, 7 * DAY + 1);
     await runCycle(deps);

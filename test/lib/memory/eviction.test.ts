@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MEMORIES_KEPT, remember } from "../../../lib/follow/memory.ts";
+import { MEMORIES_KEPT, remember } from "../../../lib/projections/memory.ts";
 import type { Tx } from "../../../lib/store/store.ts";
 import { inBatches } from "../../support/batches.ts";
 import { START } from "../../support/clock.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/follow/memory.ts";
-import { ringKey } from "../../../lib/follow/ring.ts";
+import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/projections/memory.ts";
+import { ringKey } from "../../../lib/projections/ring.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -9,8 +9,8 @@ import { DAY, START } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { chatService, memoriesIn } from "../chat/fixture.ts";
-import { followAll, rebuild } from "../../../lib/follow/follow.ts";
-import { followDeps } from "../follow/hand_made.ts";
+import { followAll, rebuild } from "../../../lib/projections/follow.ts";
+import { followDeps } from "../projections/hand_made.ts";
 
 const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
   kind: "insight",

@@ -1,7 +1,7 @@
 /** A conversation is private: what was said in it is found in it only. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
-import { remember } from "../../../lib/follow/memory.ts";
+import { remember } from "../../../lib/projections/memory.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
 import { START } from "../../support/clock.ts";
 import { asAgent, mcpClient, withAgents } from "../../support/mcp.ts";

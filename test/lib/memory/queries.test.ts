@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { remember } from "../../../lib/follow/memory.ts";
+import { remember } from "../../../lib/projections/memory.ts";
 import { simulatedMonth } from "../../support/month/month.ts";
 import type { Month } from "../../support/month/acts.ts";
 import { GIL } from "../../support/month/who_and_what.ts";

@@ -1,5 +1,5 @@
 /** What people look for in memory after the simulated month, and what must come first: written from its story alone. */
-import type { MemoryKind } from "../../../lib/follow/memory.ts";
+import type { MemoryKind } from "../../../lib/projections/memory.ts";
 
 /** A search, and what its first hit must be. */
 export interface MemoryQuery {

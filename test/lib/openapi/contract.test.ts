@@ -56,7 +56,7 @@ const APART: Record<string, string[]> = {
 
 /** What is answered only of a log that is watched; test/lib/audit/watching.test.ts asks it of one. */
 const WATCHING = ["addCheckpoint", "getWatchedCheckpoint"];
-/** Is granted only to a log that lost its end; test/lib/governance/lost_end.test.ts has one. */
+/** Is granted only to a log that lost its end; test/lib/changes/lost_end.test.ts has one. */
 const OF_A_LOST_END = "acceptLoss";
 const isAnswered = ({ operation }: Target): boolean => ![...WATCHING, OF_A_LOST_END].includes(operation.operationId);
 

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { FOLLOWERS } from "../../../lib/follow/follow.ts";
-import { runCycle } from "../../../lib/pulse/cycle.ts";
-import { storedFiles } from "../../../lib/pulse/stored_files.ts";
+import { FOLLOWERS } from "../../../lib/projections/follow.ts";
+import { runCycle } from "../../../lib/operations/cycle.ts";
+import { storedFiles } from "../../../lib/operations/stored_files.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import {
   type CollectionSchema,
@@ -74,11 +74,11 @@ test("every listed collection is used by the sources", () => {
 /** The sources of each writer. */
 const ROOMS: Readonly<Record<Exclude<Writer, `projection ${string}`>, RegExp>> = {
   audit: /^lib\/audit\//,
-  governance: /^lib\/(?:governance|audit)\//,
+  changes: /^lib\/(?:changes|audit)\//,
   http: /^lib\/http\//,
-  projections: /^lib\/follow\//,
-  operations: /^lib\/(?:pulse|follow)\/|^lib\/store\/write_proof|^lib\/governance\/erase/,
-  chat: /^lib\/(?:chat|memory)\/|^lib\/follow\/memory/,
+  projections: /^lib\/projections\//,
+  operations: /^lib\/(?:operations|projections)\/|^lib\/store\/write_proof|^lib\/changes\/erase/,
+  chat: /^lib\/(?:chat|memory)\/|^lib\/projections\/memory/,
   link: /^lib\/link\//,
   "file adapter": /^local\/file_adapter\//,
 };
@@ -97,7 +97,7 @@ test("a collection is written by its writer, and by the sweep of an erasure", ()
     const isSwept = name !== "meta" && schemaOf(name as Collection).erasure === "sweep";
     return (
       ![record.writer, ...(record.also ?? [])].some((one) => roomOf(one).test(file)) &&
-      !(isSwept && file === "lib/pulse/erasures.ts")
+      !(isSwept && file === "lib/operations/erasures.ts")
     );
   });
   expect(writes.length).toBeGreaterThan(100);

@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { app } from "../../../handlers/index.ts";
-import { canonicalContent, type Content } from "../../../lib/governance/rules/content.ts";
+import { canonicalContent, type Content } from "../../../lib/changes/rules/content.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";

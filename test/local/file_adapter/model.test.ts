@@ -1,7 +1,7 @@
 /** Random applies and rollbacks, some of them cut off at the rename, against a model of a few lines. */
 import * as fs from "node:fs/promises";
 import { expect, test } from "vitest";
-import type { Change } from "../../../lib/governance/rules/change.ts";
+import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { Files } from "../../../local/file_adapter/atomic_file.ts";
 import { dealt } from "../../support/length.ts";
 import { bench, calm, change, unsynced } from "./fixture.ts";

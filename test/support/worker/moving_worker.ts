@@ -1,6 +1,6 @@
 /** A store in a Durable Object that gives itself out as a file, and takes one. */
 import { DurableObject } from "cloudflare:workers";
-import { exportStore, importStore, linesOf } from "../../../lib/governance/moving/library.ts";
+import { exportStore, importStore, linesOf } from "../../../lib/changes/moving/library.ts";
 import { durableObjectStore } from "../../../lib/store/durable_object.ts";
 
 export class Product extends DurableObject {

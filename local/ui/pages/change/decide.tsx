@@ -1,6 +1,6 @@
 /** The dialog in which a decision is made: about the change as it was when the dialog opened, and no other. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive } from "../../../../lib/governance/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused, Unreachable } from "../../core/api.ts";
 import { useValue } from "../../core/hooks.tsx";

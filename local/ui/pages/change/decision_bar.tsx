@@ -1,4 +1,4 @@
-import { isReviewDue } from "../../../../lib/governance/rules/in_force.ts";
+import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { dateTime, ended } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";

@@ -1,6 +1,6 @@
 /** What was not said when a change was decided can be said afterwards, once each, and is marked late. */
 import { useEffect, useState } from "preact/hooks";
-import { isMissing } from "../../../../lib/governance/rules/late_items.ts";
+import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
 import type { AuditEntry, ChangeDetail } from "../../core/api_types.ts";
 import { post } from "../../core/api.ts";
 import { useValue } from "../../core/hooks.tsx";

@@ -1,7 +1,7 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
 import { nothingSet } from "../../domain/cautions.ts";
 import { isUnstated } from "../../domain/sentences.ts";
-import { isLive } from "../../../../lib/governance/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
 import { figure, pretty } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";

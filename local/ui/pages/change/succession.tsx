@@ -1,5 +1,5 @@
 /** Which change takes whose place, as both pages say it. */
-import { isLive } from "../../../../lib/governance/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { inRelation, isLeftOpen } from "../../domain/again.ts";
 import { ChangeMark, ChangeName } from "../../parts/change_name.tsx";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { isLive } from "../../../../lib/governance/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { InboxItem } from "../../core/api_types.ts";
 import { people } from "../../core/format.ts";
 import { useNow } from "../../core/hooks.tsx";

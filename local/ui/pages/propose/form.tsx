@@ -1,4 +1,4 @@
-import { RISKS } from "../../../../lib/governance/rules/change_terms.ts";
+import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
 import type { Draft } from "../../domain/draft.ts";
 import { formOf, KINDS, type ValueDraft } from "../../domain/kinds.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { inForce } from "../../../../lib/governance/rules/in_force.ts";
+import { inForce } from "../../../../lib/changes/rules/in_force.ts";
 import type { State } from "../../core/api_types.ts";
 import { useNow } from "../../core/hooks.tsx";
 import { frozenBy } from "../../domain/freeze.ts";

@@ -1,0 +1,84 @@
+/** Waits until a change moves: for whoever needs to know what a person has yet to decide. */
+import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
+import { AppError } from "../kit/errors.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { findChange } from "./records.ts";
+import type { Change } from "./rules/change.ts";
+import { isFinal } from "./rules/transitions.ts";
+
+/** The longest wait that may be asked for, in seconds. */
+export const LONGEST_WAIT = 60;
+
+/** How many wait in one process at a time, and how many of them under one name. */
+const WAITING_AT_MOST = 256;
+const WAITING_OF_ONE = 32;
+
+/**
+ * Times in milliseconds. `pause`: however much is committed, nobody looks again sooner; `poll`: as often as it is looked
+ * whether other processes have written.
+ */
+const TIMES = { pause: 100, poll: 1_000 };
+
+/** How one waits. */
+export interface Waiting {
+  /** At most so long; 0 only looks. */
+  seconds: number;
+  /** Whether the change is as the caller has seen it; by default, whether its status is that of the first look. */
+  from?: ((change: Change) => boolean) | undefined;
+  /** Who waits: a person, an agent, or an address. */
+  name?: string | undefined;
+  /** Aborted when the caller goes. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Resolves with the change as soon as it is no longer as the caller has seen it, `moved`; as it is when the time is over or
+ * the service closes, and at once where its status can move no more. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
+ */
+export async function awaitStatus(
+  deps: Pick<ChangesDeps, "store" | "commits" | "longestWait">,
+  changeId: string,
+  { seconds, from, name, signal }: Waiting,
+  { pause, poll } = TIMES,
+): Promise<{ change: Change; moved: boolean }> {
+  const { store, commits = createCommitSignal(), longestWait = LONGEST_WAIT } = deps;
+  const never = createCommitSignal();
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  let seen = from;
+  let leave: (() => void) | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  if (signal?.aborted || seconds === 0) end();
+  signal?.addEventListener("abort", end);
+  try {
+    for (;;) {
+      const { count } = commits;
+      const isLast = ended.signal.aborted || commits.closed;
+      const { change } = await findChange(store, changeId);
+      const { status } = change;
+      seen ??= (now) => now.status === status;
+      const moved = !seen(change);
+      if (moved || isLast || isFinal(status)) return { change, moved };
+      leave ??= takePlace(commits, name);
+      timer ??= setTimeout(end, Math.min(seconds, longestWait) * 1000);
+      await never.wait(0, pause, ended.signal);
+      while (!(await commits.wait(count, poll, ended.signal)));
+    }
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
+    leave?.();
+  }
+}
+
+/** Errors: 503 `too_many_waiting`. */
+function takePlace(commits: CommitSignal, name: string | undefined): () => void {
+  const leave = commits.join(WAITING_AT_MOST, WAITING_OF_ONE, name, "waiting");
+  if (leave) return leave;
+  throw new AppError(
+    "too_many_waiting",
+    `${WAITING_AT_MOST} may wait for a change at a time, ${WAITING_OF_ONE} of them as one person, agent or address; ask without wait, or try again later`,
+    {},
+    { "retry-after": "5" },
+  );
+}

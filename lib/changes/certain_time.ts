@@ -1,0 +1,78 @@
+/**
+ * What time it is for certain. A clock may be wrong for one start, and put right again: what ends a change for good must not
+ * rest on one look at it. So a moment has certainly passed when two looks, at least ten minutes apart, both saw it passed.
+ */
+import type { Reads } from "../store/store.ts";
+import type { ChangesDeps } from "./deps.ts";
+
+declare module "../store/store.ts" {
+  interface Meta {
+    /** What scheduled cycles saw, where no process lives for long. */
+    clock: { sightings: readonly ClockSample[] };
+  }
+}
+declare module "../audit/integrity.ts" {
+  interface Integrity {
+    /** What this process saw of the clock. */
+    sightings?: readonly ClockSample[];
+  }
+}
+
+/** A look at the clock; milliseconds. */
+export interface ClockSample {
+  /** What it said. */
+  at: number;
+  /** When that was, by the monotonic clock; where there is none, what it said. */
+  elapsed: number;
+}
+
+const APART_MS = 10 * 60_000;
+/** Looks that are closer than this are not all kept. */
+const KEPT_MS = 60_000;
+
+/** The moment that has certainly passed, by the looks that were kept and one more; `-Infinity`: none. */
+export function certainly(kept: readonly ClockSample[], look: ClockSample): number {
+  const since = firstThatCounts(kept, look);
+  return since === -1 ? -Infinity : Math.min(look.at, ...kept.slice(since).map(({ at }) => at));
+}
+
+/** The looks to keep after one more; the same list where it adds nothing. */
+export function addClockSample(kept: readonly ClockSample[], look: ClockSample): readonly ClockSample[] {
+  // A clock that was set back takes with it what it saw of the future.
+  const past = kept.filter(({ elapsed }) => elapsed <= look.elapsed);
+  const last = past.at(-1);
+  if (past.length === kept.length && last && look.elapsed - last.elapsed < KEPT_MS) return kept;
+  return [...past.slice(Math.max(0, firstThatCounts(past, look))), look];
+}
+
+/** The newest look that is old enough: those before it say nothing more. */
+const firstThatCounts = (kept: readonly ClockSample[], look: ClockSample): number =>
+  kept.findLastIndex(({ elapsed }) => look.elapsed - elapsed >= APART_MS);
+
+type Looking = Pick<ChangesDeps, "clock" | "integrity" | "store">;
+
+function lookAt({ clock }: Looking): ClockSample {
+  const at = clock.now();
+  return { at, elapsed: clock.monotonic?.() ?? at };
+}
+
+/** The moment that has certainly passed; `-Infinity` while it cannot be said of any. */
+export async function certainNow(deps: Looking, reads: Pick<Reads, "get"> = deps.store): Promise<number> {
+  const look = lookAt(deps);
+  if (!deps.clock.monotonic) return certainly((await reads.get("meta", "clock"))?.value.sightings ?? [], look);
+  const { sightings = [] } = deps.integrity;
+  deps.integrity.sightings = addClockSample(sightings, look);
+  return certainly(sightings, look);
+}
+
+/** Looks at the clock, as each cycle does. */
+export async function sampleClock(deps: Looking): Promise<void> {
+  if (deps.clock.monotonic) return void (await certainNow(deps));
+  const look = lookAt(deps);
+  const kept = (await deps.store.get("meta", "clock"))?.value.sightings ?? [];
+  if (addClockSample(kept, look) === kept) return;
+  await deps.store.transact(async (tx) => {
+    const sightings = (await tx.get("meta", "clock"))?.value.sightings ?? [];
+    tx.put("meta", "clock", { sightings: addClockSample(sightings, look) });
+  });
+}

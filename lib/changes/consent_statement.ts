@@ -1,0 +1,139 @@
+/** The statement of a decision, for those who would rather not make it themselves. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import { type Answer, answer } from "../http/answer.ts";
+import type { Call } from "../http/endpoint.ts";
+import { readHead } from "../audit/chain.ts";
+import { invalidField } from "../kit/errors.ts";
+import { requirePerson } from "./caller.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { consulting } from "./evidence.ts";
+import { proposalFacts } from "./proposal_facts.ts";
+import { findChange } from "./records.ts";
+import { CONTENT_FIELDS, digestOf } from "./rules/content.ts";
+import { signerActor } from "./rules/actor.ts";
+import type { ProposeInput } from "./rules/command.ts";
+import { changeSchema, type LateItem, type Verdict } from "./rules/change.ts";
+import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
+import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
+
+type ContentMask = Record<(typeof CONTENT_FIELDS)[number], true>;
+
+/** What is answered. */
+export const statementAnswer = once(() =>
+  z.object({
+    statement: z.string().meta({
+      description: "What is signed, to the byte: RFC 8785 JSON.",
+      examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
+    }),
+    content: changeSchema()
+      .pick(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, true])) as ContentMask)
+      .optional()
+      .describe(
+        "Of a proposal: the content that it will have and that the digest is of, with its tier and spelling as they will be recorded.",
+      ),
+    challenge: z.string().meta({
+      description: "SHA-256 of the statement in base64url, for a passkey.",
+      examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
+    }),
+  }),
+);
+
+/** Which decision or act, and whose. */
+export interface StatementInput {
+  decision: Decision | Act;
+  approver: string;
+  change_id?: string | undefined;
+  note?: string | undefined;
+  verdict?: Verdict | undefined;
+  item?: LateItem | undefined;
+  until?: string | undefined;
+  length?: number | undefined;
+  head?: string | undefined;
+  at?: string | undefined;
+  proposal?: ProposeInput | undefined;
+  followup?: Followup | undefined;
+}
+
+/** Answers what would have to be signed now. Errors: 404 `change_not_found`, 400 where a field does not belong to the decision. */
+export async function consentStatement(call: Call<ChangesDeps>, input: StatementInput): Promise<Answer> {
+  const { deps } = call;
+  const {
+    decision,
+    approver,
+    note = "",
+    until,
+    length,
+    head: end,
+    at = new Date(deps.clock.now()).toISOString(),
+  } = input;
+  const head = await readHead(deps.store);
+  if (!head) throw new Error("a statement needs an opened product runtime");
+  refuseStrayFields(input);
+  const decided = isAct(decision) ? undefined : await contentOf(call, { ...input, decision });
+  if (decision === "accept_loss" && (length === undefined || end === undefined))
+    throw invalidField(length === undefined ? "length" : "head", "is required");
+  const erased = decision === "erase" ? await contentToErase(call, input) : {};
+  requirePerson(call, "approver", approver);
+  const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
+  const statement = decided
+    ? statementText({ ...shared, ...decided.about, approver })
+    : statementText({ ...shared, decision: decision as Act, actor: approver, until, length, head: end, ...erased });
+  const challenge = challengeOf(statement, deps.sha256);
+  return answer({ statement, challenge, ...(decided?.content && { content: decided.content }) });
+}
+
+const isAct = (decision: Decision | Act): decision is Act => (ACTS as readonly string[]).includes(decision);
+
+/** What belongs to some of the decisions only. */
+const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> = {
+  change_id: (decision) => decision === "erase" || (decision !== "propose" && !isAct(decision)),
+  note: (decision) => decision !== "propose",
+  verdict: (decision) => decision === "review",
+  item: (decision) => decision === "note",
+  until: (decision) => decision === "freeze",
+  length: (decision) => decision === "accept_loss",
+  head: (decision) => decision === "accept_loss",
+  proposal: (decision) => decision === "propose",
+  followup: (decision) => decision === "propose",
+};
+
+function refuseStrayFields(input: StatementInput): void {
+  for (const [field, belongs] of Object.entries(BELONGS))
+    if (input[field as keyof StatementInput] !== undefined && !belongs(input.decision))
+      throw invalidField(field, `does not belong to the decision ${input.decision}`);
+}
+
+async function contentToErase({ deps: { store } }: Call<ChangesDeps>, { change_id }: StatementInput) {
+  if (change_id === undefined) throw invalidField("change_id", "is required");
+  return { change_id, digest: (await findChange(store, change_id)).change.digest };
+}
+
+/** The decision and what it is about; of a proposal also its content. */
+async function contentOf(call: Call<ChangesDeps>, input: StatementInput & { decision: Decision }) {
+  const { store, clock, product, sha256 } = call.deps;
+  const { decision, approver, change_id, verdict, item } = input;
+  if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
+  if (decision === "note" && item === undefined) throw invalidField("item", "is required");
+  if (decision !== "propose") {
+    if (change_id === undefined) throw invalidField("change_id", "is required");
+    const { digest } = (await findChange(store, change_id)).change;
+    return { about: { decision, change_id, verdict, item, digest } };
+  }
+  const stated = proposalIn(input);
+  const proposal = { ...stated, proposer: stated.proposer ?? approver };
+  if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
+  const now = new Date(clock.now()).toISOString();
+  const facts = await consulting(call.deps, (evidence) => proposalFacts({ evidence, tx: store }, proposal, now));
+  // A signature makes its signer known, which a minor change may need.
+  const context = { intent: product!.intent, actor: signerActor(approver) };
+  const content = proposedContent(facts, context);
+  return { about: { decision, digest: digestOf(content, sha256) }, content };
+}
+
+function proposalIn({ proposal, followup }: StatementInput): ProposeInput {
+  if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not beside it");
+  if (followup) return crmFollowup(followup);
+  if (!proposal) throw invalidField("proposal", "is required");
+  return proposal;
+}

@@ -1,0 +1,18 @@
+import type { AuditDeps } from "../audit/deps.ts";
+import type { HttpDeps } from "../http/deps.ts";
+import type { CommitSignal } from "../kit/commit_signal.ts";
+import type { ProductRuntime } from "./runtime.ts";
+
+/** What the governed core needs. */
+export interface ChangesDeps extends HttpDeps, AuditDeps {
+  /** Absent: the product runtime is off, and its endpoints answer 503. */
+  product?: ProductRuntime | undefined;
+  /** Names this process as the owner of the operations it runs on the host product. */
+  owner: string;
+  /** Signalled after every commit of this process. */
+  commits?: CommitSignal | undefined;
+  /** How long a request may wait for something to happen, in seconds, where the host answers sooner than a minute. */
+  longestWait?: number | undefined;
+  /** Asks for a cycle soon, without waiting for it. */
+  wake?: (() => void) | undefined;
+}

@@ -1,0 +1,48 @@
+/** The rollbacks that guardrails order. */
+import { AppError } from "../kit/errors.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { runOperation } from "./operations/run.ts";
+import { POLICY_GUARDRAIL } from "./rules/actor.ts";
+
+const TRIES = 5;
+
+/** What became of the oldest rollback that is due. */
+export interface GuardrailRun {
+  rolled_back: string | null;
+  given_up: { change_id: string; reason: string } | null;
+}
+
+const NOTHING: GuardrailRun = { rolled_back: null, given_up: null };
+
+/** Rolls back the oldest change that a guardrail condemned; one a cycle, five tries. */
+export async function rollBackCondemned(deps: ChangesDeps): Promise<GuardrailRun> {
+  const [due] = await deps.store.list("guardrail_due", { limit: 1 });
+  if (!due) return NOTHING;
+  const { tries: _, ...evidence } = due.value;
+  try {
+    const condemned = { change_id: due.id, actor: POLICY_GUARDRAIL, evidence };
+    await runOperation({ deps }, { ...condemned, operation: "rollback" });
+    return { ...NOTHING, rolled_back: due.id };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    // Another process is at it: its outcome counts, and is no failure of this one.
+    if (error.code === "operation_in_progress") return NOTHING;
+    return { ...NOTHING, given_up: await countFailure(deps, due.id, error) };
+  }
+}
+
+/** Nothing is due any more where somebody else has rolled the change back meanwhile. */
+function countFailure({ store }: ChangesDeps, changeId: string, error: AppError): Promise<GuardrailRun["given_up"]> {
+  return store.transact(async (tx) => {
+    const due = (await tx.get("guardrail_due", changeId))?.value;
+    if (!due) return null;
+    const tries = (due.tries ?? 0) + 1;
+    const isFinal = error.code === "illegal_transition" || error.code === "evidence_mismatch";
+    if (!isFinal && tries < TRIES) {
+      tx.put("guardrail_due", changeId, { ...due, tries });
+      return null;
+    }
+    tx.delete("guardrail_due", changeId);
+    return { change_id: changeId, reason: error.message };
+  });
+}

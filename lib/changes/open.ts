@@ -1,0 +1,90 @@
+/** Opens the product runtime on a store: is it this product's, and does what was left behind hold? */
+import { createChain, readHead } from "../audit/chain.ts";
+import type { CheckpointDeps } from "../audit/checkpoint.ts";
+import { holdAgainstAnchor, requireNoneAnchored } from "../audit/hold_against_anchor.ts";
+import { noteEnd } from "../audit/known_end.ts";
+import type { End } from "../audit/outline.ts";
+import { reportLoss } from "../audit/report_loss.ts";
+import { reviewBreach } from "../audit/review_breach.ts";
+import { verifyTail } from "../audit/verify.ts";
+import type { Reads } from "../store/store.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { whyOutdated } from "./intent_in_force.ts";
+import { recoverAbandoned } from "./operations/recover.ts";
+import type { Identity } from "./runtime.ts";
+import { tryRecordIntent } from "./record_intent.ts";
+import { subjectsOf } from "./subjects.ts";
+
+/** The store holds another product's state. */
+export class IdentityMismatch extends Error {
+  override readonly name = "IdentityMismatch";
+}
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** No other process can be using the store: what is half done is settled at once. */
+  exclusive?: boolean | undefined;
+  /** How many of the newest entries are checked before anything is served. */
+  tail?: number | undefined;
+  /** The end of the log that the backup states from which the store was restored. */
+  backup?: End | undefined;
+  /** Records immediately that the intent is in force, not with the first write under it: for a process that lives long. */
+  recordIntent?: boolean | undefined;
+  /** Rejects an intent that is older than the log's, under which no write would be accepted. */
+  refuseOutdated?: boolean | undefined;
+}
+
+/** The log is under an intent that is not older than this instance's. */
+export class IntentOutdated extends Error {
+  override readonly name = "IntentOutdated";
+}
+
+/** The identity of an instance of a product, with its defaults. */
+export function identityOf(productId: string, nodeId: string, instanceId?: string): Identity {
+  return {
+    product_id: productId,
+    instance_id: instanceId ?? `${productId}@${nodeId}`,
+    node_id: nodeId,
+    binding_mode: "one_product_one_svc",
+  };
+}
+
+/** A log that lost the record of its end is damaged: a new one begun over it would hide that. */
+const isBegun = async (reads: Reads): Promise<boolean> =>
+  (await readHead(reads)) !== undefined || (await reads.list("audit", { limit: 1 })).length > 0;
+
+/**
+ * Checks the identity, makes the chain once, holds it against its anchor, checks its tail, and settles what a crash
+ * interrupted: nothing goes on from a log that was set back. Errors: `IdentityMismatch`, `IntentOutdated`, and `LogMissing`
+ * for an empty store whose anchor keeps a log.
+ */
+export async function openProduct(
+  deps: ChangesDeps & CheckpointDeps,
+  { exclusive = false, tail = 10_000, backup, recordIntent = false, refuseOutdated = false }: OpenOptions = {},
+): Promise<void> {
+  const { product } = deps;
+  if (!product) return;
+  if (deps.anchor && !(await isBegun(deps.store))) await requireNoneAnchored(deps);
+  const isKnown = await deps.store.transact(async (tx) => {
+    const kept = (await tx.get("meta", "identity"))?.value;
+    if (kept && kept.product_id !== product.identity.product_id)
+      throw new IdentityMismatch(
+        `the state belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product.identity.product_id)}: product_id must match`,
+      );
+    if (JSON.stringify(kept) !== JSON.stringify(product.identity)) tx.put("meta", "identity", product.identity);
+    const begun = await isBegun(tx);
+    if (!begun) createChain(tx, product.identity.product_id, deps, deps.clock.now());
+    return begun;
+  });
+  if (isKnown) await reportLoss(deps, backup);
+  const outdated = await whyOutdated(deps.store, product);
+  if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
+  if (isKnown) await holdAgainstAnchor(deps);
+  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });
+  const head = await readHead(deps.store);
+  if (head) noteEnd(deps.integrity, head);
+  await reviewBreach(deps);
+  if (deps.integrity.breach) return;
+  if (recordIntent) await tryRecordIntent(deps);
+  await recoverAbandoned(deps, exclusive);
+}

@@ -1,0 +1,64 @@
+/** What comes with a decision to prove whose it is. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import { MAX_CLOCK_LAG_MS } from "../audit/chain.ts";
+import { invalidField } from "../kit/errors.ts";
+import { verifyProof } from "./proofs/verify.ts";
+import type { Actor } from "./rules/actor.ts";
+import { type Proof, proofSchema } from "./rules/proof.ts";
+import { authenticatedBy, keysOf, type Presented } from "./rules/signing.ts";
+import { type ActFacts, statedBy, type StatementFacts, statementText } from "./rules/statement.ts";
+import type { Transaction } from "./transaction.ts";
+import { isForOneUse, noteUse } from "./used_statements.ts";
+
+/** When a statement was made. */
+export const statementTime = () => z.iso.datetime("must be a time of RFC 3339 in UTC, as 2026-01-02T03:04:05.678Z");
+
+/** The same where the statement is signed. */
+export const signedAt = once(() =>
+  statementTime().describe("The time in the signed statement, within ten minutes of now; goes with proof."),
+);
+
+/** The fields of a request; in a form `proof` is JSON text. */
+export const proofFields = () => ({ proof: proofSchema().optional(), at: signedAt().optional() });
+
+/** A proof, and when its statement says it was made. */
+export interface ProofInput {
+  proof?: Proof | undefined;
+  at?: string | undefined;
+}
+
+/** How far a statement's time may be from the service's clock: a person reads, and touches a key. */
+const WINDOW_MS = 10 * 60 * 1000;
+
+/** What the client leaves to the service to say. */
+type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
+
+/**
+ * Verifies what came with a decision, against the statement that the service makes of the decision itself: whatever else
+ * the client may have shown to the person, the log, the change, its content and the manifest are those of here and now.
+ * One that is good for one use is noted as used, for as long as any clock that may write would take it.
+ */
+export async function present(
+  { tx, origin, product, now, at: stamped, sha256 }: Transaction,
+  decided: Said<StatementFacts> | Said<ActFacts>,
+  { proof, at }: ProofInput,
+): Promise<Presented | undefined> {
+  if (proof === undefined && at === undefined) return undefined;
+  if (proof === undefined) throw invalidField("proof", "is required beside at");
+  if (at === undefined) throw invalidField("at", "is required beside proof: the time in the statement that was signed");
+  if (Math.abs(now - Date.parse(at)) > WINDOW_MS)
+    return { refused: `at is more than ten minutes from this service's clock, ${new Date(now).toISOString()}` };
+  const { manifest_hash, intent } = product;
+  const statement = statementText({ origin, ...decided, manifest_hash, at });
+  const verified = await verifyProof(proof, statement, keysOf(statedBy(decided), intent.policy.signing));
+  if ("refused" in verified) return verified;
+  const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };
+  if (isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
+    return { refused: "it was used already; sign it anew, with another at" };
+  return { statement, proof, key: verified.key };
+}
+
+/** Who acts: whoever signed, else as the request says. */
+export const actorBehind = (name: string, signature: Presented | undefined, otherwise: Actor): Actor =>
+  signature && "key" in signature ? { actor: name, authenticated: authenticatedBy(signature.key) } : otherwise;

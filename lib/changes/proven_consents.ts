@@ -1,0 +1,85 @@
+/** The consents of a change that are proven where the intent asks for proof: each is verified anew, at the moment it is used. */
+import { entryKey, readCurrentHead } from "../audit/chain.ts";
+import { mayHaveLost, withoutLostConsents } from "./lost_consents.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { isGiven } from "./proofs/consent.ts";
+import type { Approval, Change } from "./rules/change.ts";
+import { type ChangeEvent, eventOf } from "./rules/event.ts";
+import { sameName } from "./rules/names.ts";
+import type { ChangeRecord } from "./rules/record.ts";
+import { mustSign, type Signing } from "./rules/signing.ts";
+import type { Reads } from "../store/store.ts";
+import type { Transaction } from "./transaction.ts";
+
+/**
+ * The change with those consents alone that were given since the last accepted loss of the log's end, and need no signature
+ * or have one that a key under their name made of it.
+ */
+export async function asProven(
+  {
+    tx,
+    origin,
+    product,
+    lastLoss,
+  }: Pick<Transaction, "origin" | "product" | "lastLoss"> & { tx: Pick<Reads, "getMany"> },
+  record: Pick<ChangeRecord, "change" | "audit">,
+): Promise<Change> {
+  const { audit } = record;
+  const change = await withoutLostConsents(tx, record, await lastLoss());
+  const { signing } = product.intent.policy;
+  const asked = change.approvals.filter(({ approver }) => mustSign(approver, signing));
+  if (asked.length === 0) return change;
+  const entries = await tx.getMany("audit", audit.map(entryKey));
+  const events = entries.flatMap((entry) => (entry ? [eventOf(entry.value)] : []));
+  const unproven = new Set<Approval>();
+  for (const approval of asked)
+    if (!(await isProven(approval, events, change, { origin, signing }))) unproven.add(approval);
+  return { ...change, approvals: change.approvals.filter((approval) => !unproven.has(approval)) };
+}
+
+/** The same of many changes, in their order: what proves their consents is read together. */
+export async function allProven(
+  deps: Pick<ChangesDeps, "store" | "requestCache" | "product">,
+  records: readonly Pick<ChangeRecord, "change" | "audit">[],
+): Promise<Change[]> {
+  const product = deps.product!;
+  const { signing } = product.intent.policy;
+  const head = await readCurrentHead(deps);
+  const loss = head?.loss?.length ?? 0;
+  const asked = records.filter(
+    ({ change, audit }) =>
+      mayHaveLost({ change, audit }, loss) || change.approvals.some(({ approver }) => mustSign(approver, signing)),
+  );
+  if (asked.length === 0) return records.map(({ change }) => change);
+  const keys = [...new Set(asked.flatMap(({ audit }) => audit.map(entryKey)))];
+  const entries = await deps.store.getMany("audit", keys);
+  const byKey = new Map(keys.map((key, index) => [key, entries[index]]));
+  const tx = { getMany: async (_: string, ids: readonly string[]) => ids.map((id) => byKey.get(id)) };
+  const lastLoss = async (): Promise<number> => loss;
+  const read = { tx: tx as Pick<Reads, "getMany">, origin: head?.origin ?? "", product, lastLoss };
+  return Promise.all(records.map((record) => asProven(read, record)));
+}
+
+/** An entry that tells of a consent holds the proof of it; those of one moment, name and key are the same consent. */
+async function isProven(
+  { approver, note, at, emergency, key }: Approval,
+  events: readonly ChangeEvent[],
+  { change_id, digest }: Change,
+  { origin, signing }: { origin: string; signing: Signing },
+): Promise<boolean> {
+  const telling = events.filter(
+    ({ event_type, timestamp, detail: { approver: named = "", emergency: urgent = false, key: used } }) =>
+      event_type === "consent_decision" &&
+      timestamp === at &&
+      used === key &&
+      urgent === (emergency ?? false) &&
+      sameName(named ?? "") === sameName(approver),
+  );
+  const decision = emergency ? "approve_emergency" : "approve";
+  for (const { detail } of telling) {
+    const { manifest_hash = "" } = detail;
+    const decided = { origin, change_id, decision, digest, approver, note, manifest_hash } as const;
+    if (await isGiven(decided, detail, signing)) return true;
+  }
+  return false;
+}

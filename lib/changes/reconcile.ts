@@ -1,0 +1,95 @@
+/** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
+import { readHead } from "../audit/chain.ts";
+import { entriesAfter } from "../audit/page.ts";
+import { turn } from "../kit/turn.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { judgeEntries, judgeRecords, withFields } from "./judge.ts";
+import { latestTold } from "./latest_told.ts";
+
+declare module "../audit/integrity.ts" {
+  interface Integrity {
+    /** The comparison of the changes with the log. */
+    reconciled?: { running?: Promise<StateReport>; last?: { report: StateReport; ended: number; took: number } };
+  }
+}
+
+const SLICE = 500;
+const CHANGES_A_SLICE = 100;
+const MOST_LISTED = 100;
+/** An answer this young is given again; one that took long is kept ten times as long as it took. */
+const FRESH_MS = 5000;
+
+/** A change whose record is not what the log says. */
+export interface StateMismatch {
+  change_id: string;
+  /** As `Misfits` has them. */
+  fields: readonly string[];
+}
+
+/** What the comparison found. */
+export interface StateReport {
+  /** Changes compared. The freeze and the KPIs are compared too, and a mismatch of them is of no change. */
+  compared: number;
+  mismatched: number;
+  /** The first hundred of them. */
+  mismatches: StateMismatch[];
+  /** Always 0: records and entries are read in an order in which none moves unseen. */
+  unsettled: number;
+}
+
+type Reconciling = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity">;
+
+/** Compares every change with the log, in slices, never twice at once; a young answer is given again. */
+export function reconcile(deps: Reconciling): Promise<StateReport> {
+  const { clock, integrity } = deps;
+  const memory = (integrity.reconciled ??= {});
+  const started = clock.now();
+  const age = memory.last ? started - memory.last.ended : Infinity;
+  if (memory.last && age >= 0 && age < Math.max(FRESH_MS, 10 * memory.last.took))
+    return Promise.resolve(memory.last.report);
+  memory.running ??= pass(deps)
+    .then((report) => {
+      const ended = clock.now();
+      memory.last = { report, ended, took: ended - started };
+      return report;
+    })
+    .finally(() => {
+      delete memory.running;
+    });
+  return memory.running;
+}
+
+async function pass(deps: Reconciling): Promise<StateReport> {
+  const { store } = deps;
+  const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
+  const named = new Map<string, StateMismatch>();
+  const note = (misfits: Iterable<[change_id: string, fields: readonly string[]]>): void => {
+    for (const [change_id, fields] of misfits) {
+      const known = named.get(change_id);
+      if (known) known.fields = withFields(known.fields, fields);
+      else if (named.size < MOST_LISTED) {
+        const mismatch = { change_id, fields };
+        named.set(change_id, mismatch);
+        report.mismatches.push(mismatch);
+      }
+      if (!known) report.mismatched++;
+    }
+  };
+  for (let after = "", more = true; more; await turn()) {
+    const page = await store.list("changes", { after, limit: CHANGES_A_SLICE, uncached: true });
+    report.compared += page.length;
+    note(await judgeRecords(deps, page));
+    after = page.at(-1)?.id ?? after;
+    more = page.length === CHANGES_A_SLICE;
+  }
+  const latest = latestTold(store);
+  const end = (await readHead(store))?.length ?? 0;
+  for (let after = 0; after < end; after += SLICE, await turn()) {
+    const entries = await entriesAfter(store, after, Math.min(SLICE, end - after));
+    latest.take(entries);
+    note(await judgeEntries(deps, entries));
+  }
+  const misfits = await latest.misfits();
+  if (misfits.length > 0) note([["", misfits]]);
+  return report;
+}

@@ -1,0 +1,17 @@
+/** Records that an intent is in force without another write, when a process starts under it or reads it again. */
+import type { ChangesDeps } from "./deps.ts";
+import { governed } from "./transaction.ts";
+
+/** Appends `intent_in_force` where the intent is not in force yet. Errors: those of a governed write. */
+export async function recordIntent(deps: ChangesDeps): Promise<void> {
+  await governed({ deps }, async ({ bringIntoForce }) => bringIntoForce(), { anyClock: true });
+}
+
+/** Does the same at the start, which goes on where the store takes no write: the first write under the intent records it then. */
+export async function tryRecordIntent(deps: ChangesDeps): Promise<void> {
+  try {
+    await recordIntent(deps);
+  } catch (error) {
+    deps.log.warn("the intent is not recorded as in force", { error: String(error) });
+  }
+}

@@ -1,0 +1,332 @@
+/**
+ * Expected and measured KPI movement of an applied change. It is a correlation: nothing here shows that the change caused it.
+ * An outcome is open until its horizon, its rollback, or the apply of another change on its target. Then it is final: its
+ * verdict stays, and what the KPI does afterwards is shown as later movement.
+ */
+import * as z from "zod";
+import { once } from "../../kit/once.ts";
+import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
+import type { Change } from "./change.ts";
+import type { Intent } from "./intent.ts";
+import { deadlineOf, goodOf, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
+import { effectOf, gainWords, type Good, sideEffectWords } from "./kpi_words.ts";
+import { outcomeWords } from "./outcome_words.ts";
+
+/** The verdicts that peers get. */
+export const TOLD_VERDICTS = ["met", "missed", "regressed", "inconclusive"] as const;
+export const VERDICTS = [...TOLD_VERDICTS, "too_early"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** Reasons for which an outcome ends. */
+const ENDINGS = ["horizon", "rollback", "guardrail", "change"] as const;
+export type Ending = (typeof ENDINGS)[number];
+
+const HORIZON_MS = 7 * DAY_MS;
+/** How far before an apply the trend begins. */
+const TREND_MS = 30 * DAY_MS;
+/** So many of the changes that share a movement are named. */
+export const NAMED = 10;
+
+const id = () =>
+  z.string().meta({ description: "The applied change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] });
+
+const laterSchema = once(() =>
+  z.object({
+    at: z.string().meta({ description: "When the KPI was last fed.", format: "date-time" }),
+    current: z.number().describe("Its value then."),
+    realised_delta: z.number().nullable().describe("current - baseline, its sign turned so that up is good."),
+    words: z.string().meta({ description: "The same in words.", examples: ["fell by 0.02 (better) since the apply"] }),
+  }),
+);
+
+const sideEffectSchema = once(() =>
+  z.object({
+    kpi: z.string().meta({ description: "A KPI that the change does not name.", examples: ["support_minutes"] }),
+    from: z.number().describe("Its value at the apply."),
+    to: z.number().describe("Its value now, or at the end."),
+    effect: z.enum(["better", "worse"]).describe("Whether that is good."),
+    words: z.string().meta({ description: "The same in words.", examples: ["support_minutes rose by 1.1, worse"] }),
+  }),
+);
+
+export const outcomeSchema = once(() =>
+  z
+    .object({
+      change_id: id(),
+      kpi: z
+        .string()
+        .nullable()
+        .meta({
+          description: "Name of the KPI that it should move; null when the change names none.",
+          examples: ["nrr_quarterly"],
+        }),
+      scope: z
+        .enum(["tenant", "product", "other_tenant"])
+        .nullable()
+        .describe("Whose KPI that is; product: of all tenants."),
+      applied_at: z.string().meta({ description: "When it was applied.", examples: ["2026-11-20T09:30:00.000Z"] }),
+      expected_delta_k: z
+        .number()
+        .nullable()
+        .describe("Gain that was expected, in units of the KPI; null when not stated."),
+      baseline: z.number().nullable().describe("The KPI's value at the apply; null when it was not known."),
+      baseline_age_hours: z.number().nullable().describe("How old that was at the apply."),
+      trend_before: z
+        .number()
+        .nullable()
+        .describe(
+          "How it moved in the 30 UTC days before the apply, or since its first feed a day or more before; up is good.",
+        ),
+      trend_days: z.number().nullable().describe("Over how many days that was."),
+      good: z.enum(["up", "down"]).nullable().describe("In which direction the KPI is good; null without a KPI."),
+      current: z.number().nullable().describe("Its value now, or at the end; null before the first feed."),
+      realised_delta: z
+        .number()
+        .nullable()
+        .describe("current - baseline, its sign turned so that up is good; null while one is unknown."),
+      shared_with: z
+        .array(z.string())
+        .describe(`Other changes on this KPI whose time overlaps, ${NAMED} at most: the movement is theirs as well.`),
+      shared_count: z.number().int().describe("How many these are in all."),
+      verdict: z.enum(VERDICTS).describe("How the gain compares with what was expected; too_early before judged_from."),
+      judged_from: z.string().meta({
+        description: "The horizon: 7 days after the apply, or the KPI's deadline if sooner.",
+        format: "date-time",
+      }),
+      state: z.enum(["open", "final"]).describe("open while feeds still change it; then final: its verdict stays."),
+      ended_by: z
+        .enum(ENDINGS)
+        .nullable()
+        .describe(
+          "Why it is final: horizon reached, rolled back (by a guardrail), or its target changed; null while open.",
+        ),
+      replaced_by: z
+        .string()
+        .nullable()
+        .meta({
+          description: "The change that took its target; null unless that ended it.",
+          examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f2"],
+        }),
+      later: laterSchema().nullable().describe("What the KPI did after the end; it changes no verdict."),
+      side_effects: z.array(sideEffectSchema()).describe("Every other KPI that moved between the apply and the end."),
+      words: z.string().meta({
+        description: "Promised and measured movement in a sentence, each with its direction.",
+        examples: ["no_show_rate: expected to fall by 0.02, it fell by 0.012 (better), a KPI of the whole product."],
+      }),
+      as_of: z.string().meta({ description: "As of when this is so.", format: "date-time" }),
+      basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+    })
+    .describe("What was expected of an applied change, and what its KPI did since."),
+);
+export type Outcome = z.infer<ReturnType<typeof outcomeSchema>>;
+
+/** `outcomes/<change_id>`: what was kept at the apply, and the outcome once it is final. */
+export interface OutcomeRecord extends Pick<
+  Outcome,
+  | "change_id"
+  | "kpi"
+  | "scope"
+  | "applied_at"
+  | "expected_delta_k"
+  | "baseline"
+  | "baseline_age_hours"
+  | "trend_days"
+  | "judged_from"
+> {
+  /** The audit entry of the apply. */
+  applied_entry: number;
+  /** The other KPIs at the apply. */
+  others: Record<string, number>;
+  /** The value that `trend_before` goes by. */
+  earlier: number | null;
+  /** Of the changes on its KPI at its apply: the newest that were open, and how many were over. */
+  open_then: string[];
+  over_then: number;
+  final: Outcome | null;
+  /** The newest entry when it ended; absent while open. */
+  ended_entry?: number;
+  /** The key of the memory of its verdict. */
+  memory?: string;
+}
+
+/** How many outcomes of a KPI were opened so far, and how many of these are over. */
+export interface Windows {
+  opened: number;
+  over: number;
+}
+
+/** What is known of a KPI at an apply. */
+export interface AtApply {
+  at: string;
+  entry: number;
+  tenant: string;
+  kpis: KpiState;
+  /** The KPI's value at the end of the UTC day 30 days before. */
+  earlier: KpiValue | undefined;
+  intent: Pick<Intent, "kpis">;
+  windows: Windows;
+  /** The newest changes on the KPI that are open. */
+  open: string[];
+}
+
+/** What is kept when a change is applied. */
+export function openOutcome(
+  { change_id, kpi, expected_delta_k }: Pick<Change, "change_id" | "kpi" | "expected_delta_k">,
+  { at, entry, tenant, kpis, earlier, intent, windows, open }: AtApply,
+): OutcomeRecord {
+  const latest = kpis.values[kpi ?? ""];
+  const before = latest && computeTrend(latest, earlier, at);
+  const of = kpi === null ? undefined : intent.kpis[kpi]?.tenant;
+  return {
+    change_id,
+    kpi,
+    scope: kpi === null ? null : of === undefined ? "product" : of === tenant ? "tenant" : "other_tenant",
+    applied_at: at,
+    applied_entry: entry,
+    expected_delta_k,
+    baseline: latest?.value ?? null,
+    baseline_age_hours: latest ? tenths((Date.parse(at) - Date.parse(latest.at)) / HOUR_MS) : null,
+    others: Object.fromEntries(
+      Object.entries(kpis.values).flatMap(([name, { value }]) => (name === kpi ? [] : [[name, value]])),
+    ),
+    earlier: before?.value ?? null,
+    trend_days: before?.days ?? null,
+    judged_from: horizonOf(at, deadlineOf(kpi === null ? undefined : intent.kpis[kpi])),
+    open_then: open,
+    over_then: windows.over,
+    final: null,
+  };
+}
+
+/** A deadline that was over at the apply says nothing of the change. */
+function horizonOf(applied_at: string, deadline: number): string {
+  const applied = Date.parse(applied_at);
+  return new Date(Math.min(applied + HORIZON_MS, deadline > applied ? deadline : Infinity)).toISOString();
+}
+
+function computeTrend(latest: KpiValue, earlier: KpiValue | undefined, at: string) {
+  if (earlier) return earlier.entry === latest.entry ? undefined : { value: earlier.value, days: TREND_MS / DAY_MS };
+  const { first, first_at } = latest;
+  const days = (Date.parse(at) - Date.parse(first_at)) / DAY_MS;
+  return days < 1 || first_at >= latest.at ? undefined : { value: first, days: tenths(days) };
+}
+
+const tenths = (value: number): number => Math.round(value * 10) / 10;
+
+/** The moment up to whose day what came before an apply is looked at. */
+export const lookedBackTo = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
+
+/** What an outcome is worked out from, apart from its record. */
+export interface Measured {
+  kpis: KpiState;
+  intent: Pick<Intent, "kpis">;
+  windows: Readonly<Record<string, Windows>>;
+  /** The newest changes on its KPI that were applied after it, the newest first. */
+  later?: readonly string[];
+}
+
+/** The outcome at a moment. */
+export function outcomeOf(record: OutcomeRecord, measured: Measured, at: string): Outcome {
+  if (record.final) return { ...record.final, later: laterOf(record, measured) };
+  const { judged_from } = record;
+  return at < judged_from
+    ? measure(record, measured, { at })
+    : measure(record, measured, { at: judged_from, by: "horizon" });
+}
+
+/** A moment, and what ends the outcome there. */
+export interface Moment {
+  at: string;
+  by?: Ending | undefined;
+  replaced_by?: string;
+}
+
+/** The outcome as it is measured at a moment, final where something ends it there. */
+export function measure(record: OutcomeRecord, measured: Measured, { at, by, replaced_by }: Moment): Outcome {
+  const { applied_entry, earlier, open_then, over_then, others: _, final: __, ...kept } = record;
+  const { kpi, baseline } = record;
+  const { kpis, intent, windows, later = [] } = measured;
+  const current = kpi === null ? null : fedAfter(kpis, kpi, applied_entry);
+  const good = kpi === null ? null : goodOf(kpi, intent);
+  const realised_delta = gainOf(baseline, current, good);
+  const outcome = {
+    ...kept,
+    good,
+    trend_before: gainOf(earlier, baseline, good),
+    current,
+    realised_delta,
+    shared_with: [...later, ...open_then].slice(0, NAMED),
+    shared_count: kpi === null ? 0 : (windows[kpi]?.opened ?? 1) - 1 - over_then,
+  };
+  return {
+    ...outcome,
+    verdict: verdictOf(record, realised_delta, { at, by }),
+    state: by === undefined ? "open" : "final",
+    ended_by: by ?? null,
+    replaced_by: replaced_by ?? null,
+    later: null,
+    side_effects: sideEffectsOf(record, measured),
+    words: outcomeWords(outcome),
+    as_of: at,
+    basis: "correlation",
+  };
+}
+
+/** A KPI's value, where it was fed after an entry. */
+function fedAfter({ values }: KpiState, kpi: string, entry: number): number | null {
+  const latest = values[kpi];
+  return latest && latest.entry > entry ? latest.value : null;
+}
+
+/** The movement between two values, its sign turned so that up is good. */
+const gainOf = (from: number | null, to: number | null, good: Good | null): number | null =>
+  from === null || to === null || good === null ? null : roundDelta(good === "up" ? to - from : from - to);
+
+function sideEffectsOf({ others, applied_entry }: OutcomeRecord, { kpis, intent }: Measured): Outcome["side_effects"] {
+  return Object.entries(others)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([kpi, from]) => {
+      const to = fedAfter(kpis, kpi, applied_entry);
+      const delta = to === null ? 0 : roundDelta(to - from);
+      if (to === null || delta === 0) return [];
+      const good = goodOf(kpi, intent);
+      return [{ kpi, from, to, effect: effectOf(delta, good), words: sideEffectWords(kpi, delta, good) }];
+    });
+}
+
+function laterOf({ kpi, baseline, final, ended_entry = 0 }: OutcomeRecord, { kpis }: Measured): Outcome["later"] {
+  const current = kpi === null ? null : fedAfter(kpis, kpi, ended_entry);
+  if (kpi === null || current === null || !final?.good) return null;
+  const realised_delta = gainOf(baseline, current, final.good);
+  const words =
+    realised_delta === null ? "not measured at the apply" : `${gainWords(realised_delta, final.good)} since the apply`;
+  return { at: kpis.values[kpi]!.at, current, realised_delta, words };
+}
+
+/** Whether the KPI's movement was found good or bad. */
+export const isJudged = ({ verdict }: Pick<Outcome, "verdict">): boolean =>
+  verdict !== "inconclusive" && verdict !== "too_early";
+
+/** Whether the outcome ended before its horizon. */
+export const isCutShort = ({
+  ended_by,
+  judged_from,
+  as_of,
+}: Pick<Outcome, "ended_by" | "judged_from" | "as_of">): boolean => ended_by !== null && as_of < judged_from;
+
+/** A guardrail does not wait for the horizon: where it takes a change back while the KPI is worse, that is the verdict. */
+function verdictOf(
+  { kpi, expected_delta_k: expected, judged_from }: OutcomeRecord,
+  realised: number | null,
+  { at, by }: Moment,
+): Verdict {
+  if (kpi === null) return "inconclusive";
+  if (at < judged_from) {
+    if (by === "guardrail" && realised !== null && realised < 0) return "regressed";
+    return by === undefined && realised === null ? "inconclusive" : "too_early";
+  }
+  if (realised === null) return "inconclusive";
+  if (expected !== null && realised >= expected - 1e-9 * Math.abs(expected)) return "met";
+  if (realised < 0) return "regressed";
+  return expected === null ? "inconclusive" : "missed";
+}

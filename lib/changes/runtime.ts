@@ -1,0 +1,27 @@
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import type { ProductAdapter } from "./operations/adapter_port.ts";
+import type { Intent } from "./rules/intent.ts";
+
+/** Which product this instance governs, and which instance it is. */
+export const identitySchema = once(() =>
+  z
+    .object({
+      product_id: z.string().meta({ description: "The product, as its intent names it.", examples: ["acme-crm"] }),
+      instance_id: z.string().meta({ description: "This instance of the service.", examples: ["local"] }),
+      node_id: z.string().meta({ description: "The node that it runs on.", examples: ["local"] }),
+      binding_mode: z.literal("one_product_one_svc").describe("An instance governs one product and no other."),
+    })
+    .describe("Which product this instance governs, and which instance it is."),
+);
+export type Identity = z.infer<ReturnType<typeof identitySchema>>;
+
+/** What `--product-intent` switches on. */
+export interface ProductRuntime {
+  intent: Intent;
+  /** The manifest's canonical JSON text, and its SHA-256. */
+  manifest: string;
+  manifest_hash: string;
+  identity: Identity;
+  adapter?: ProductAdapter;
+}

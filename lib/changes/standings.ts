@@ -1,0 +1,81 @@
+/** How changes stand: what may be asked of each now, whose consent it lacks, and what stands in its way. */
+import { byTarget } from "./by_target.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { BESIDE, besideIn } from "./operations/lease.ts";
+import { allProven } from "./proven_consents.ts";
+import { LISTED, placeOf, targetKey } from "./records.ts";
+import type { Change } from "./rules/change.ts";
+import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
+import type { Hold } from "./rules/hold.ts";
+import { isLive } from "./rules/in_force.ts";
+import { type Missing, missingConsents } from "./rules/missing.ts";
+import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
+import type { ChangeRecord } from "./rules/record.ts";
+
+/** What may be asked of a change now, and what stands in its way. */
+export interface Standing {
+  allowed_actions: string[];
+  /** Whose consent is still missing. */
+  missing: Missing[];
+  gates: Gate[];
+}
+
+/**
+ * How these changes stand, in their order, with those of their consents that count: each proof is verified anew, as an apply
+ * does it. What is looked up for one is looked up for all.
+ */
+export async function standingsOf(
+  deps: ChangesDeps,
+  records: readonly ChangeRecord[],
+  holds: readonly Hold[],
+): Promise<Standing[]> {
+  if (records.length === 0) return [];
+  const { store } = deps;
+  const changes = records.map(({ change }) => change);
+  const approved = changes.filter(({ status }) => status === "approved");
+  const [proven, live, leases, marks, owners, beside] = await Promise.all([
+    allProven(deps, records),
+    byTarget(store, "live_by_target", changes, { most: LISTED + 1 }),
+    store.getMany("leases", changes.map(placeOf)),
+    store.getMany(
+      "guardrail_marks",
+      changes.map(({ change_id }) => change_id),
+    ),
+    byTarget(store, "owners", approved, { most: 1, reverse: true }),
+    byTarget(store, "leases", approved, { most: BESIDE }),
+  ]);
+  return records.map((record, index) => {
+    const { change } = record;
+    const key = targetKey(change);
+    const isApproved = change.status === "approved";
+    const lease = leases[index]?.value;
+    const others = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
+    return standingIn(deps, proven[index]!, {
+      conflicts: others.filter((id) => id !== change.change_id).slice(0, LISTED),
+      holds,
+      operation: lease && (lease.unsettled ? "unsettled" : "running"),
+      beside: isApproved
+        ? besideIn(
+            change,
+            (beside.get(key) ?? []).map(({ value }) => value),
+          )
+        : undefined,
+      guardrail: marks[index]?.value,
+      owners: isApproved ? { before: targetOwnerOf(record), now: owners.get(key)?.[0]?.value ?? null } : undefined,
+    });
+  });
+}
+
+type Around = Omit<Circumstances, "intent" | "overdue">;
+
+function standingIn({ clock, product }: ChangesDeps, change: Change, around: Around): Standing {
+  const { intent } = product!;
+  const timed = { intent, now: clock.now() };
+  return {
+    allowed_actions: allowedInTime(change, timed),
+    missing: isLive(change.status) ? missingConsents(change, intent) : [],
+    gates: gatesOf(change, { ...around, intent, overdue: whyOverdue(change, timed) }),
+  };
+}
+
+const targetOwnerOf = (record: ChangeRecord) => ("target_owner" in record ? record.target_owner : undefined);

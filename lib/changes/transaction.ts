@@ -1,0 +1,259 @@
+/** One governed transaction: the chain's head first, then reads, decisions, their records and entries, all or nothing. */
+import {
+  type AuditEvent,
+  type ChainHead,
+  entryKey,
+  nextEntry,
+  readHead,
+  stamp,
+  whyClockBehind,
+} from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import { noteEnd, requireContinued } from "../audit/known_end.ts";
+import { learnOfBreach } from "../audit/report_breach.ts";
+import { type Answer, isAnswer } from "../http/answer.ts";
+import { keepAnswer, replayed } from "../http/idempotency.ts";
+import { AppError } from "../kit/errors.ts";
+import { frozen, Json, json } from "../store/json.ts";
+import { StoreUnavailable, type Tx } from "../store/store.ts";
+import { noteFailedWrite } from "../store/write_proof.ts";
+import type { Caller } from "./caller.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
+import { type Evidence, evidenceOf } from "./evidence.ts";
+import { mismatch } from "./mismatch.ts";
+import { noteMisfit } from "./patrol.ts";
+import { reading, refuseBroken } from "./reading.ts";
+import { agentPlace, keptChange, placeOf } from "./records.ts";
+import { byNumber, toldAnswer } from "./replay.ts";
+import type { Actor } from "./rules/actor.ts";
+import { isLive, isReviewDue } from "./rules/in_force.ts";
+import type { Change } from "./rules/change.ts";
+import type { Command } from "./rules/command.ts";
+import { changeOf, type ChangeRecord } from "./rules/record.ts";
+import { written } from "./rules/written_record.ts";
+import { evolve } from "./rules/evolve.ts";
+import { decide } from "./rules/state_machine.ts";
+import type { ProductRuntime } from "./runtime.ts";
+import { fromLog, type Held, heldAgainst, type Use } from "./verified_record.ts";
+
+/** What a governed decision may use. */
+export type Transaction = ReturnType<typeof begin>["transaction"];
+
+/** What a command led to; the texts are made once, for store and answer alike. */
+export interface Enacted {
+  record: ChangeRecord;
+  change: Json<Change>;
+  entry: Json<AuditEntry>;
+}
+
+/**
+ * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing;
+ * one that it returns is thrown after the commit, for a refusal that is itself recorded. Under a clock that is far behind the
+ * log nothing is decided (503 `clock_behind`), but for `anyClock`: what undoes or stops, and what has happened on the host.
+ * `afterLoss`: also in a log that went back, for the decision that accepts this.
+ */
+export async function governed<T>(
+  { deps, idempotency }: Caller,
+  decision: (transaction: Transaction) => Promise<T | AppError>,
+  { anyClock = false, afterLoss = false } = {},
+): Promise<T | Answer> {
+  let end: ChainHead | undefined;
+  let misfits: Misfit[] = [];
+  const outcome = await reading(deps, () =>
+    deps.store.transact(async (tx) => {
+      end = undefined;
+      misfits = [];
+      const now = deps.clock.now();
+      const { integrity, sha256 } = deps;
+      const [head, stored] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
+      // Also where another process reported a breach: this one may know more of what was lost.
+      const isSettled = afterLoss || (integrity.breach && stored);
+      if (head && !isSettled) await requireContinued(tx, { integrity, head });
+      if (!afterLoss) {
+        await learnOfBreach(deps, tx);
+        refuseBroken(integrity.breach);
+      }
+      if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
+      const kept = idempotency && (await replayed(tx, idempotency, now));
+      const evidence = evidenceOf(tx, { outline: integrity.outline!, head, sha256 });
+      if (kept) return toldAnswer(kept, { evidence, sha256 });
+      const behind = whyClockBehind(head, now);
+      if (behind && !anyClock) throw new AppError("clock_behind", behind);
+      const coming = await comingIntoForce(tx, deps.product);
+      const { transaction, appended, commit } = begin(tx, deps, deps.product, {
+        head,
+        coming,
+        now,
+        evidence,
+        isBehind: behind !== undefined,
+        misfits,
+      });
+      const decided = await decision(transaction);
+      end = commit();
+      if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, byNumber(decided, appended), now);
+      return decided;
+    }),
+  )
+    .catch((error: unknown) => {
+      if (error instanceof StoreUnavailable) noteFailedWrite(deps.store);
+      throw error;
+    })
+    .finally(() => misfits.forEach(([id, fields]) => noteMisfit(deps.integrity, id, fields)));
+  if (end && !afterLoss) {
+    deps.integrity.outline!.settle({ length: end.length, head: end.head });
+    noteEnd(deps.integrity, end);
+  }
+  if (outcome instanceof AppError) throw outcome;
+  return outcome;
+}
+
+/** What is known when a decision begins. */
+interface Opened {
+  head: ChainHead;
+  coming: ComingIntoForce | undefined;
+  now: number;
+  evidence: Evidence;
+  isBehind: boolean;
+  /** What is found of records that do not hold: told once the decision is one, since a run of it may have seen less. */
+  misfits: Misfit[];
+}
+
+type Misfit = [changeId: string, fields: readonly string[]];
+
+function begin(
+  tx: Tx,
+  { sha256, ids, integrity }: ChangesDeps,
+  product: ProductRuntime,
+  { head: opened, coming, now, evidence, isBehind, misfits }: Opened,
+) {
+  const at = stamp(opened, now);
+  const outline = integrity.outline!;
+  const appended: Json<AuditEntry>[] = [];
+  let head = opened;
+  let due = coming;
+
+  const chain = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
+    const next = nextEntry(head, event, timestamp, sha256);
+    head = next.head;
+    const entry = json(next.entry);
+    appended.push(entry);
+    tx.put("audit", entryKey(next.entry.id), entry, 0);
+    return entry;
+  };
+  const append = (event: AuditEvent, timestamp?: string): Json<AuditEntry> => {
+    bringIntoForce();
+    if (timestamp !== undefined || !isBehind) return chain(event, timestamp ?? at);
+    return chain({ ...event, detail: { ...(event.detail as object), clock: new Date(now).toISOString() } }, at);
+  };
+  const bringIntoForce = (): void => {
+    if (!due) return;
+    const { event, keep } = due;
+    due = undefined;
+    chain(event, at);
+    keep();
+  };
+
+  const transaction = {
+    tx,
+    product,
+    sha256,
+    /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
+    now,
+    at,
+    /** Names this log. */
+    origin: opened.origin,
+    /** The chain's length and head before it, and the time of its last entry. */
+    length: opened.length,
+    head: opened.head,
+    last: opened.at,
+    /** The id of the last accepted loss of the log's end, as the log itself tells it; 0 where there is none. */
+    async lastLoss(): Promise<number> {
+      const entry = await evidence.lastOf("loss_accepted");
+      if (entry) return entry.id;
+      const stored = opened.loss?.length ?? 0;
+      return stored > 0 && stored <= outline.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
+    },
+    /** Whether this clock is too far behind the log to date anything: what is written has the time of the last entry. */
+    isBehind,
+    /** The id that the next appended entry will have. */
+    nextEntryId: (): number => head.length + (due ? 2 : 1),
+    /** Appends to the chain, dated by `at`, with what a clock that is behind said; or dated by the clock as it is. */
+    append,
+    /** Records that the manifest of this instance is in force, where it is not yet. */
+    bringIntoForce,
+    /** What the log itself tells, and the id before the first entry that was read of it. */
+    evidence,
+    outlined: (): number => outline.after,
+    /** A change's record, and the fields in which it is not what the log tells; 404 `change_not_found`. */
+    held: async (changeId: string): Promise<Held> =>
+      heldAgainst({ evidence, length: opened.length, sha256 }, await keptChange(tx, changeId), changeId),
+    /**
+     * A change's record as the log tells it; 404 `change_not_found`, 409 `evidence_mismatch`. What is closed may have another
+     * content. What is taken back or settled is made from the log, where the content is the one that it tells of; an operation
+     * that ended is told in any case.
+     */
+    async change(changeId: string, use: Use = "any"): Promise<ChangeRecord> {
+      const { record, fields } = await transaction.held(changeId);
+      if (fields.length === 0 || (use === "closing" && fields.join() === "content")) return record;
+      const made = use !== "any" && use !== "closing" && (await fromLog(record, { evidence, sha256 }, changeId));
+      if (made) return made;
+      if (use === "settling" && !fields.includes("record")) return record;
+      throw transaction.mismatched(changeId, fields);
+    },
+    /** 409 `evidence_mismatch`, of a change that is named from here on. */
+    mismatched(changeId: string, fields: readonly string[]): AppError {
+      misfits.push([changeId, fields]);
+      return mismatch(changeId, fields);
+    },
+    /**
+     * Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. `judged`:
+     * the change as it is to be judged, where some of its consents do not count.
+     */
+    enact(
+      before: ChangeRecord | undefined,
+      command: Command,
+      { actor, authenticated }: Actor,
+      judged: Change | undefined = before?.change,
+    ): Enacted {
+      const { intent, manifest_hash } = product;
+      const context = { intent, manifest_hash, sha256, actor: { actor, authenticated } };
+      const { event_type, detail, content } = decide(judged, command, context);
+      const { change_id, tenant_id } = before?.change ?? { change_id: `chg_${ids.uuid(now)}`, ...content! };
+      const entry = append({ event_type, change_id, tenant: tenant_id, detail });
+      const state = evolve(before, { ...entry.value, detail });
+      if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
+      const change = json(changeOf(state, content));
+      const record = Object.freeze({ ...frozen(state), change: change.value });
+      const kept = written(record);
+      tx.put("changes", change_id, new Json(JSON.stringify(kept), kept), before ? undefined : 0);
+      if (isLive(before?.change.status) !== isLive(record.change.status)) moveLive(tx, record.change);
+      const wasDue = before !== undefined && isReviewDue(before.change);
+      if (isReviewDue(record.change) !== wasDue) {
+        if (wasDue) tx.delete("review_due", change_id);
+        else tx.put("review_due", change_id, true);
+      }
+      return { record, change, entry };
+    },
+  };
+  /** The chain's end afterwards. */
+  const commit = (): ChainHead => {
+    if (head !== opened) tx.put("meta", "chain", json(head));
+    if (outline.seen.head !== opened.head) outline.reset();
+    // Where another process wrote meanwhile, these are read with its entries.
+    for (const { value } of appended) if (!outline.append(value)) break;
+    return head;
+  };
+  return { transaction, appended, commit };
+}
+
+/** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */
+function moveLive(tx: Tx, change: Change): void {
+  const views = [
+    ["live_by_target", placeOf(change)],
+    ["live_by_agent", agentPlace(change)],
+  ] as const;
+  for (const [view, place] of views)
+    if (place !== undefined && isLive(change.status)) tx.put(view, place, true, 0);
+    else if (place !== undefined) tx.delete(view, place);
+}

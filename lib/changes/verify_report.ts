@@ -1,0 +1,78 @@
+/** What verification answers: the chain held against what was kept of it, and the changes against the chain. */
+import type { ChangesDeps } from "./deps.ts";
+import { entryKey, readHead } from "../audit/chain.ts";
+import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
+import { reconcile } from "./reconcile.ts";
+import type { Verified } from "../audit/integrity.ts";
+import { verifyChain } from "../audit/verify.ts";
+
+/** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
+interface Kept {
+  expected_length?: number | undefined;
+  expected_head?: string | undefined;
+}
+
+/**
+ * Verifies the log against what was kept of it, then the stored changes against the log. `first_invalid` is `null` also where
+ * the chain holds and only the changes differ from it; `state` tells how they compare.
+ */
+export async function verifyReport(deps: ChangesDeps, kept: Kept) {
+  const chain = await chainAgainst(deps, kept);
+  if (!chain.valid) return { ...chain, not_checked: [...chain.not_checked, "state_mismatch"], state: null };
+  const state = await reconcile(deps);
+  if (state.mismatched === 0) return { ...chain, state };
+  const reason = `state_mismatch: ${state.mismatched} changes are not what the log says of them`;
+  return { ...chain, valid: false, reason, state };
+}
+
+/** A log that has grown since it was kept still holds; one that its anchor or checkpoint spoke against does not. */
+async function chainAgainst(deps: ChangesDeps, { expected_length, expected_head }: Kept) {
+  const { length, head, losses, breach = deps.integrity.breach } = await verifiedUntilNow(deps);
+  const at = expected_length ?? length;
+  // Every log begins with nothing, so having kept that shows nothing.
+  const keptLength = expected_length !== undefined && at > 0;
+  const keptHead = expected_head !== undefined && at > 0;
+  const report = {
+    valid: !breach,
+    length,
+    head,
+    first_invalid: breach?.first_invalid ?? null,
+    reason: breach?.reason ?? null,
+    losses,
+    not_checked: [
+      ...(keptLength || keptHead ? [] : (["tail_truncation"] as const)),
+      ...(keptHead ? [] : (["full_rewrite"] as const)),
+    ],
+  };
+  if (breach) return report;
+  const loss = losses.find(({ known }) => known.length >= at);
+  const why = loss
+    ? `; ${loss.actor} accepted at ${loss.at} that the log lost its end (entry ${loss.entry}): ${loss.message}`
+    : "";
+  const broken = (first_invalid: number, reason: string) => ({
+    ...report,
+    valid: false,
+    first_invalid,
+    reason: `${reason}${why}`,
+  });
+  if (at > length) return broken(length + 1, `the log has ${length} entries and had ${at}: its tail was cut`);
+  if (expected_head === undefined || expected_head === (await hashAt(deps, at))) return report;
+  return broken(
+    at,
+    expected_length === undefined
+      ? "the head is not expected_head; give the expected_length it belongs to if the log has grown since"
+      : `entry ${at} is not the one that was kept: the log was rewritten`,
+  );
+}
+
+/** A pass that is shared may have begun before the entry that the caller holds a receipt of. */
+async function verifiedUntilNow(deps: ChangesDeps): Promise<Verified> {
+  const now = (await readHead(deps.store))?.length ?? 0;
+  const shared = await verifyChain(deps);
+  return shared.breach || shared.length >= now ? shared : verifyChain(deps);
+}
+
+async function hashAt({ store }: ChangesDeps, id: number): Promise<string | undefined> {
+  if (id === 0) return FIRST_PREVIOUS_HASH;
+  return (await store.get("audit", entryKey(id)))?.value.current_hash;
+}

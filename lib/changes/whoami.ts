@@ -1,0 +1,100 @@
+/** Who asks, as far as the service knows, and what it would let them do. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import type { Call } from "../http/endpoint.ts";
+import { carriesToken } from "../http/guards.ts";
+import { personOf } from "../http/identity.ts";
+import { agentOf, requireReader } from "../http/principals.ts";
+import { AppError } from "../kit/errors.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { mayDecide } from "./rules/policy.ts";
+import { isAgent, principalOf } from "./rules/principals.ts";
+
+const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
+type Act = (typeof ACTS)[number];
+
+export const whoamiSchema = once(() =>
+  z.object({
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: "Who asks; null: nobody is named.", examples: ["ana@acme.example"] }),
+    kind: z.enum(["person", "agent", "unknown"]).describe("What kind of caller that is."),
+    authenticated: z
+      .enum(["proxy", "agent", "token"])
+      .nullable()
+      .describe("How the caller is known: the proxy, an agent's secret or the admin token; null: not at all."),
+    may: z.array(z.enum(ACTS)).describe("What would not be refused for who it is."),
+    keys: z
+      .array(
+        z.object({
+          type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
+          credential_id: z
+            .string()
+            .optional()
+            .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
+        }),
+      )
+      .describe("What the intent says that this person signs with."),
+  }),
+);
+
+/** Who somebody is. */
+export type Whoami = z.infer<ReturnType<typeof whoamiSchema>>;
+
+/** Says who asks; never refuses. */
+export function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "request">): Whoami {
+  const { product } = deps;
+  const nobody: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
+  let agent: string | undefined;
+  let person: string | undefined;
+  try {
+    agent = agentOf(request, deps);
+    person = personOf(deps, request);
+  } catch (error) {
+    if (error instanceof AppError) return nobody;
+    throw error;
+  }
+  if (agent !== undefined)
+    return { ...nobody, name: agent, kind: "agent", authenticated: "agent", may: ["read", "propose", "withdraw"] };
+  const name = person || null;
+  const token = carriesToken(request, deps);
+  const may = [...(mayRead(request, deps) ? ["read" as const] : []), ...writes({ deps, name, token, person })];
+  // Only its own secret makes somebody an agent.
+  if (name !== null && product && isAgent(name, product.intent))
+    return { ...nobody, may: may.filter((act) => act === "read") };
+  if (name === null) return { ...nobody, authenticated: token ? "token" : null, may };
+  return { name, kind: "person", authenticated: "proxy", may, keys: keysOf(name, deps) };
+}
+
+function mayRead(request: Request, deps: ChangesDeps): boolean {
+  try {
+    requireReader(request, deps);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+/** The writes of the product that are not refused for want of a token or a person. */
+function writes({
+  deps: { product, adminToken, allowAnonymousWrites },
+  name,
+  token,
+  person,
+}: Pick<Call<ChangesDeps>, "deps" | "person"> & { name: string | null; token: boolean }): Act[] {
+  if (!product || !(adminToken ? token : allowAnonymousWrites !== false)) return [];
+  // Behind a proxy that names nobody, only a program that feeds KPIs may write.
+  if (person !== undefined && name === null) return ["kpi"];
+  const decides = name === null || mayDecide(name, product.intent);
+  return ACTS.filter((act) => act !== "read" && (decides || (act !== "approve" && act !== "deny")));
+}
+
+function keysOf(name: string, { product }: ChangesDeps): Whoami["keys"] {
+  const principal = product && principalOf(name, product.intent);
+  const keys = principal?.kind === "person" ? (principal.keys ?? []) : [];
+  return keys.map((key) =>
+    key.type === "webauthn" ? { type: key.type, credential_id: key.credential_id } : { type: key.type },
+  );
+}

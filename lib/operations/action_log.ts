@@ -1,0 +1,121 @@
+/** The actions that were run, each with its result. */
+import * as z from "zod";
+import { push, type Ring, ringKey } from "../projections/ring.ts";
+import { AppError } from "../kit/errors.ts";
+import type { OperationsDeps } from "./deps.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    actions: ActionRecord;
+    actions_running: Claim;
+  }
+  interface Meta {
+    actions: Ring;
+  }
+}
+
+export const ACTIONS = [
+  "cycle",
+  "verify_audit",
+  "check_drift",
+  "evaluate_outcomes",
+  "sync_peers",
+  "run_next_task",
+  "write_report",
+  "checkpoint",
+  "rebuild",
+] as const;
+export type ActionName = (typeof ACTIONS)[number];
+
+/** How many actions are kept; the oldest go first. */
+export const ACTIONS_KEPT = 500;
+/** The longest result that is kept, in characters of JSON. */
+const RESULT_KEPT = 16_384;
+/** An action that runs longer may be started again: its process may have died. */
+const CLAIM_MS = 60_000;
+
+/** The name of an action. */
+export const actionName = z.enum(ACTIONS).describe("An action of the service.");
+
+export const actionSchema = z
+  .object({
+    action_id: z
+      .string()
+      .meta({ description: "Id of the run.", examples: ["act_019a8f3e-9a00-7b10-8c3d-2e4f6a8b0c1d"] }),
+    action: actionName.describe("What was run."),
+    status: z
+      .enum(["running", "completed", "failed", "disabled", "interrupted"])
+      .describe("How it ended; disabled: this host has no such part; interrupted: its process ended first."),
+    started_at: z.string().meta({ description: "When it began.", format: "date-time" }),
+    duration_ms: z.number().int().nullable().describe("How long it took, in milliseconds; null while running."),
+    result: z.unknown().describe("What came of it: any JSON, long ones cut."),
+  })
+  .describe("One run of an action.");
+export type ActionRecord = z.infer<typeof actionSchema>;
+
+/** `actions_running/<name>`: the run under way. */
+interface Claim {
+  action_id: string;
+  ends: number;
+}
+
+type LogDeps = Pick<OperationsDeps, "store" | "clock" | "ids">;
+
+/** What came of an action. */
+export type Ended = Pick<ActionRecord, "status" | "result">;
+
+/** Runs an action on record, and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
+export async function onRecord(
+  { store, clock, ids }: LogDeps,
+  action: ActionName,
+  run: () => Promise<Ended>,
+): Promise<ActionRecord> {
+  const started = clock.now();
+  const record: ActionRecord = {
+    action_id: `act_${ids.uuid(started)}`,
+    action,
+    status: "running",
+    started_at: new Date(started).toISOString(),
+    duration_ms: null,
+    result: null,
+  };
+  const { action_id } = record;
+  const key = await store.transact(async (tx) => {
+    const claim = (await tx.get("actions_running", action))?.value;
+    if (claim && started < claim.ends) {
+      const facts = { action, action_id: claim.action_id };
+      throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, facts);
+    }
+    const kept = (await tx.get("meta", "actions"))?.value;
+    const ring = await push(tx, "actions", kept, () => record, { most: ACTIONS_KEPT });
+    tx.put("meta", "actions", ring);
+    tx.put("actions_running", action, { action_id, ends: started + CLAIM_MS });
+    return ringKey(ring.seq);
+  });
+  const ended = await run();
+  const done: ActionRecord = { ...record, ...ended, duration_ms: Math.max(0, clock.now() - started) };
+  await store.transact(async (tx) => {
+    tx.put("actions", key, { ...done, result: keptResult(done.result) });
+    const claim = (await tx.get("actions_running", action))?.value;
+    if (claim?.action_id === action_id) tx.delete("actions_running", action);
+  });
+  return done;
+}
+
+/** A long result is kept in short. */
+function keptResult(result: unknown): unknown {
+  const characters = JSON.stringify(result)?.length ?? 0;
+  return characters <= RESULT_KEPT ? result : { omitted: `a result of ${characters} characters is not kept` };
+}
+
+/** The actions kept, newest first. */
+export async function actionHistory({ store, clock }: LogDeps, limit: number): Promise<ActionRecord[]> {
+  const [page, running] = await Promise.all([
+    store.list("actions", { limit, reverse: true }),
+    store.list("actions_running", { limit: ACTIONS.length }),
+  ]);
+  const alive = new Set(running.filter(({ value }) => clock.now() < value.ends).map(({ value }) => value.action_id));
+  return page.map(({ value }) =>
+    value.status === "running" && !alive.has(value.action_id) ? { ...value, status: "interrupted" } : value,
+  );
+}

@@ -1,0 +1,70 @@
+/** Actions: what can be run at once instead of waiting for the cycle. */
+import { followAll, rebuild } from "../projections/follow.ts";
+import { judgedMeanwhile } from "../projections/outcomes.ts";
+import { verifyFollowers } from "../projections/verify.ts";
+import { checkDrift, driftReport } from "../changes/drift.ts";
+import { rebuildRecords } from "../changes/rebuild.ts";
+import { verifyReport } from "../changes/verify_report.ts";
+import { AppError } from "../kit/errors.ts";
+import { type ActionName, type ActionRecord, type Ended, onRecord } from "./action_log.ts";
+import { runCycle, syncPeers } from "./cycle.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { reportThisWeek } from "./evolved_files.ts";
+import { runNextTask } from "./task_runner.ts";
+
+const completed = (result: unknown): Ended => ({ status: "completed", result });
+const disabled = (reason: string): Ended => ({ status: "disabled", result: { reason } });
+
+const needsProduct = (run: (deps: OperationsDeps) => Promise<unknown>) => async (deps: OperationsDeps) =>
+  deps.product ? completed(await run(deps)) : disabled("no product intent is given");
+
+/** Options of a run: the time zone of a report's week. */
+export interface ActionOptions {
+  tz: string;
+}
+
+const RUN: Readonly<Record<ActionName, (deps: OperationsDeps, options: ActionOptions) => Promise<Ended>>> = {
+  cycle: async (deps) => completed(await runCycle(deps)),
+  verify_audit: needsProduct(async (deps) => {
+    const report = await verifyReport(deps, {});
+    return report.valid ? { ...report, ...(await verifyFollowers(deps)) } : report;
+  }),
+  check_drift: async (deps) => {
+    if (!deps.product?.adapter) return disabled("no adapter is configured");
+    await checkDrift(deps);
+    return completed(await driftReport(deps));
+  },
+  evaluate_outcomes: needsProduct((deps) => judgedMeanwhile(deps, () => followAll(deps))),
+  sync_peers: async (deps) =>
+    deps.link ? completed(await syncPeers(deps)) : disabled("the cross-host link is not configured"),
+  run_next_task: async (deps) => {
+    const task = await runNextTask(deps);
+    return completed(task ? { task_id: task.task_id, status: task.status } : { task_id: null });
+  },
+  write_report: async (deps, { tz }) => {
+    if (!deps.evolved) return disabled("this host keeps no files");
+    return needsProduct(async () => ({ files: [await reportThisWeek(deps, tz)] }))(deps);
+  },
+  checkpoint: async (deps) =>
+    deps.checkpoint ? completed(await deps.checkpoint.make()) : disabled("checkpoints are not configured"),
+  rebuild: needsProduct(async (deps) => {
+    const records = await rebuildRecords(deps);
+    return { followed: await rebuild(deps), ...records };
+  }),
+};
+
+/** Runs an action and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
+export const runAction = (
+  deps: OperationsDeps,
+  action: ActionName,
+  options: ActionOptions = { tz: "UTC" },
+): Promise<ActionRecord> =>
+  onRecord(deps, action, async () => {
+    try {
+      return await RUN[action](deps, options);
+    } catch (error) {
+      if (error instanceof AppError) return { status: "failed", result: { error: error.message } };
+      deps.log.error("action failed", { action, error: String(error), stack: (error as Error).stack });
+      return { status: "failed", result: { error: "internal error; the service's log has the cause" } };
+    }
+  });

@@ -1,0 +1,175 @@
+/**
+ * Figures of the governed product, from the records alone: they agree after a restart and between instances, but for those of
+ * this process: what fails in it at present, and how much it has asked the language model. Labels are
+ * KPIs, dimensions, witnesses as configured and fixed words; never ids, tenants or names of people.
+ */
+// The whole of prom-client needs Node; its registry alone runs anywhere.
+import Registry from "prom-client/lib/registry.js";
+import { readCurrentHead } from "../audit/chain.ts";
+import { witnessed } from "../audit/witnessing.ts";
+import { reading } from "../projections/reading.ts";
+import { totalTally } from "../projections/tallies.ts";
+import type { Counter } from "../projections/tally.ts";
+import { waiting } from "../projections/waiting.ts";
+import { misfitsOf } from "../changes/patrol.ts";
+import { RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
+import { VERDICTS } from "../changes/rules/outcome.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { computeFigures } from "./figures.ts";
+import { writeProof } from "../store/write_proof.ts";
+import { TASK_STATUSES, taskCounts, taskStats } from "./tasks.ts";
+import { countsOf } from "./trend.ts";
+
+/** The content type of the text. */
+export const PROMETHEUS_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** All metrics, each `countersign_<name>`; those that end in `_total` are counters, all others gauges. */
+const HELP = {
+  dimension_ratio: "E effect, M memory, R reliability, N need; absent without data.",
+  reliability_low_ratio: "Lower end of R's 95 % interval.",
+  reliability_high_ratio: "Upper end of R's 95 % interval.",
+  kpi_value: "The last value fed.",
+  kpi_attainment_ratio: "What the KPI adds to E.",
+  kpi_goal_progress_ratio: "0 at the intent's baseline, 1 at its target.",
+  kpi_last_fed_timestamp_seconds: "When the KPI was last fed.",
+  changes: "Changes by status.",
+  changes_proposed_total: "Changes proposed.",
+  decisions_total: "Decisions on changes.",
+  decisions_by_level_total: "Decisions by level of autonomy; L5 is drift.",
+  applies_total: "Applies attempted.",
+  rollbacks_total: "Rollbacks, by who asked.",
+  rollback_failures_total: "Rollbacks that failed.",
+  drift_episodes_total: "Times the host was found to no longer show a change.",
+  outcomes_closed_total: "Final outcomes of applied changes.",
+  kpi_feeds_total: "KPI feeds.",
+  open_items: "What is open, by kind.",
+  overdue_items: "What is overdue, by kind.",
+  audit_entries_total: "Entries of the audit log.",
+  witness_cosigned_entries: "How many entries of the audit log a witness saw last.",
+  witness_cosigned_timestamp_seconds: "When a witness cosigned last, by its own clock.",
+  audit_chain_valid: "1 while the audit chain holds as far as it was checked, and no file that holds it is damaged.",
+  sealed_damage: "Files of the store that are damaged.",
+  compaction_failed: "1 while erased and superseded records cannot be removed from the store's files.",
+  store_free_bytes: "Bytes that can still be written where the store's files lie.",
+  writes_taken: "1 while the last proof that writes are taken succeeded; absent where the process may not write.",
+  evidence_mismatches: "Changes of which something is stored that the audit log does not tell, as far as is known.",
+  tasks: "Tasks by status.",
+  task_mean_rating: "Mean of all ratings, 1 to 5.",
+  cycles_total: "Cycles run.",
+  last_cycle_timestamp_seconds: "When the last cycle ended.",
+  llm_calls_total: "Calls of the language model by this process.",
+  llm_calls_under_way: "Calls of the language model under way in this process.",
+  llm_calls_refused_total: "Calls that this process did not make, by the bound that was reached.",
+  notifications_failing: "1 while notifications do not get through.",
+  peers: "Peers by state.",
+  peer_logs_rewritten: "Peers whose audit log no longer continues what was kept of it.",
+} as const;
+type Name = keyof typeof HELP;
+
+type Value = number | null | undefined;
+type Samples = readonly { value: number; labels: Readonly<Record<string, string>> }[];
+
+/** No sample where there is no data: a scrape must not read an invented 0. */
+const known = (value: Value, labels = {}): Samples =>
+  value == null || !Number.isFinite(value) ? [] : [{ value, labels }];
+/** One sample a member, labelled by its name. */
+const by = (label: string, values: Readonly<Record<string, Value>>): Samples =>
+  Object.entries(values).flatMap(([word, value]) => known(value, { [label]: word }));
+const counted = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
+  Object.fromEntries(words.map((word) => [word, countOf(word) ?? 0]));
+const seconds = (time: string): number => Date.parse(time) / 1000;
+
+/** All metrics that have samples, as Prometheus text. */
+export async function businessMetrics(deps: OperationsDeps): Promise<string> {
+  const registry = new Registry();
+  for (const [of, values] of Object.entries(await samplesOf(deps)) as [Name, Samples][]) {
+    const name = `countersign_${of}`;
+    const metric = { name, help: HELP[of], values, type: name.endsWith("_total") ? "counter" : "gauge" };
+    if (values.length > 0) registry.registerMetric({ name, get: () => metric });
+  }
+  return registry.metrics();
+}
+
+async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
+  const { store, product, integrity, notifier, link, llm } = deps;
+  const asked = llm?.use?.();
+  const faults = store.faults?.();
+  const [figures, total, tasks, head, tick, { state }, peers, witnesses, writes] = await Promise.all([
+    computeFigures(deps),
+    totalTally(deps),
+    taskCounts(store),
+    readCurrentHead(deps),
+    store.get("meta", "tick").then((stored) => stored?.value),
+    reading(deps, waiting),
+    link?.peers(),
+    witnessed(deps),
+    deps.readsOnly ? undefined : writeProof(deps),
+  ]);
+  const { effect, reliability, need, kpis, goals, values } = figures;
+  const of = (counter: Counter): number => total[counter] ?? 0;
+  const fed = Object.entries(kpis.values);
+  return {
+    dimension_ratio: by("dimension", values),
+    reliability_low_ratio: known(reliability.interval?.low),
+    reliability_high_ratio: known(reliability.interval?.high),
+    kpi_value: fed.flatMap(([kpi, { value }]) => known(value, { kpi })),
+    kpi_attainment_ratio: effect.parts.flatMap(({ kpi, attainment }) => known(attainment, { kpi })),
+    kpi_goal_progress_ratio: goals.flatMap(({ kpi, progress }) => known(progress, { kpi })),
+    kpi_last_fed_timestamp_seconds: fed.flatMap(([kpi, { at }]) => known(seconds(at), { kpi })),
+    changes: by(
+      "status",
+      counted(STATUSES, (status) => state.counts[status]),
+    ),
+    changes_proposed_total: known(Object.values(state.counts).reduce((sum, count) => sum + count, 0)),
+    decisions_total: by(
+      "decision",
+      counted(["approved", ...RESOLUTIONS, "minor"] as const, (decision) => of(`decided_${decision}`)),
+    ),
+    decisions_by_level_total: by("level", countsOf(total)),
+    applies_total: by("result", {
+      applied: of("attempts") - of("attempts_apply_failed"),
+      failed: of("attempts_apply_failed"),
+    }),
+    rollbacks_total: by("by", { person: of("rollbacks_person"), guardrail: of("rollbacks_guardrail") }),
+    rollback_failures_total: known(of("rollbacks_failed")),
+    drift_episodes_total: known(of("drift_episodes")),
+    outcomes_closed_total: by(
+      "verdict",
+      counted(VERDICTS, (verdict) => of(`verdict_${verdict}`)),
+    ),
+    kpi_feeds_total: known(of("kpi_feeds")),
+    open_items: need.items.flatMap(({ item, open }) => known(open, { item })),
+    overdue_items: need.items.flatMap(({ item, overdue }) => known(overdue, { item })),
+    audit_entries_total: known(head?.length),
+    witness_cosigned_entries: witnesses.flatMap(({ witness, seen }) =>
+      known(seen.length, { witness: witness.key.name }),
+    ),
+    witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, seen }) =>
+      known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
+    ),
+    writes_taken: known(writes && Number(writes.ok)),
+    audit_chain_valid: known(product && Number(!integrity.breach && !faults?.damaged.length)),
+    sealed_damage: known(faults?.damaged.length),
+    compaction_failed: known(faults && Number(faults.compaction !== null)),
+    store_free_bytes: known(faults?.free_bytes),
+    evidence_mismatches: known(product && misfitsOf(integrity).size),
+    tasks: by(
+      "status",
+      counted(TASK_STATUSES, (status) => tasks.statuses[status]),
+    ),
+    task_mean_rating: known(taskStats(tasks).mean_rating),
+    cycles_total: known(tick?.tick ?? 0),
+    last_cycle_timestamp_seconds: known(tick && seconds(tick.at)),
+    llm_calls_total: known(asked?.calls),
+    llm_calls_under_way: known(asked?.under_way),
+    llm_calls_refused_total: by("bound", asked?.refused ?? {}),
+    notifications_failing: known(notifier && Number(notifier.problem() !== null)),
+    peers: peers
+      ? by(
+          "state",
+          counted(["up", "down", "unknown"], (word) => peers.filter((peer) => peer.state === word).length),
+        )
+      : [],
+    peer_logs_rewritten: known(peers?.filter(({ log }) => log === "rewritten").length),
+  };
+}

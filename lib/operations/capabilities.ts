@@ -1,0 +1,146 @@
+/** The capability map: what works here, and for what does not, why and what would switch it on. */
+import { witnessed } from "../audit/witnessing.ts";
+import { FOLLOWERS, standingOf } from "../projections/follow.ts";
+import type { Follower } from "../projections/follower.ts";
+import { reading, UNSEEN } from "../projections/reading.ts";
+import { waiting } from "../projections/waiting.ts";
+import type { Misfits } from "../changes/judge.ts";
+import { misfitsOf } from "../changes/patrol.ts";
+import type { StoreFaults } from "../store/faults.ts";
+import type { Capability } from "./capability.ts";
+import type { OperationsDeps } from "./deps.ts";
+
+const NO_AGENTS = "the product intent names no agents, so it only reads";
+
+/** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
+export async function listCapabilities(deps: OperationsDeps): Promise<Capability[]> {
+  const {
+    store,
+    product,
+    integrity,
+    adminToken,
+    agents = [],
+    evolved,
+    notifier,
+    link,
+    llm,
+    anchor,
+    watch,
+    capabilities = [],
+  } = deps;
+  const off = product ? null : "no product intent is given";
+  const intent = "--product-intent PATH";
+  // Where what waits cannot be read, that is told by its follower.
+  const failure = product?.adapter && (await reading(deps, waiting).catch(() => undefined))?.state.adapter_error;
+  const problem = (await product?.adapter?.findProblem?.()) ?? null;
+  const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
+  const { breach } = integrity;
+  const misfits = misfitsOf(integrity);
+  const recorded = "approved changes are recorded and not carried anywhere";
+  const own = [
+    capability("product_runtime", "product", off, intent),
+    product?.adapter
+      ? working("product_adapter", "product", problem ?? failure ?? null)
+      : capability("product_adapter", "product", recorded, "--product-config PATH, or --product-adapter URL"),
+    breach
+      ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
+      : misfits.size > 0
+        ? degraded("audit_chain", "audit", `${told(misfits)}; run-now action=rebuild makes them anew from the log`)
+        : capability("audit_chain", "audit", off, intent),
+    anchor
+      ? integrity.anchor
+        ? degraded("audit_anchor", "audit", integrity.anchor.reason)
+        : working("audit_anchor", "audit", unanchored ?? null)
+      : capability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
+    await cosigning(deps),
+    watch
+      ? working("witness", "audit", null)
+      : capability("witness", "audit", "not configured", "--witness-for FILE --witness-key PATH --witness-name NAME"),
+    capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
+    product
+      ? capability("mcp", "access", agents.length > 0 ? null : NO_AGENTS, "an agent among the intent's principals")
+      : capability("mcp", "access", off, intent),
+    capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
+    notifier
+      ? working("notifications", "host", notifier.problem())
+      : capability("notifications", "host", "not configured", "--notify-url URL"),
+    ...storeCapabilities(store.faults?.()),
+    ...(link ? [link.capability()] : []),
+    ...(await Promise.all(FOLLOWERS.map((follower) => following(deps, follower, off)))),
+  ];
+  const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
+  // The host tells what is configured; how that fares, the service itself.
+  const wordless = llm?.problem?.() ?? null;
+  const spent = llm?.use?.().spent ?? null;
+  const better = [
+    ...(problem !== null ? [working(`${product!.adapter!.name}_adapter`, "product", problem)] : []),
+    ...(wordless !== null
+      ? [working("llm", "chat", wordless)]
+      : spent !== null
+        ? [degraded("llm", "chat", `${spent}; until then the built-in responder answers`)]
+        : []),
+    ...(integrity.displaced ? [degraded("audit_key", "audit", integrity.displaced)] : []),
+  ];
+  return [...all.filter(({ id }) => !better.some((told) => told.id === id)), ...better];
+}
+
+const NAMED = 3;
+
+/** Which changes are not what the log tells, as far as it is known. */
+function told(misfits: Misfits): string {
+  const first = [...misfits].slice(0, NAMED).map(([id, fields]) => `${id} (${fields.join(", ")})`);
+  const more = misfits.size > NAMED ? ` and ${misfits.size - NAMED} more` : "";
+  return `not what the log tells: ${first.join("; ")}${more}`;
+}
+
+/** Whether all witnesses cosign; one that speaks against the log is more than one that is silent. */
+async function cosigning(deps: OperationsDeps): Promise<Capability> {
+  const [id, group] = ["audit_witness", "audit"];
+  if (!deps.witnesses?.length)
+    return capability(id, group, "not configured", "--audit-witness URL,… --audit-witness-key KEY,… --audit-key PATH");
+  const problems = (await witnessed(deps)).filter(({ seen }) => seen.problem !== null);
+  const worst = problems.find(({ seen }) => seen.refused) ?? problems[0];
+  if (!worst) return working(id, group, null);
+  const reason = `${worst.witness.key.name}: ${worst.seen.problem}`;
+  return worst.seen.refused ? working(id, group, reason) : degraded(id, group, reason);
+}
+
+/** The files of the store, and the removal of superseded records from them. */
+function storeCapabilities(faults: StoreFaults | undefined): Capability[] {
+  if (!faults) return [];
+  const { damaged, compaction } = faults;
+  const damage = damaged.map(({ reason, holds }) => `${reason} It holds ${holds}.`).join(" ");
+  const failed = compaction && `erased and superseded records are not removed from the files: ${compaction}`;
+  return [working("store_files", "host", damage || null), working("store_compaction", "host", failed)];
+}
+
+/** A follower that is behind by more than reads make up for shows old figures. */
+async function following(deps: OperationsDeps, follower: Follower, off: string | null): Promise<Capability> {
+  const id = `follow_${follower.name}`;
+  if (off !== null) return capability(id, "follow", off, "--product-intent PATH");
+  const { behind, problem } = await standingOf(deps, follower);
+  if (problem !== null || behind <= UNSEEN) return working(id, "follow", problem);
+  const reason = `it is ${behind} entries behind the log; what is shown is as of then`;
+  return degraded(id, "follow", reason);
+}
+
+/** Available, or disabled for a reason and until something switches it on. */
+const capability = (id: string, group: string, reason: string | null, enable_with: string): Capability =>
+  reason === null
+    ? { id, group, status: "available", reason, enable_with: null }
+    : { id, group, status: "disabled", reason, enable_with };
+
+/** Switched on, and available or failing. */
+const working = (id: string, group: string, problem: string | null): Capability => ({
+  id,
+  group,
+  status: problem === null ? "available" : "failing",
+  reason: problem,
+  enable_with: null,
+});
+
+/** Switched on, and of less use than it should be. */
+const degraded = (id: string, group: string, reason: string): Capability => ({
+  ...working(id, group, reason),
+  status: "degraded",
+});

@@ -1,0 +1,176 @@
+/** What is read of changes beyond one's own record: pages, what waits, outcomes. A page costs what it shows. */
+import { type Calibration, calibrationOf } from "../projections/calibration.ts";
+import { type OutcomeReading, outcomesAt } from "../projections/outcomes_now.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { expireOverdue } from "../projections/expire_overdue.ts";
+import { reading } from "../projections/reading.ts";
+import { waiting, waitingPrefix } from "../projections/waiting.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { heldNow } from "../changes/freeze.ts";
+import type { Change, Status } from "../changes/rules/change.ts";
+import type { Outcome, OutcomeRecord } from "../changes/rules/outcome.ts";
+import { standingsOf } from "../changes/standings.ts";
+import { changeView, tryExpire } from "../changes/views.ts";
+import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
+import { recordIn } from "../changes/rules/written_record.ts";
+import { gather } from "../kit/gather.ts";
+import { widely } from "../kit/places.ts";
+import { bytesOfText } from "../store/engine/write_set.ts";
+import type { Text } from "../store/store.ts";
+import { reviewsDue } from "../changes/reviews_due.ts";
+import { findChanges, isFiltered } from "../find/list_changes.ts";
+import { findRelated } from "./related.ts";
+
+const SCANNED_A_PAGE = 5000;
+
+/** A page of changes, newest first; `next` is the `before` of the next page. */
+export interface ChangePage {
+  changes: Change[];
+  /** How many changes there are in all; with `status`, of that status. */
+  total: number;
+  next: string | null;
+}
+
+/** Lists changes: by status and tenant page by page, by other fields with a query. */
+export const listChanges = (deps: ChangesDeps, query: Parameters<typeof findChanges>[1]): Promise<ChangePage> =>
+  isFiltered(query) ? findChanges(deps, query) : changePage(deps, query);
+
+/** Changes, newest first, 1 MiB of them at most. With a filter at most 5,000 are looked at, and `next` goes on from there. */
+export async function changePage(
+  deps: ChangesDeps,
+  query: { limit: number; before?: string | undefined; status?: Status | undefined; tenant_id?: string | undefined },
+): Promise<ChangePage> {
+  await tryExpire(deps, expireOverdue(deps));
+  const { store } = deps;
+  const filtered = query.status !== undefined || query.tenant_id !== undefined;
+  const gathering = {
+    limit: query.limit,
+    looked: filtered ? SCANNED_A_PAGE : query.limit,
+    read: async (last: Row | undefined, limit: number) =>
+      sized(await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
+    wanted: ({ record }: Row) =>
+      isRecord(record) &&
+      (query.status ?? record.change.status) === record.change.status &&
+      (query.tenant_id ?? record.change.tenant_id) === record.change.tenant_id,
+  };
+  const page = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
+  const changes = page.rows.map(({ record }) => record.change);
+  const next = page.ended ? undefined : page.last?.id;
+  const isMore = next && (await store.list("changes", { ...newestFirst(next), limit: 1, keysOnly: true })).length > 0;
+  const { counts } = (await reading(deps, waiting)).state;
+  const total = query.status
+    ? (counts[query.status] ?? 0)
+    : Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return { changes, total, next: isMore ? next : null };
+}
+
+interface Row {
+  id: string;
+  size: number;
+  record: ChangeRecord;
+}
+
+const sized = (rows: readonly Text[]): Row[] =>
+  rows.map((row) => ({ id: row.id, size: bytesOfText(row.text), record: recordIn(row) }));
+
+const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
+
+/** Everything about one change; 404 `change_not_found`. */
+export async function changeDetail(deps: ChangesDeps, changeId: string) {
+  const view = await changeView(deps, changeId);
+  const [outcome, drift, related] = await Promise.all([
+    outcomeNow(deps, changeId),
+    deps.store.get("drift", changeId),
+    findRelated(deps, view),
+  ]);
+  return { ...view, outcome, drift: drift?.value ?? null, related };
+}
+
+async function outcomeNow(deps: ChangesDeps, changeId: string): Promise<Outcome | null> {
+  const read = await reading(deps, outcomes);
+  const record = (await read.get("outcomes", changeId))?.value;
+  const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
+  return outcome;
+}
+
+/** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
+export async function approvals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
+  await tryExpire(deps, expireOverdue(deps));
+  const read = await reading(deps, waiting);
+  const listed = await Promise.all(
+    (["pending_consent", "approved"] as const).map(async (status) => {
+      const prefix = waitingPrefix(status);
+      const options = { prefix, after: prefix + (query.after ?? ""), limit: query.limit + 1, keysOnly: true } as const;
+      return (await read.list("waiting", options)).map(({ id }) => id.slice(prefix.length));
+    }),
+  );
+  const inOrder = listed.flat().sort();
+  let begun = 0;
+  const page = await gather({
+    limit: query.limit,
+    looked: query.limit,
+    async read(_: Row | undefined, count: number) {
+      const ids = inOrder.slice(begun, (begun += count));
+      return sized(await deps.store.texts("changes", ids));
+    },
+    wanted: ({ record }) => isRecord(record),
+  });
+  const records = page.rows.map(({ record }) => record);
+  const [standings, reviews] = await Promise.all([
+    heldNow(deps).then((holds) => standingsOf(deps, records, holds)),
+    reviewsDue(deps.store),
+  ]);
+  const shown = records.map(({ change }, index) => {
+    const { missing, gates } = standings[index]!;
+    return { ...pick(change, SHOWN), missing, blocked_by: gates.filter(({ state }) => state === "block") };
+  });
+  return {
+    pending: shown.filter(({ status }) => status === "pending_consent"),
+    approved: shown.filter(({ status }) => status === "approved"),
+    review_due: reviews.map((change) => pick(change, REVIEWED)),
+    next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
+  };
+}
+
+const REVIEWED = ["change_id", "status", "tier", "target", "summary", "review"] as const;
+
+const SHOWN = [
+  "change_id",
+  "status",
+  "tier",
+  "target",
+  "summary",
+  "expected_delta_k",
+  "affected_users",
+  "unstated",
+  "sets_nothing",
+  "value_hint",
+  "proposer_kind",
+  "asked_by",
+  "required_approvers",
+  "approvals",
+] as const satisfies readonly (keyof Change)[];
+
+/** An object's members with these names. */
+export const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
+
+/** Outcomes of applied changes, newest first; `next` is the `before` of the next page. */
+export async function outcomePage(
+  deps: ChangesDeps,
+  query: { limit: number; before?: string | undefined },
+): Promise<{ outcomes: Outcome[]; calibration: Calibration[] | null; next: string | null }> {
+  const read = await reading(deps, outcomes);
+  const page = await read.list("outcomes", { ...newestFirst(query.before), limit: query.limit + 1 });
+  const records = page.slice(0, query.limit).map(({ value }) => value);
+  const shown = await shownOutcomes(deps, read, records);
+  const calibration = query.before === undefined ? await calibrationOf(read) : null;
+  return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
+}
+
+/** Outcomes as they stand now. */
+export const shownOutcomes = (
+  { clock, product }: ChangesDeps,
+  read: OutcomeReading,
+  records: readonly OutcomeRecord[],
+): Promise<Outcome[]> => outcomesAt(read, records, product!.intent, new Date(clock.now()).toISOString());

@@ -1,0 +1,97 @@
+/** The lines that a task's dimension adds to the answer: movements, gaps, failures with their causes, and overdue items. */
+import { auditPage } from "../audit/page.ts";
+import { factsIn } from "../projections/entries.ts";
+import { parseQuery } from "../find/parse.ts";
+import { runQuery } from "../find/run.ts";
+import { describeFound, SHOWN } from "../find/found_text.ts";
+import { readRecords } from "../changes/records.ts";
+import { DAY_MS, minuteText } from "../kit/days.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { computeFigures } from "./figures.ts";
+import { kpisAt, movesBetween } from "./kpi_moves.ts";
+import { blockQuote, link, list, page, share } from "./markdown.ts";
+import { changePage } from "./page_address.ts";
+import { describeInMarkdown } from "./retrospective.ts";
+import type { Dimension } from "./tasks.ts";
+
+const MAX_TITLE = 80;
+
+const REPORTS: Readonly<Record<Dimension, (deps: OperationsDeps) => Promise<string>>> = {
+  E: async (deps) => {
+    const { effect, kpis } = await computeFigures(deps);
+    const before = await kpisAt(deps, new Date(deps.clock.now() - 7 * DAY_MS).toISOString());
+    const moves = movesBetween(before, kpis.values, deps.product?.intent ?? { kpis: {} });
+    return page(
+      "## Effect: what moved within 7 days",
+      `E is ${share(effect.value)}.`,
+      list(moves.map(({ kpi, words, to }) => `${kpi} ${words} to ${to}`)) ?? "No KPI moved.",
+    );
+  },
+  M: async (deps) => {
+    const { value, gaps } = (await computeFigures(deps)).memory;
+    const linkTo = await linksFor(
+      deps,
+      gaps.map(({ change_id }) => change_id),
+    );
+    return page(
+      "## Memory: what is missing",
+      `M is ${share(value)}.`,
+      list(gaps.map(({ change_id, missing }) => `${linkTo(change_id)} lacks ${missing.join(", ")}`)) ??
+        "Nothing is missing.",
+    );
+  },
+  R: async (deps) => {
+    const { value, n, failed, from, to } = (await computeFigures(deps)).reliability;
+    return page(
+      "## Reliability: what failed, and why",
+      `R is ${share(value)}: of ${n} applies attempted from ${from} to ${to}, ${failed} failed.`,
+      list(await failureLines(deps)) ?? "No failure is on record.",
+    );
+  },
+  N: async (deps) => {
+    const { value, items } = (await computeFigures(deps)).need;
+    const overdue = items.filter((item) => item.overdue > 0);
+    return page(
+      "## Need: what is overdue",
+      `N is ${share(value)}.`,
+      list(overdue.map((item) => `${item.item}: ${item.overdue} of ${item.open}`)) ?? "Nothing is overdue.",
+      deps.product && blockQuote(await findOverdue(deps)),
+    );
+  },
+};
+
+/** Returns the report on one dimension, from the records. */
+export const dimensionReport = (deps: OperationsDeps, dimension: Dimension): Promise<string> =>
+  REPORTS[dimension](deps);
+
+const FAILURES = ["change_apply_failed", "change_rollback_failed", "change_rolled_back", "change_drifted"] as const;
+
+/** The newest failures, rollbacks and drifts with their causes, newest first. */
+async function failureLines(deps: OperationsDeps): Promise<string[]> {
+  const pages = await Promise.all(
+    FAILURES.map((event_type) => auditPage(deps, { limit: SHOWN, order: "desc", event_type })),
+  );
+  const entries = pages.flatMap((found) => found.entries.value.map(factsIn)).sort((a, b) => b.id - a.id);
+  const shown = entries.slice(0, SHOWN);
+  const linkTo = await linksFor(
+    deps,
+    shown.map(({ change_id }) => change_id),
+  );
+  return shown.map(
+    (entry) => `${minuteText(entry.timestamp)} ${linkTo(entry.change_id)}: ${describeInMarkdown(entry)}`,
+  );
+}
+
+/** Links to changes, each by its summary. */
+async function linksFor({ store, publicUrl }: OperationsDeps, ids: readonly string[]): Promise<(id: string) => string> {
+  const records = await readRecords(store, ids);
+  const summaries = new Map(
+    records.flatMap((record) => (record ? [[record.change.change_id, record.change.summary]] : [])),
+  );
+  return (id) => link(summaries.get(id) ?? id, MAX_TITLE, changePage(publicUrl, id));
+}
+
+async function findOverdue(deps: OperationsDeps): Promise<string> {
+  const query = parseQuery("is:overdue sort:expires-asc", { now: deps.clock.now(), zone: "UTC" });
+  return describeFound(await runQuery(deps, query, { limit: SHOWN, zone: "UTC", caller: null })).text;
+}

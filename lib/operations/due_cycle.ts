@@ -1,0 +1,52 @@
+/** A cycle that is due; where none is, one request says so, and nothing else of what is stored is looked at. */
+import { certainNow } from "../changes/certain_time.ts";
+import { isAsItWas } from "../changes/drift.ts";
+import { type CycleReport, emptyReport, runCycle } from "./cycle.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { nextDue } from "./next_due.ts";
+
+/** However idle, everything is looked at so often: what somebody edits in the store itself shows in no commit; milliseconds. */
+export const LONGEST_IDLE_MS = 5 * 60_000;
+
+/** What is known when a cycle has ended: as of which commit, and until when it holds. */
+interface Idle {
+  commit: number;
+  until: number;
+  tick: number;
+}
+
+/** Makes the function that runs a whole cycle where one is due. */
+export function dueCycles(deps: OperationsDeps): () => Promise<CycleReport> {
+  let idle: Idle | undefined;
+  return async () => {
+    const known = idle;
+    idle = undefined;
+    if (known && (await isIdle(deps, known))) {
+      idle = known;
+      return { ...emptyReport(), tick: known.tick, complete: true };
+    }
+    const began = deps.clock.now();
+    const report = await runCycle(deps);
+    idle = report.failed_steps.length === 0 ? await idleFrom(deps, began, report) : undefined;
+    return report;
+  };
+}
+
+/** Nobody has committed anything, here or elsewhere, nothing is due, and the host shows what it did. */
+async function isIdle(deps: OperationsDeps, { commit, until }: Idle): Promise<boolean> {
+  const { commits, clock } = deps;
+  // What closes for good has to be seen to be over twice: so each time is a look at the clock.
+  if (clock.monotonic) await certainNow(deps);
+  if (clock.now() >= until || !(await commits!.look()) || commits!.count !== commit) return false;
+  return isAsItWas(deps);
+}
+
+/** Undefined where the store does not tell of others, or what time brings cannot be read. */
+async function idleFrom(deps: OperationsDeps, began: number, { tick }: CycleReport): Promise<Idle | undefined> {
+  const { commits } = deps;
+  if (!(await commits?.look())) return undefined;
+  // Before what is due is read: what is committed meanwhile shows the next time.
+  const commit = commits!.count;
+  const due = await nextDue(deps).catch(() => -Infinity);
+  return { commit, until: Math.min(due, began + LONGEST_IDLE_MS), tick };
+}

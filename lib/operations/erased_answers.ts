@@ -1,0 +1,52 @@
+/** Answers that are kept to be given again, without contents that were erased since. */
+import type { Change } from "../changes/rules/change.ts";
+import { ERASED_FIELDS } from "../changes/rules/erasure.ts";
+
+/** Changes as they are now, by their ids: what they do not hold any more is erased. */
+export type Erased = ReadonlyMap<string, Change>;
+
+/** The JSON text of an answer with what is left of the contents, and without previews of what their targets held. */
+export function withoutContent(text: string, erased: Erased): string {
+  const told: unknown = JSON.parse(text);
+  const changed = redacted(told, erased);
+  return changed === told ? text : JSON.stringify(changed);
+}
+
+type Members = Record<string, unknown>;
+
+/** The same object where nothing is to be taken out of it. */
+function redacted(value: unknown, erased: Erased): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => redacted(item, erased));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const members = Object.entries(value).map(([name, member]) => [name, redacted(member, erased)] as const);
+  const same = members.every(([name, member]) => member === (value as Members)[name]);
+  const object = same ? (value as Members) : Object.fromEntries(members);
+  return withoutPreview(asErased(object, erased), erased);
+}
+
+/** A change, or a part of one, as it is now. */
+function asErased(object: Members, erased: Erased): Members {
+  const change = erased.get(String(object["change_id"]));
+  const held = ERASED_FIELDS.filter((field) => field in object && object[field] !== change?.[field]);
+  if (!change || held.length === 0) return object;
+  const { value: _, ...rest } = object;
+  return {
+    ...rest,
+    ...Object.fromEntries(held.filter((field) => field !== "value").map((field) => [field, change[field]])),
+  };
+}
+
+/** A rehearsal shows what the target holds, which may be what an erased change set. */
+function withoutPreview(object: Members, erased: Erased): Members {
+  const { adapter, change } = object as { adapter?: Members | null; change?: Partial<Change> };
+  if (!adapter || !("preview" in adapter) || !change) return object;
+  const isThere = [...erased.values()].some(
+    ({ target, tenant_id }) => tenant_id === change.tenant_id && target.toLowerCase() === change.target?.toLowerCase(),
+  );
+  if (!isThere) return object;
+  const { preview: _, ...rest } = adapter;
+  return { ...object, adapter: rest };
+}

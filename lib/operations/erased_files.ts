@@ -1,0 +1,47 @@
+/** Rewrites evolved files that quote erased contents. Files lie with each process: each rewrites its own. */
+import { readRecords } from "../changes/records.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { retrospectiveName } from "./evolved_files.ts";
+import { quoted } from "./markdown.ts";
+import { writeRetrospective } from "./retrospective.ts";
+
+/** The newest erasure up to which this process has rewritten its files. */
+const rewritten = new WeakMap<object, number>();
+
+/** A link of a report, and the id of the change that it leads to. */
+const LINK = /\[(?:\\.|[^\\\]])*\](?=\([^()\s]*#\/changes\/([^()\s]+)\))/g;
+
+/** Writes retrospectives again with what is left of the content, and replaces the summaries that reports quote. */
+export async function rewriteFiles({ evolved, ...deps }: OperationsDeps): Promise<void> {
+  const { store } = deps;
+  const newest = (await store.get("meta", "erased"))?.value.entry ?? 0;
+  const seen = rewritten.get(store) ?? 0;
+  if (!evolved || newest <= seen) return;
+  const erasedOf = async (ids: readonly string[]): Promise<Map<string, string>> => {
+    const records = await readRecords(store, ids);
+    return new Map(
+      records.flatMap((record) =>
+        record?.change.erased && record.change.erased.entry > seen
+          ? [[record.change.change_id, record.change.summary]]
+          : [],
+      ),
+    );
+  };
+  const files = await evolved.list();
+  const namesOf = (wanted: string): string[] => files.flatMap(({ kind, name }) => (kind === wanted ? [name] : []));
+  const ids = namesOf("retrospective").map((name) => name.slice("retrospective-".length, -".md".length));
+  for (const changeId of (await erasedOf(ids)).keys())
+    await evolved.write(retrospectiveName(changeId), await writeRetrospective(deps, changeId));
+  for (const name of namesOf("report")) {
+    const text = (await evolved.read(name)) ?? "";
+    const linked = [...text.matchAll(LINK)].map(([, id]) => decodeURIComponent(id!));
+    const erased = await erasedOf([...new Set(linked)]);
+    if (erased.size === 0) continue;
+    const without = text.replace(LINK, (whole: string, id: string) => {
+      const summary = erased.get(decodeURIComponent(id));
+      return summary === undefined ? whole : `[${quoted(summary)}]`;
+    });
+    await evolved.write(name, without);
+  }
+  rewritten.set(store, newest);
+}

@@ -1,0 +1,94 @@
+/** How far a reader of the service's events has come: over audit entries, growth rows, notices and ticks. */
+import { entryKey, readHead } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import { newestRow, rowsAfter } from "../projections/growth_log.ts";
+import type { GrowthRow } from "../projections/growth_row.ts";
+import { seqAt } from "../projections/ring.ts";
+import type { Store } from "../store/store.ts";
+
+/** The last entry, row, notice and tick that were seen. Notices have no entry, so they come in an order of their own. */
+export interface EventCursor {
+  audit: number;
+  growth: number;
+  notice: number;
+  tick: number;
+}
+
+/** A cursor as it was given; one of an older version has no notices, and numbers its rows otherwise. */
+export type GivenCursor = Omit<EventCursor, "notice"> & { notice?: number | undefined };
+
+/** One thing that happened, and the cursor after it. */
+export type StreamEvent = { cursor: EventCursor } & (
+  | { type: "audit"; data: AuditEntry }
+  | { type: "growth"; data: GrowthRow }
+  | { type: "tick"; data: { tick: number; at: string } }
+);
+
+/** `12.12000000.11900000.3`: entry 12, row 12000000, notice 11900000, tick 3. */
+export const cursorText = ({ audit, growth, notice, tick }: EventCursor): string =>
+  `${audit}.${growth}.${notice}.${tick}`;
+
+/** Reads a cursor's text, also an older version's of three parts; undefined when it is none. */
+export function parseCursor(text: string): GivenCursor | undefined {
+  const parts = /^(\d{1,15})\.(\d{1,16})(?:\.(\d{1,16}))?\.(\d{1,15})$/.exec(text);
+  if (!parts) return undefined;
+  const [audit, growth, notice, tick] = parts.slice(1).map((part) => (part === undefined ? part : Number(part)));
+  return { audit: audit!, growth: growth!, notice, tick: tick! };
+}
+
+/** The cursor of a reader who has seen everything so far. */
+export async function presentCursor(store: Store): Promise<EventCursor> {
+  const [head, growth, notices, tick] = await Promise.all([
+    readHead(store),
+    newestRow(store),
+    store.get("meta", "notices"),
+    store.get("meta", "tick"),
+  ]);
+  return { audit: head?.length ?? 0, growth, notice: notices?.value.seq ?? 0, tick: tick?.value.tick ?? 0 };
+}
+
+/**
+ * Where a reader with this cursor goes on. One of a longer log, as after a restore, would wait for what it has seen already:
+ * it goes on from the present. Rows that are being made anew it has seen.
+ */
+export function resumed(present: EventCursor, { audit, growth, notice, tick }: GivenCursor): EventCursor {
+  const known = notice !== undefined && audit <= present.audit && growth < seqAt(present.audit + 1);
+  return {
+    audit: Math.min(audit, present.audit),
+    growth: known ? growth : present.growth,
+    notice: known ? Math.min(notice, present.notice) : present.notice,
+    tick: Math.min(tick, present.tick),
+  };
+}
+
+/**
+ * The next events after a cursor, at most `limit`: entries, then rows, then notices, then the newest tick. Rows that are no
+ * longer kept are passed over, and of several ticks only the newest is told: a tick carries nothing but its number.
+ *
+ * Only what was there before the pages are read is told: a page of a shared store may show one record of a transaction that
+ * is just being made and not yet another before it, which the cursor would then pass by.
+ */
+export async function readEventsSince(store: Store, cursor: EventCursor, limit: number): Promise<StreamEvent[]> {
+  const present = await presentCursor(store);
+  let at = cursor;
+  const events: StreamEvent[] = [];
+  const room = (): number => limit - events.length;
+  const entries = Math.min(limit, Math.max(0, present.audit - at.audit));
+  for (const { id, value } of await store.list("audit", { after: entryKey(at.audit), limit: entries })) {
+    // By its place, whatever somebody made the entry say: the cursor would pass by all that comes after it.
+    at = { ...at, audit: Number(id) };
+    events.push({ cursor: at, type: "audit", data: value });
+  }
+  for (const part of ["growth", "notice"] as const) {
+    if (present[part] <= at[part] || room() === 0) continue;
+    for (const row of await rowsAfter(store, SOURCES_OF[part], at[part], present[part], room())) {
+      at = { ...at, [part]: row.seq };
+      events.push({ cursor: at, type: "growth", data: row });
+    }
+  }
+  const newest = room() > 0 && present.tick > at.tick ? (await store.get("meta", "tick"))?.value : undefined;
+  if (newest) events.push({ cursor: { ...at, tick: newest.tick }, type: "tick", data: newest });
+  return events;
+}
+
+const SOURCES_OF = { growth: ["growth_rows", "outcome_rows"], notice: ["notices"] } as const;

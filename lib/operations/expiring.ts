@@ -1,0 +1,99 @@
+/** Changes whose time runs out: the growth log, and so notifications, tell of each once, when a quarter of it is left. */
+import { addNotice } from "../projections/growth_log.ts";
+import type { Notice } from "../projections/growth_row.ts";
+import { reading } from "../projections/reading.ts";
+import { waiting, type WaitingStatus, waitingPrefix, waitOf } from "../projections/waiting.ts";
+import { certainNow } from "../changes/certain_time.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { LAST_PART } from "../changes/rules/in_force.ts";
+import { HOUR_MS } from "../kit/days.ts";
+
+declare module "../store/store.ts" {
+  interface Meta {
+    /** The last change that was told of, by status: `<since> <change_id>`. Those that waited before it were told of, too. */
+    expiring: Announced;
+  }
+}
+
+type Announced = Partial<Record<WaitingStatus, string>>;
+
+/** Where a change stands among those that wait, since milliseconds since the epoch. */
+export const placeOf = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;
+
+/** A change in the last part of its time; `place` sorts by since when it waits. */
+interface Due {
+  id: string;
+  place: string;
+  over: number;
+}
+
+const PAGE = 500;
+/** A notice takes four writes at most. */
+const TOGETHER = 10;
+/** So many are told of in a cycle. */
+const MOST = 200;
+
+/** Leaves a notice for each change that came into the last quarter of its time. */
+export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
+  const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
+  const now = await certainNow(deps);
+  if (now === -Infinity) return;
+  for (const [status, hours] of [
+    ["pending_consent", consent_ttl_hours],
+    ["approved", approval_ttl_hours],
+  ] as const) {
+    if (hours === undefined) continue;
+    const due = (await dueIn(deps, status, { now, ttl: hours * HOUR_MS })).slice(0, MOST);
+    for (let begin = 0; begin < due.length; begin += TOGETHER)
+      await tell(deps, status, due.slice(begin, begin + TOGETHER));
+  }
+}
+
+/** Those that were not told of, in the order in which their time is over. */
+async function dueIn(
+  deps: ChangesDeps,
+  status: WaitingStatus,
+  { now, ttl }: { now: number; ttl: number },
+): Promise<Due[]> {
+  const told = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";
+  const latest = now - ttl * (1 - LAST_PART);
+  const read = await reading(deps, waiting);
+  const prefix = waitingPrefix(status);
+  const due: Due[] = [];
+  for (let after = prefix, more = true; more;) {
+    const page = await read.list("waiting", { prefix, after, limit: PAGE });
+    for (const { id: key, value } of page) {
+      const id = key.slice(prefix.length);
+      const { since } = waitOf(value);
+      if (since > latest) continue;
+      const place = placeOf(since, id);
+      if (place > told) due.push({ id, place, over: since + ttl });
+    }
+    const last = page.at(-1);
+    after = last?.id ?? after;
+    // Pending ones stand in the order in which they began to wait.
+    const beyond = status === "pending_consent" && last !== undefined && waitOf(last.value).since > latest;
+    more = page.length === PAGE && !beyond;
+  }
+  return due.sort((a, b) => (a.place < b.place ? -1 : 1));
+}
+
+/** In one transaction with the place of the last, so that none is told of twice, whoever else looks. */
+const tell = ({ store, clock }: ChangesDeps, status: WaitingStatus, due: readonly Due[]): Promise<void> =>
+  store.transact(async (tx) => {
+    const told = (await tx.get("meta", "expiring"))?.value ?? {};
+    const fresh = due.filter(({ place }) => place > (told[status] ?? ""));
+    if (fresh.length === 0) return;
+    const now = clock.now();
+    for (const change of fresh) if (change.over > now) await addNotice({ store }, tx, noticeOf(status, change, now));
+    tx.put("meta", "expiring", { ...told, [status]: fresh.at(-1)!.place });
+  });
+
+function noticeOf(status: WaitingStatus, { id, over }: Due, now: number): Notice {
+  const by = new Date(over).toISOString();
+  const [title, detail] =
+    status === "approved"
+      ? [`${id} is approved and lapses soon`, `It is denied unless it is applied by ${by}.`]
+      : [`${id} waits for consent and expires soon`, `It is denied unless it has all consents by ${by}.`];
+  return { at: new Date(now).toISOString(), kind: "change_expiring", title, detail, ref: id };
+}

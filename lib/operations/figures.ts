@@ -1,0 +1,48 @@
+/** E, M, R and N as the records tell them now, each with what it was worked out from. */
+import type { OperationsDeps } from "./deps.ts";
+import { type KpiState, NO_KPIS } from "../changes/rules/kpi.ts";
+import { lastDays } from "../kit/days.ts";
+import { type Effect, effectOf } from "../changes/rules/effect.ts";
+import { goalsOf } from "./goals.ts";
+import { type Need, computeNeed } from "./need.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { reading } from "../projections/reading.ts";
+import { type Memory, MEMORY_DAYS, memoryOf } from "../projections/record_keeping.ts";
+import { type Reliability, reliabilityOf } from "./reliability.ts";
+import { tallyWithin } from "../projections/tallies.ts";
+
+/** How many UTC days, today included, R looks back. */
+export const RELIABILITY_DAYS = 30;
+
+/** The four dimensions. */
+export interface Figures {
+  kpis: KpiState;
+  goals: ReturnType<typeof goalsOf>;
+  effect: Effect;
+  memory: Memory;
+  reliability: Reliability;
+  need: Need;
+  /** The value of each. */
+  values: { E: number | null; M: number | null; R: number | null; N: number };
+}
+
+/** Works the dimensions out, from small records only. */
+export async function computeFigures(deps: OperationsDeps): Promise<Figures> {
+  const { store, clock, product } = deps;
+  const now = clock.now();
+  const window = lastDays(now, MEMORY_DAYS);
+  const recent = lastDays(now, RELIABILITY_DAYS);
+  const [stored, [closed, attempted], { state }] = await Promise.all([
+    store.get("kpi", "latest"),
+    tallyWithin(deps, window, recent),
+    reading(deps, outcomes),
+  ]);
+  const kpis = stored?.value ?? NO_KPIS;
+  const effect = product ? effectOf(kpis, product.intent, now) : { value: null, parts: [] };
+  const memory = memoryOf(state.gaps, closed!, window);
+  const reliability = reliabilityOf(attempted!, recent);
+  const need = await computeNeed(deps, effect);
+  const values = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
+  const goals = product ? goalsOf(kpis, state.kpis, product.intent, now) : [];
+  return { kpis, goals, effect, memory, reliability, need, values };
+}

@@ -1,0 +1,57 @@
+/** The intent's goals: how far each KPI has come, how new that is, and whether it is in time for its deadline. */
+import * as z from "zod";
+import type { Intent, KpiGoal } from "../changes/rules/intent.ts";
+import { deadlineOf, isStale, type KpiState } from "../changes/rules/kpi.ts";
+
+/** How far a KPI has come from its baseline to its target. */
+export const goalSchema = z.object({
+  kpi: z.string().meta({ description: "Name of the KPI.", examples: ["nrr_quarterly"] }),
+  baseline: z.number().describe("The value it starts from."),
+  target: z.number().describe("The value it should reach."),
+  current: z.number().nullable().describe("Its newest value; null before the first feed."),
+  fed_at: z.string().nullable().describe("When that was fed; null before."),
+  progress: z.number().nullable().describe("0 at the baseline, 1 at the target, not clamped; null without a value."),
+  deadline: z.string().nullable().describe("By when it should be reached; null: at no time."),
+  on_pace: z.boolean().nullable().describe("Whether progress is as far as the time to the deadline; null without one."),
+  status: z
+    .enum(["no_data", "stale", "behind", "under_way", "on_track", "met"])
+    .describe("Progress: stale is not fed for 7 days; under_way is better than the baseline without a deadline."),
+});
+type Goal = z.infer<typeof goalSchema>;
+
+/** The goals as they stand; `firsts` knows when each KPI was first fed. */
+export const goalsOf = (kpis: KpiState, firsts: KpiState, intent: Pick<Intent, "kpis">, now: number): Goal[] =>
+  Object.entries(intent.kpis).map(([kpi, goal]) =>
+    goalOf(kpi, { kpis, first_at: firsts.values[kpi]?.first_at }, goal, now),
+  );
+
+function goalOf(
+  kpi: string,
+  { kpis, first_at }: { kpis: KpiState; first_at: string | undefined },
+  goal: KpiGoal,
+  now: number,
+): Goal {
+  const { baseline, target, deadline = null } = goal;
+  const { value: current = null, at: fed_at = null } = kpis.values[kpi] ?? {};
+  const progress = current === null ? null : progressOf(current, goal);
+  const gone = shareGone(first_at ?? fed_at, deadlineOf(goal), now);
+  const on_pace = progress === null || gone === null ? null : progress >= gone;
+  const told = { kpi, baseline, target, current, fed_at, progress, deadline, on_pace };
+  if (progress === null || fed_at === null) return { ...told, status: "no_data" };
+  if (isStale(fed_at, now)) return { ...told, status: "stale" };
+  if (progress >= 1) return { ...told, status: "met" };
+  // At its baseline nothing has moved yet.
+  if (progress <= 0) return { ...told, status: "behind" };
+  return { ...told, status: on_pace === null ? "under_way" : on_pace ? "on_track" : "behind" };
+}
+
+/** Where a value is only to be kept there is no way to go: it is there, or not, in the direction that the intent means. */
+const progressOf = (current: number, { baseline, target }: KpiGoal): number =>
+  target === baseline ? Number(current >= target) : (current - baseline) / (target - baseline);
+
+/** How much of the time from a first feed to a deadline is over; `null` without a deadline. */
+function shareGone(since: string | null, deadline: number, now: number): number | null {
+  if (since === null || deadline === Infinity) return null;
+  const begun = Date.parse(since);
+  return now >= deadline ? 1 : (now - begun) / (deadline - begun);
+}

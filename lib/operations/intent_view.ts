@@ -1,0 +1,94 @@
+/** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import { reading } from "../projections/reading.ts";
+import { waiting } from "../projections/waiting.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { policySchema } from "../changes/rules/intent.ts";
+import type { KnownKey } from "../changes/rules/signing.ts";
+
+/** A key as it is shown: enough to ask its owner for a signature. */
+const shownKey = once(() =>
+  z.object({
+    id: z.string().meta({ description: "Id of the key, as audit entries name it.", examples: ["SHA256:…"] }),
+    type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
+    credential_id: z
+      .string()
+      .optional()
+      .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
+    rp_id: z
+      .string()
+      .optional()
+      .meta({
+        description: "The host name the passkey is for; absent for SSH.",
+        examples: ["governance.acme.example"],
+      }),
+    origins: z.array(z.string()).optional().describe("Where the passkey may be used; absent: on the host name alone."),
+    unattended: z.boolean().optional().describe("Whether it signs without a person present."),
+  }),
+);
+
+export const intentSummary = once(() =>
+  z
+    .object({
+      product_id: z.string().meta({ description: "The product that is governed.", examples: ["acme-crm"] }),
+      product_type: z
+        .string()
+        .nullable()
+        .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
+      version: z.string().meta({ description: "Version of the intent, as its authors count.", examples: ["2026.11"] }),
+      update_epoch: z.number().int().describe("Rises with each intent; one lower than the log has seen is refused."),
+      approved_by: z
+        .string()
+        .meta({ description: "Who put the intent in force.", examples: ["head-of-product@acme.example"] }),
+      manifest_hash: z.string().meta({
+        description: "SHA-256 (hex) of the intent as RFC 8785 JSON.",
+        examples: ["c68d2893…"],
+      }),
+      policy: policySchema().describe("The rules in force, with what the intent leaves out filled in."),
+      keys: z
+        .record(z.string(), z.array(shownKey()))
+        .describe("What people sign with, by name in lower case; whoever stands here must sign."),
+      adapter: z
+        .object({
+          name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
+          status: z.enum(["ready", "failing"]).describe("failing when its last operation failed."),
+          last_error: z.string().nullable().describe("Why; null while ready."),
+        })
+        .nullable()
+        .describe("The adapter to the host product; null without one."),
+      last_kpi_at: z
+        .string()
+        .nullable()
+        .meta({ description: "When a KPI was last fed; null before.", examples: ["2026-11-22T18:00:00.000Z"] }),
+    })
+    .describe("The intent in force: which product is governed, and by which rules."),
+);
+
+/** The summary of today's intent. */
+export async function intentView(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof intentSummary>>> {
+  const { intent, manifest_hash, adapter } = deps.product!;
+  const { signing, ...policy } = intent.policy;
+  const failure = adapter && (await reading(deps, waiting)).state.adapter_error;
+  return {
+    product_id: intent.product_id,
+    product_type: intent.product_type ?? null,
+    version: intent.version,
+    update_epoch: intent.update_epoch,
+    approved_by: intent.approved_by,
+    manifest_hash,
+    policy: { ...policy, ...(signing.only ? { signed_only: true } : {}) },
+    keys: Object.fromEntries(Object.entries(signing.keys).map(([name, keys]) => [name, keys.map(shown)])),
+    adapter: adapter
+      ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
+      : null,
+    last_kpi_at: (await deps.store.get("kpi", "latest"))?.value.last_at ?? null,
+  };
+}
+
+function shown(key: KnownKey): z.infer<ReturnType<typeof shownKey>> {
+  const { id, type } = key;
+  if (key.type === "ssh") return { id, type, unattended: key.unattended };
+  const { credential_id, rp_id, origins } = key;
+  return { id, type, credential_id, rp_id, ...(origins && { origins }) };
+}

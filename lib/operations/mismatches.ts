@@ -1,0 +1,52 @@
+/** Changes whose stored record is not what the log tells: the growth log, and so notifications, tell of each episode once. */
+import { addNotice } from "../projections/growth_log.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import type { Misfits } from "../changes/judge.ts";
+import { holding, misfitsOf } from "../changes/patrol.ts";
+import { label } from "../kit/quote.ts";
+
+declare module "../store/store.ts" {
+  interface Meta {
+    /** The changes that were told of, until their records hold again. */
+    mismatches: { told: readonly string[] };
+  }
+}
+
+const NAMED = 3;
+/** So many are looked at again in a cycle. */
+const LOOKED_AT = 100;
+
+/**
+ * Leaves one notice for all that were found since the last. A process that was just started knows of none yet: what was told
+ * of is forgotten only when it holds, not when it is not among what is known.
+ */
+export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
+  const { store, clock } = deps;
+  const known = misfitsOf(deps.integrity);
+  const told = (await store.get("meta", "mismatches"))?.value.told ?? [];
+  const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);
+  const mended = new Set(unseen.length === 0 ? [] : await holding(deps, unseen));
+  if (mended.size === 0 && [...known.keys()].every((id) => told.includes(id))) return;
+  await store.transact(async (tx) => {
+    const before = (await tx.get("meta", "mismatches"))?.value.told ?? [];
+    const fresh = [...known].filter(([id]) => !before.includes(id));
+    const after = [...before.filter((id) => !mended.has(id)), ...fresh.map(([id]) => id)];
+    tx.put("meta", "mismatches", { told: after });
+    if (fresh.length > 0) await addNotice(deps, tx, noticeOf(new Map(fresh), clock.now()));
+  });
+}
+
+function noticeOf(found: Misfits, now: number) {
+  const of = (id: string): string => `${label(id)} (${found.get(id)!.join(", ")})`;
+  const [first, ...others] = [...found.keys()];
+  const at = new Date(now).toISOString();
+  const kind = "evidence_mismatch";
+  if (others.length === 0) {
+    const title = `The stored record of ${label(first!)} is not what the audit log tells`;
+    return { at, kind, title, detail: `It differs in ${found.get(first!)!.join(", ")}.`, ref: first! };
+  }
+  const named = [...found.keys()].slice(0, NAMED).map(of).join("; ");
+  const more = found.size > NAMED ? `; and ${found.size - NAMED} more` : "";
+  const title = `The stored records of ${found.size} changes are not what the audit log tells`;
+  return { at, kind, title, detail: `${named}${more}.` };
+}

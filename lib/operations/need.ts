@@ -1,0 +1,98 @@
+/** N, need: what is overdue, by its weight. */
+import * as z from "zod";
+import type { OperationsDeps } from "./deps.ts";
+import { reading } from "../projections/reading.ts";
+import { waiting } from "../projections/waiting.ts";
+import { type AgeClass, AGE_CLASSES, type Aged, MOST_COUNTED, overdueOf } from "../projections/overdue.ts";
+import { misfitsOf } from "../changes/patrol.ts";
+import type { Effect } from "../changes/rules/effect.ts";
+import { isStale } from "../changes/rules/kpi.ts";
+import { taskCounts } from "./tasks.ts";
+
+const ITEMS = [...AGE_CLASSES, "drift", "review_due", "stale_kpis", "audit_chain"] as const;
+type ItemName = (typeof ITEMS)[number];
+
+/** What one overdue item of a kind weighs; a change of high risk, or that cannot be undone, weighs twice as much. */
+const WEIGHTS: Readonly<Record<ItemName, number>> = {
+  pending_changes: 4,
+  approved_changes: 4,
+  tasks_urgent: 4,
+  tasks_high: 2,
+  tasks_normal: 1,
+  tasks_low: 0.5,
+  drift: 8,
+  review_due: 8,
+  stale_kpis: 2,
+  audit_chain: 8,
+};
+
+/** The weight at which N is a half. */
+const HALF = 8;
+
+const itemSchema = z.object({
+  item: z.enum(ITEMS).describe("What is open."),
+  open: z.number().int().describe("How many are open."),
+  overdue: z.number().int().describe("How many of these are overdue."),
+});
+
+export const needSchema = z.object({
+  value: z.number().describe("N, from 0 to 1: weight / (weight + 8); 0 when nothing is overdue."),
+  weight: z.number().describe("What all that is overdue weighs."),
+  open: z.number().int().describe("How much is open; it does not move N."),
+  overdue: z.number().int().describe("How much of that is overdue."),
+  items: z.array(itemSchema).describe("By kind, only what has open items."),
+  at_least: z.boolean().describe("True when more are overdue than are counted."),
+});
+export type Need = z.infer<typeof needSchema>;
+
+/** `s ÷ (s + 8)`: only what is overdue moves it. What is wrong with the host, the KPIs or the chain is overdue at once. */
+export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise<Need> {
+  const { store, clock, integrity } = deps;
+  const [{ state }, tasks, drift, reviews] = await Promise.all([
+    reading(deps, waiting),
+    taskCounts(store),
+    store.list("drift", { limit: MOST_COUNTED, keysOnly: true }),
+    store.list("review_due", { limit: MOST_COUNTED, keysOnly: true }),
+  ]);
+  const { pending_consent = 0, approved = 0 } = state.counts;
+  const open: Partial<Record<AgeClass, number>> = {
+    ...tasks.open,
+    pending_changes: pending_consent,
+    approved_changes: approved,
+  };
+  const ofClass = async (item: AgeClass): Promise<Counted> => {
+    const aged = open[item] ? await overdueOf(deps, item) : [];
+    return { item, open: open[item] ?? 0, ...countOf(aged, open[item] ?? 0) };
+  };
+  const atOnce = (item: ItemName, count: number): Counted => ({ item, open: count, overdue: count, weighing: count });
+  const counted = [
+    ...(await Promise.all(AGE_CLASSES.map(ofClass))),
+    atOnce("drift", drift.length),
+    atOnce("review_due", reviews.length),
+    atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
+    atOnce("audit_chain", (integrity.breach ? 1 : 0) + misfitsOf(integrity).size),
+  ];
+  const sum = (of: (item: Counted) => number): number => counted.reduce((total, item) => total + of(item), 0);
+  const weight = sum(({ item, weighing }) => WEIGHTS[item] * weighing);
+  return {
+    value: weight / (weight + HALF),
+    weight,
+    open: sum((item) => item.open),
+    overdue: sum((item) => item.overdue),
+    items: counted.flatMap(({ weighing: _, ...item }) => (item.open > 0 ? item : [])),
+    at_least: approved > MOST_COUNTED || counted.some(({ overdue }) => overdue >= MOST_COUNTED),
+  };
+}
+
+/** `weighing`: how many overdue ones of the plain weight would weigh as much. */
+type Counted = z.infer<typeof itemSchema> & { weighing: number };
+
+function countOf(aged: readonly Aged[], open: number): Pick<Counted, "overdue" | "weighing"> {
+  // What waits may have been read a moment later than how much does.
+  const overdue = aged.slice(0, open);
+  return { overdue: overdue.length, weighing: overdue.length + overdue.filter(({ grave }) => grave).length };
+}
+
+/** The KPIs that count in E and were last fed more than 7 days ago. */
+export const staleKpis = (effect: Effect, now: number): string[] =>
+  effect.parts.filter(({ attainment, at }) => attainment !== null && isStale(at, now)).map(({ kpi }) => kpi);

@@ -1,0 +1,97 @@
+/** When a cycle has something to do again if nobody commits anything: until then it need not look at what is stored. */
+import { readCurrentHead } from "../audit/chain.ts";
+import { FOLLOWERS, problemOf } from "../projections/follow.ts";
+import { cursorOf } from "../projections/follower.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { type WaitingStatus, waitingPrefix, waitOf } from "../projections/waiting.ts";
+import { misfitsOf } from "../changes/patrol.ts";
+import { LAST_PART } from "../changes/rules/in_force.ts";
+import { HOUR_MS } from "../kit/days.ts";
+import { withRequestCache } from "../kit/request_cache.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { placeOf } from "./expiring.ts";
+import { orderPrefix } from "./tasks.ts";
+
+const NOW = -Infinity;
+const PAGE = 500;
+const ANY = { limit: 1, keysOnly: true } as const;
+
+/** That moment, in milliseconds since the epoch: `-Infinity` where something is left to do, `Infinity` where time brings nothing. */
+export async function nextDue(given: OperationsDeps): Promise<number> {
+  const deps = withRequestCache(given);
+  // What is wrong is looked at each time, and what peers know is asked of them.
+  if (deps.integrity.breach || misfitsOf(deps.integrity).size > 0 || deps.link) return NOW;
+  const [left, followed, limits] = await Promise.all([isAnythingLeft(deps), whenFollowed(deps), nextLimit(deps)]);
+  // What waits reads as it should where the followers are up to it.
+  return left || followed === NOW ? NOW : Math.min(followed, limits);
+}
+
+/** Whether there is what each cycle goes on with until it is done. */
+async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
+  const [tasks, told, ...lists] = await Promise.all([
+    store.list("tasks_order", ANY),
+    store.get("meta", "mismatches"),
+    store.list("leases", ANY),
+    store.list("guardrail_due", ANY),
+    store.list("erasures_due", ANY),
+  ]);
+  const isOpen = tasks.some(({ id }) => id < orderPrefix("completed"));
+  return isOpen || (told?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);
+}
+
+/** When time closes the next outcome; at once where a follower is behind, or a retrospective is not written yet. */
+async function whenFollowed(deps: OperationsDeps): Promise<number> {
+  const { store, evolved } = deps;
+  const [head, written, ...cursors] = await Promise.all([
+    readCurrentHead(deps),
+    store.get("meta", "retrospectives"),
+    ...FOLLOWERS.map((follower) => cursorOf(deps, follower.name)),
+  ]);
+  const length = head?.length ?? 0;
+  const isBehind = FOLLOWERS.some((follower, index) => {
+    const cursor = cursors[index]?.value;
+    if (problemOf(deps, follower) !== null) return true;
+    const isUp =
+      cursor?.entry === length && cursor.step === "" && !cursor.clearing && cursor.version === follower.version;
+    return length > 0 && !isUp;
+  });
+  if (isBehind) return NOW;
+  const state = (cursors[FOLLOWERS.indexOf(outcomes)]?.value.state ?? outcomes.start) as typeof outcomes.start;
+  if (evolved && (written?.value.seq ?? state.closed.seq) !== state.closed.seq) return NOW;
+  return state.due === null ? Infinity : Date.parse(state.due);
+}
+
+/** When the next of what waits comes into the last part of its time, or to its end. */
+async function nextLimit(deps: OperationsDeps): Promise<number> {
+  if (!deps.product) return Infinity;
+  const { consent_ttl_hours, approval_ttl_hours } = deps.product.intent.policy;
+  const told = (await deps.store.get("meta", "expiring"))?.value ?? {};
+  const [pending, approved] = await Promise.all([
+    firstLimit(deps, "pending_consent", consent_ttl_hours, told.pending_consent),
+    firstLimit(deps, "approved", approval_ttl_hours, told.approved),
+  ]);
+  return Math.min(pending, approved);
+}
+
+async function firstLimit(
+  { store }: OperationsDeps,
+  status: WaitingStatus,
+  hours: number | undefined,
+  told = "",
+): Promise<number> {
+  let first = Infinity;
+  if (hours === undefined) return first;
+  const ttl = hours * HOUR_MS;
+  const prefix = waitingPrefix(status);
+  for (let after = prefix, more = true; more;) {
+    const page = await store.list("waiting", { prefix, after, limit: PAGE });
+    for (const { id, value } of page) {
+      const { since } = waitOf(value);
+      const isTold = placeOf(since, id.slice(prefix.length)) <= told;
+      first = Math.min(first, since + (isTold ? ttl : ttl * (1 - LAST_PART)));
+    }
+    after = page.at(-1)?.id ?? after;
+    more = page.length === PAGE;
+  }
+  return first;
+}

@@ -1,0 +1,139 @@
+/** Which events are worth a notification, and what it says. */
+import { entryKey } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import { entryOf, type GrowthRow } from "../projections/growth_row.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { reading } from "../projections/reading.ts";
+import { readRecord } from "../changes/records.ts";
+import { isEmergency, reviewersOf } from "../changes/rules/break_glass.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { detailIn } from "../changes/rules/event.ts";
+import { isLive, isReviewDue, limitOf, reviewDueAt } from "../changes/rules/in_force.ts";
+import { missingConsents } from "../changes/rules/missing.ts";
+import { pick, shownOutcomes } from "./change_views.ts";
+import type { OperationsDeps } from "./deps.ts";
+import type { StreamEvent } from "./event_cursor.ts";
+import { type Notification, NOTIFICATION_TYPES, type NotificationType, SHOWN } from "./notify/notification.ts";
+import { describeMatter, type Matter } from "./notify/sentence.ts";
+import { changePage } from "./page_address.ts";
+
+/** The notification for an event; undefined for those that nobody needs to be told of. */
+export async function buildNotification(deps: OperationsDeps, event: StreamEvent): Promise<Notification | undefined> {
+  if (event.type === "tick" || !deps.product) return undefined;
+  const type = event.type === "audit" ? typeOfEntry(event.data) : await typeOfRow(deps, event.data);
+  if (!type) return undefined;
+  const { product_id, instance_id } = deps.product.identity;
+  const [number, timestamp, changeId] =
+    event.type === "audit"
+      ? [event.data.id, event.data.timestamp, event.data.change_id]
+      : [event.data.seq, event.data.at, event.data.ref ?? ""];
+  // What a record says that does not hold is not repeated.
+  const isAbout = changeId !== "" && type !== "breach.found";
+  const change = isAbout ? (await readRecord(deps.store, changeId))?.change : undefined;
+  const source = event.type === "audit" ? sourceOfEntry(event.data) : await sourceOfRow(deps, event.data);
+  const { text, about } = aboutChange(deps, change, { type, ...source.words });
+  // Unique over all logs: the random part of the log's origin, then the entry's or the row's number.
+  const origin = (await deps.store.get("meta", "chain"))?.value.origin ?? "";
+  const id = `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${event.type}_${number}`;
+  return {
+    id,
+    type,
+    timestamp,
+    product_id,
+    instance_id,
+    text,
+    ...placeOf(deps, type, changeId),
+    data: { ...about, ...source.data },
+  };
+}
+
+/** The sentence, and the data of its change. A record that somebody broke must not hold back what comes after it. */
+function aboutChange(
+  deps: OperationsDeps,
+  change: Change | undefined,
+  words: Omit<Matter, "change" | "missing" | "expires_at">,
+): { text: string; about: Pick<Notification["data"], "change" | "missing" | "expires_at"> } {
+  try {
+    const standing = standingOf(deps, change, words.type);
+    const { missing, expires_at } = standing;
+    const shown = change ? pick(change, SHOWN) : null;
+    return {
+      text: describeMatter({ change, ...standing, ...words }),
+      about: { change: shown, missing: [...missing], expires_at },
+    };
+  } catch (error) {
+    if (!change) throw error;
+    return aboutChange(deps, undefined, words);
+  }
+}
+
+/** A link to the change. It is for reading: a button in a chat is no signature. */
+function placeOf({ publicUrl }: OperationsDeps, type: NotificationType, changeId: string): Pick<Notification, "url"> {
+  if (publicUrl === undefined) return {};
+  if (changeId) return { url: changePage(publicUrl, changeId) };
+  return { url: `${publicUrl}/#/${type === "breach.found" ? "audit" : ""}` };
+}
+
+const ROWS: Readonly<Record<string, NotificationType>> = {
+  outcome: "outcome.verdict",
+  guardrail: "guardrail.tripped",
+  change_expiring: "change.expiring",
+  audit_chain: "breach.found",
+  evidence_mismatch: "breach.found",
+};
+
+/** An emergency has a row when its review is due, and another when it was reviewed. */
+async function typeOfRow({ store }: OperationsDeps, row: GrowthRow): Promise<NotificationType | undefined> {
+  const entry = row.kind === "emergency" ? entryOf(row) : undefined;
+  if (entry === undefined) return ROWS[row.kind];
+  const event = (await store.get("audit", entryKey(entry)))?.value.event_type;
+  return event === "consent_decision" ? "change.review_due" : undefined;
+}
+
+/** An entry that somebody broke says nothing, and holds back nothing that comes after it. */
+function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
+  const { event_type, detail } = entry ?? {};
+  if (typeof event_type !== "string" || typeof detail !== "string") return undefined;
+  if (event_type === "change_proposed" || event_type === "consent_decision") {
+    const { status } = detailIn(detail);
+    return status && (status === "pending_consent" ? "change.waiting_for_consent" : "change.decided");
+  }
+  return NOTIFICATION_TYPES.find((type) => type === event_type.replace("_", "."));
+}
+
+/** What a source says: as data, and for the sentence. */
+interface Source {
+  data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
+  words: Partial<Pick<Matter, "entry" | "outcome" | "notice">>;
+}
+
+function sourceOfEntry(entry: AuditEntry): Source {
+  const { id, event_type, detail, current_hash } = entry;
+  return { data: { audit_entry: { id, event_type, detail, current_hash } }, words: { entry } };
+}
+
+async function sourceOfRow(deps: OperationsDeps, row: GrowthRow): Promise<Source> {
+  const { kind, ref, title, detail } = row;
+  const notice = { title, detail };
+  const words = { notice: { title, detail, ref, of_entry: entryOf(row) !== undefined } };
+  if (kind !== "outcome") return { data: { notice }, words };
+  const read = await reading(deps, outcomes);
+  const record = (await read.get("outcomes", ref ?? ""))?.value;
+  const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
+  return { data: { outcome, notice }, words: { ...words, outcome } };
+}
+
+/** Whose word a change lacks now, and until when that counts. */
+function standingOf(
+  { product }: OperationsDeps,
+  change: Change | undefined,
+  type: NotificationType,
+): Pick<Matter, "missing" | "expires_at" | "reviewers"> {
+  const { intent } = product!;
+  if (!change) return { missing: [], expires_at: null };
+  return {
+    missing: isLive(change.status) && !isEmergency(change, intent) ? missingConsents(change, intent) : [],
+    expires_at: type === "change.review_due" ? reviewDueAt(change) : limitOf(change, intent.policy),
+    reviewers: isReviewDue(change) ? reviewersOf(change, intent) : undefined,
+  };
+}

@@ -1,0 +1,64 @@
+/** What a notification is. */
+import type { AuditEntry } from "../../audit/entry.ts";
+import type { GrowthRow } from "../../projections/growth_row.ts";
+import type { Change } from "../../changes/rules/change.ts";
+import type { Missing } from "../../changes/rules/missing.ts";
+import type { Outcome } from "../../changes/rules/outcome.ts";
+
+export const NOTIFICATION_TYPES = [
+  "change.waiting_for_consent",
+  "change.decided",
+  "change.expiring",
+  "change.review_due",
+  "change.applied",
+  "change.apply_failed",
+  "change.rolled_back",
+  "change.rollback_failed",
+  "change.drifted",
+  "outcome.verdict",
+  "guardrail.tripped",
+  "breach.found",
+] as const;
+export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
+
+/** The members of a change that are told. */
+export const SHOWN = [
+  "change_id",
+  "tenant_id",
+  "kind",
+  "target",
+  "summary",
+  "tier",
+  "risk",
+  "reversible",
+  "affected_users",
+  "status",
+  "proposer",
+  "required_approvers",
+] as const satisfies readonly (keyof Change)[];
+
+/** A webhook's body. `id` is the same however often it is sent. */
+export interface Notification {
+  id: string;
+  type: NotificationType;
+  /** When it happened. */
+  timestamp: string;
+  product_id: string;
+  instance_id: string;
+  /** One sentence for people. What somebody wrote stands in quotation marks in it. */
+  text: string;
+  /** Where a person reads it in the console, where the service knows its address. */
+  url?: string;
+  data: {
+    change: Pick<Change, (typeof SHOWN)[number]> | null;
+    /** Whose consent the change lacks now; empty once it is decided. */
+    missing: Missing[];
+    /** When its time is over, or its review is due; null where nothing sets it a limit. */
+    expires_at: string | null;
+    /** The entry that records it. */
+    audit_entry?: Pick<AuditEntry, "id" | "event_type" | "detail" | "current_hash">;
+    outcome?: Outcome | null;
+    /** What the service noticed. */
+    notice?: Pick<GrowthRow, "title" | "detail">;
+  };
+}

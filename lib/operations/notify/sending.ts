@@ -1,0 +1,116 @@
+/**
+ * What each way of sending shares. Where it stands is kept in the store, so that a restart goes on where it stopped: each
+ * notification arrives at least once, and carries an id by which a second arrival is known.
+ */
+import { keyOf } from "../../kit/webhook_signature.ts";
+import type { OperationsDeps } from "../deps.ts";
+import { type EventCursor, readEventsSince, type GivenCursor, presentCursor, resumed } from "../event_cursor.ts";
+import { buildNotification } from "../notifications.ts";
+import type { NotifyFormat } from "./format.ts";
+import type { Notification } from "./notification.ts";
+import { type Failed, post } from "./post.ts";
+
+declare module "../../store/store.ts" {
+  interface Meta {
+    notify: GivenCursor;
+  }
+}
+
+/** Times in milliseconds. */
+export interface NotifyTimes {
+  /** How long a receiver may take to answer. */
+  timeout: number;
+  /** The wait after the first failure, and the longest one; each failure doubles it, and chance shortens it. */
+  firstRetry: number;
+  longestRetry: number;
+  /** No receiver is left alone for longer than this, whatever it asks for. */
+  longestPause: number;
+  /** A store that other processes write to is looked at this often. */
+  poll: number;
+}
+
+export const NOTIFY_TIMES: NotifyTimes = {
+  timeout: 10_000,
+  firstRetry: 1_000,
+  longestRetry: 300_000,
+  longestPause: 3_600_000,
+  poll: 5_000,
+};
+
+/** Where to send and how; JSON is signed with the secret. */
+export interface NotifyOptions {
+  url: string;
+  format?: NotifyFormat;
+  secret?: string | undefined;
+  times?: NotifyTimes;
+  fetch?: typeof fetch;
+}
+
+const BATCH = 50;
+const NO_STORE = "the store cannot be used";
+
+/** Where it stands, how one notification is tried, and what comes next. */
+export function sending(deps: OperationsDeps, options: NotifyOptions, ended: AbortSignal) {
+  const { url, format = "json", secret, times = NOTIFY_TIMES, fetch: send = fetch } = options;
+  const { store, clock, log } = deps;
+  const receiver = { url, format, key: secret === undefined ? undefined : keyOf(secret) };
+  let problem: string | null = null;
+  /** Delivered and not kept yet. A store that takes no writes must not have it sent over and over. */
+  let unkept: EventCursor | undefined;
+
+  const keep = async (cursor: EventCursor): Promise<void> => {
+    unkept = cursor;
+    await store.transact((tx) => tx.put("meta", "notify", cursor));
+    unkept = undefined;
+  };
+
+  /** Where it stood last, and where the service stands now; the first time ever it begins there. */
+  const standing = async (): Promise<{ kept: GivenCursor; present: EventCursor }> => {
+    const kept = (await store.get("meta", "notify"))?.value;
+    const present = await presentCursor(store);
+    if (!kept) await keep(present);
+    return { kept: kept ?? present, present };
+  };
+
+  return {
+    problem: () => problem,
+    begin: async () => void (await standing()),
+
+    /** Tries once to hand it over; resolves with nothing when it was taken, with why not otherwise. */
+    async attempt(notification: Notification): Promise<Failed | undefined> {
+      const { id } = notification;
+      const failed = await post(receiver, notification, { send, timeout: times.timeout, ended, now: clock.now() });
+      const failure = failed?.failure ?? null;
+      if (ended.aborted) return failed;
+      if (failure === null && problem !== null) log.info("notifications get through again", { id });
+      if (failure !== null && failure !== problem)
+        log.warn("a notification did not get through; it is tried again", { id, failure });
+      problem = failure;
+      return failed;
+    },
+
+    /** Hands the next events to `deliver` and keeps the cursor after each that it has delivered; false when there is no more to do. */
+    async sendNext(deliver: (notification: Notification) => Promise<boolean>): Promise<boolean> {
+      if (unkept) await keep(unkept);
+      const { kept, present } = await standing();
+      const events = await readEventsSince(store, resumed(present, kept), BATCH);
+      const nothing = events.every(({ type }) => type === "tick");
+      if (nothing || problem === NO_STORE) problem = null;
+      if (nothing) return false;
+      for (const event of events) {
+        const notification = await buildNotification(deps, event);
+        if (!notification) continue;
+        if (!(await deliver(notification))) return false;
+        await keep(event.cursor);
+      }
+      await keep(events.at(-1)!.cursor);
+      return true;
+    },
+
+    /** Tells that the store failed it. */
+    storeFailed(error: unknown): void {
+      if (problem === null) log.warn("notifications wait for the store", { error: String(error) });
+      problem = NO_STORE;
+    },
+  };
+}

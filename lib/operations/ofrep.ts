@@ -1,0 +1,206 @@
+/** Values as flags: the OpenFeature Remote Evaluation Protocol, 0.3.0. A target is a flag, a targeting key names the tenant. */
+import * as z from "zod";
+import { tenantPrefix, valuePlace } from "../projections/values.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { type Answer, answer } from "../http/answer.ts";
+import { type Refusals, restOf } from "../http/endpoint.ts";
+import { line, target } from "../http/form.ts";
+import type { AppError } from "../kit/errors.ts";
+import { PAGE_BYTES } from "../kit/gather.ts";
+import { bytesOfText } from "../store/engine/write_set.ts";
+import { EVERY_TENANT, NOT_HELD, settled, type Value } from "./values.ts";
+
+/** The path of one flag; providers do not all encode a key that holds slashes. */
+export const FLAG_PATH = "/ofrep/v1/evaluate/flags/:key";
+
+/** What a request says of who asks; only the tenant counts. */
+export const contextSchema = z
+  .looseObject(
+    {
+      targetingKey: z
+        .string("must be text")
+        .optional()
+        .describe("The tenant whose values are asked for; without it, those meant for every tenant."),
+    },
+    "must be an object",
+  )
+  .describe("Who asks; only the tenant in it counts.");
+
+const metadata = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+  .describe("Where the value comes from: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`.");
+const key = z.string().describe("The flag's key: the target.");
+const errorDetails = z.string().describe("A sentence for people.");
+
+/** A flag's value. */
+export const successSchema = z
+  .object({
+    key,
+    value: z.unknown().describe("The value, any JSON."),
+    reason: z
+      .enum(["STATIC", "TARGETING_MATCH"])
+      .describe("`TARGETING_MATCH` where the tenant has a value of its own, else `STATIC`."),
+    metadata,
+  })
+  .describe("A flag's value.");
+
+const CODES = ["PARSE_ERROR", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"] as const;
+
+/** Why there is none. */
+export const failureSchema = z
+  .object({
+    key,
+    errorCode: z.enum(CODES).describe("Why there is no value, in the protocol's words."),
+    errorDetails,
+  })
+  .describe("Why a flag has no value.");
+
+/** A flag of a bulk answer. */
+export const flagSchema = z.union([successSchema, failureSchema]);
+type Success = z.infer<typeof successSchema>;
+type Failure = z.infer<typeof failureSchema>;
+
+/** More flags, or more bytes of them, are not answered at once. */
+const MOST_FLAGS = 1000;
+
+const tenant = line(200);
+
+/** The values of a tenant, those meant for every tenant where it has none of its own. No tenant is called what none can be. */
+function tenantsOf(targetingKey: string | undefined): string[] {
+  const { data: named } = tenant.safeParse(targetingKey);
+  return named === undefined || named === EVERY_TENANT ? [EVERY_TENANT] : [named, EVERY_TENANT];
+}
+
+/** One flag, or why there is no value of it. */
+export async function evaluateFlag(
+  deps: ChangesDeps,
+  flag: string,
+  targetingKey: string | undefined,
+): Promise<Success | Failure> {
+  const tenants = target().safeParse(flag).success ? tenantsOf(targetingKey) : [];
+  const places = tenants.map((tenant_id) => valuePlace(tenant_id, flag));
+  return settled(deps, async (read, shown, lacking) => {
+    const found = await read.getMany("values", places);
+    for (const [index, tenant_id] of tenants.entries()) {
+      const source = found[index]?.value;
+      if (source) return flagOf((await shown([{ place: places[index]!, source }]))[0]!, flag) ?? ofNull(flag);
+      // What another tenant has must not stand in for a value that somebody took out.
+      if (await lacking({ tenant_id, target: flag })) return withheldFlag(flag, NOT_HELD);
+    }
+    return { key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` };
+  });
+}
+
+/** All flags of a tenant in the order of their keys; undefined where they are too many. */
+export const evaluateFlags = (
+  deps: ChangesDeps,
+  targetingKey: string | undefined,
+): Promise<(Success | Failure)[] | undefined> =>
+  settled(deps, async (read, shown, lacking) => {
+    const sources = new Map<string, Parameters<typeof shown>[0][number]>();
+    const tenants = tenantsOf(targetingKey);
+    for (const one of tenants) {
+      const prefix = tenantPrefix(one);
+      const rows = await read.list("values", { prefix, limit: MOST_FLAGS + 1 });
+      for (const { id, value } of rows) {
+        const name = id.slice(prefix.length);
+        if (!sources.has(name)) sources.set(name, { place: id, source: value });
+      }
+    }
+    if (sources.size > MOST_FLAGS) return undefined;
+    const flags: (Success | Failure)[] = [];
+    for (const value of await shown([...sources.values()])) {
+      const { target, tenant_id } = value;
+      const isInstead = tenant_id !== tenants[0] && (await lacking({ tenant_id: tenants[0]!, target }));
+      const shownFlag = isInstead ? withheldFlag(target, NOT_HELD) : flagOf(value, target);
+      if (shownFlag) flags.push(shownFlag);
+    }
+    flags.sort((a, b) => (a.key < b.key ? -1 : 1));
+    return bytesOfText(JSON.stringify(flags)) > PAGE_BYTES ? undefined : flags;
+  });
+
+/** The protocol has no null: a client goes on with the value in its own code. */
+const ofNull = (key: string): Failure => ({
+  key,
+  errorCode: "FLAG_NOT_FOUND",
+  errorDetails: `the value of ${key} is null, which no flag can be`,
+});
+
+/** Returns a value as a flag, undefined for null. A tenant's own value hides the one for all, also when it is withheld or null. */
+function flagOf(value: Value, flag: string): Success | Failure | undefined {
+  if (value.state === "withheld") return withheldFlag(flag, value.problem);
+  if (value.value === null) return undefined;
+  const { change_id, applied_at, entry, digest, kind, tenant_id } = value;
+  return {
+    key: flag,
+    value: value.value,
+    reason: tenant_id === EVERY_TENANT ? "STATIC" : "TARGETING_MATCH",
+    metadata: { change_id, applied_at, entry, digest, kind, tenant_id },
+  };
+}
+
+const withheldFlag = (key: string, problem: string): Failure => ({
+  key,
+  errorCode: "GENERAL",
+  errorDetails: `the value is withheld: ${problem}`,
+});
+
+/** The status of an answer about one flag. */
+export const flagStatus = (flag: Success | Failure): 200 | 404 | 500 =>
+  !("errorCode" in flag) ? 200 : flag.errorCode === "FLAG_NOT_FOUND" ? 404 : 500;
+
+/** What one flag is refused with. */
+export const flagRefusals: Refusals = {
+  bodies: {
+    400: failureSchema,
+    401: null,
+    403: null,
+    404: failureSchema,
+    413: failureSchema,
+    500: failureSchema,
+    503: failureSchema,
+  },
+  of: (error, request) => refusal(error, { key: keyOf(request) }),
+};
+
+const bulkFailure = failureSchema.omit({ key: true });
+
+/** What all flags are refused with. */
+export const bulkRefusals: Refusals = {
+  bodies: { 400: bulkFailure, 401: null, 403: null, 413: bulkFailure, 500: bulkFailure, 503: bulkFailure },
+  of: (error) => refusal(error, {}),
+};
+
+function keyOf(request: Request): string {
+  try {
+    return restOf(request, FLAG_PATH);
+  } catch {
+    return "";
+  }
+}
+
+/** Of a refusal the protocol wants the status only; of whatever else, a code of its own beside the sentence. */
+function refusal(error: AppError, named: { key?: string }): Answer | Response {
+  const { status, code, message, headers } = error;
+  if (status === 401 || status === 403)
+    return new Response(null, {
+      status,
+      headers: { "cache-control": "no-store", "x-content-type-options": "nosniff", ...headers },
+    });
+  const errorCode =
+    code === "invalid_field" ? (isAbout(error, "context") ? "INVALID_CONTEXT" : "PARSE_ERROR") : "GENERAL";
+  return answer({ ...named, errorCode, errorDetails: message }, status, headers);
+}
+
+const isAbout = ({ details }: AppError, name: string): boolean =>
+  ((details["fields"] ?? []) as { field: string }[]).some(({ field }) => field.split(".")[0] === name);
+
+/** 400 where there are too many flags to answer at once. */
+export const tooManyFlags = (): Answer =>
+  answer(
+    {
+      errorCode: "GENERAL",
+      errorDetails: `there are more than ${MOST_FLAGS} flags, or more than ${PAGE_BYTES} bytes of them; ask for each by its key, or read GET /api/product/values in pages`,
+    },
+    400,
+  );

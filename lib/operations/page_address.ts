@@ -1,0 +1,28 @@
+/** The address of a change's page in the console. */
+import { pathOf } from "../http/path.ts";
+import type { OperationsDeps } from "./deps.ts";
+
+/** Who was asked, and where. */
+interface Asked {
+  deps: OperationsDeps;
+  request: Request;
+}
+
+/**
+ * The address of a change's page: below the console as people reach it (`--public-url`), else below the address that the
+ * request came to. `null` where this host has no console and none is named.
+ */
+export function pageOf({ deps, request }: Asked, changeId: string): string | null {
+  const console = deps.publicUrl ?? (hasConsole(deps) ? addressOf(request) : undefined);
+  return console === undefined ? null : changePage(console, changeId);
+}
+
+/** The address of a change's page below the console's; relative to the console without one. */
+export const changePage = (console: string | undefined, changeId: string): string =>
+  `${console === undefined ? "" : `${console}/`}#/changes/${encodeURIComponent(changeId)}`;
+
+const hasConsole = ({ capabilities = [] }: OperationsDeps): boolean =>
+  capabilities.some(({ id, status }) => id === "ui" && status === "available");
+
+const addressOf = (request: Request): string =>
+  new URL(request.url).origin + pathOf(request).replace(/\/(?:mcp|api\/chat)\/*$/, "");

@@ -1,0 +1,99 @@
+import * as z from "zod";
+import { readCurrentHead, whyClockBehind } from "../audit/chain.ts";
+import { learnOfBreach } from "../audit/report_breach.ts";
+import { witnessed } from "../audit/witnessing.ts";
+import { whyOutdated } from "../changes/intent_in_force.ts";
+import type { StoreFaults } from "../store/faults.ts";
+import { StoreUnavailable } from "../store/store.ts";
+import { step, Unanswered } from "../kit/time_limit.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { PROBE_MS, writeProof } from "../store/write_proof.ts";
+
+export const readinessSchema = z
+  .object({
+    ready: z.boolean().describe("Whether writes would be taken."),
+    checks: z
+      .record(
+        z.string(),
+        z.object({
+          ok: z.boolean().describe("Whether it is as it should be."),
+          reason: z.string().nullable().describe("What is wrong; null when nothing is."),
+        }),
+      )
+      .describe("What was looked at, by name."),
+  })
+  .describe("Whether writes would be taken, and what was looked at.");
+
+type Name = "store" | "files" | "chain" | "anchor" | "witnesses" | "clock" | "intent";
+
+/** The checks and their results; of a store that did not answer in time nothing else is known. */
+interface Readiness {
+  ready: boolean;
+  checks: Partial<Record<Name, { ok: boolean; reason: string | null }>>;
+}
+
+/** Whether the service can take writes: store writable, its files undamaged, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
+export async function readiness(deps: OperationsDeps): Promise<Readiness> {
+  // A question of readiness is answered in time, whatever the store does.
+  return step(() => checksOf(deps), PROBE_MS).catch((error: unknown) => {
+    if (!(error instanceof Unanswered)) throw error;
+    const reason = `the store did not answer within ${PROBE_MS / 1000} s; see the service's log`;
+    return { ready: false, checks: { store: { ok: false, reason } } };
+  });
+}
+
+async function checksOf(deps: OperationsDeps): Promise<Readiness> {
+  const { store, clock, integrity, product, anchor, witnesses } = deps;
+  // A store that cannot be read says so itself.
+  await learnOfBreach(deps, store).catch(() => undefined);
+  const { breach } = integrity;
+  const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
+  const check = async (run: () => Promise<boolean>) => {
+    let why = "the store cannot be written";
+    const ok = await run().catch((error: unknown) => {
+      if (error instanceof StoreUnavailable && error.shown) why += `: ${error.shown}`;
+      return false;
+    });
+    return held(ok, `${why}; see the service's log`);
+  };
+  const storeCheck = async () => {
+    const { ok, reason } = await writeProof(deps);
+    return { ok, reason };
+  };
+  const intentCheck = async (runtime: NonNullable<typeof product>) => {
+    const outdated = await whyOutdated(store, runtime).catch(() => undefined);
+    return outdated === undefined
+      ? check(async () => (await readCurrentHead(deps)) !== undefined)
+      : { ok: false, reason: outdated };
+  };
+  const clockCheck = async () => {
+    const head = await readCurrentHead(deps).catch(() => undefined);
+    const behind = head && whyClockBehind(head, clock.now());
+    return { ok: behind === undefined, reason: behind ?? null };
+  };
+  const checks = {
+    store: await storeCheck(),
+    ...(store.faults && { files: filesCheck(store.faults()) }),
+    chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
+    ...(anchor && product && { anchor: held(!integrity.anchor, integrity.anchor?.reason ?? "") }),
+    ...(witnesses?.length && product && { witnesses: await witnessCheck(deps) }),
+    ...(product && { clock: await clockCheck() }),
+    intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
+  };
+  return { ready: Object.values(checks).every(({ ok }) => ok), checks };
+}
+
+/** Files are named without their folder, since everybody may ask. */
+function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | null } {
+  if (damaged.length === 0) return { ok: true, reason: null };
+  const named = damaged.map(({ file, holds }) => `${file} is missing or damaged; it holds ${holds}`).join(". ");
+  return { ok: false, reason: `${named}. GET /api/capabilities says what to do` };
+}
+
+/** One that cannot be reached is no reason to refuse writes; one that says that the log was set back is. */
+async function witnessCheck(deps: OperationsDeps): Promise<{ ok: boolean; reason: string | null }> {
+  const refused = (await witnessed(deps).catch(() => [])).find(({ seen }) => seen.refused);
+  return refused
+    ? { ok: false, reason: `${refused.witness.key.name}: ${refused.seen.problem}` }
+    : { ok: true, reason: null };
+}

@@ -1,0 +1,53 @@
+/** The other changes that a change has to do with, named as people name them. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import { reading } from "../projections/reading.ts";
+import { successorPrefix, waiting } from "../projections/waiting.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { LISTED, liveOn, ownerOf, readRecords } from "../changes/records.ts";
+import { type Change, changeSchema } from "../changes/rules/change.ts";
+
+export const RELATIONS = ["live", "holds", "supersedes", "superseded_by"] as const;
+type Relation = (typeof RELATIONS)[number];
+
+export const relatedSchema = once(() =>
+  changeSchema()
+    .pick({ change_id: true, summary: true, proposer: true, status: true, resolution: true })
+    .extend({
+      relations: z
+        .array(z.enum(RELATIONS))
+        .describe(
+          "live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it.",
+        ),
+    })
+    .describe("One of them."),
+);
+export type Related = z.infer<ReturnType<typeof relatedSchema>>;
+
+/** What else is live on its target, what the target holds, and whose place is taken by whom: the newest first. */
+export async function findRelated(deps: ChangesDeps, change: Change): Promise<Related[]> {
+  const { store } = deps;
+  const { change_id, supersedes } = change;
+  const prefix = successorPrefix(change_id);
+  const newest = { prefix, limit: LISTED, reverse: true, keysOnly: true } as const;
+  const [live, owner, successors] = await Promise.all([
+    liveOn(store, change, change_id),
+    ownerOf(store, change),
+    reading(deps, waiting).then((read) => read.list("successors", newest)),
+  ]);
+  const relations = new Map<string, Relation[]>();
+  const relate = (id: string | null | undefined, relation: Relation): void => {
+    if (id && id !== change_id) relations.set(id, [...(relations.get(id) ?? []), relation]);
+  };
+  for (const id of live) relate(id, "live");
+  relate(owner, "holds");
+  relate(supersedes, "supersedes");
+  for (const { id } of successors) relate(id.slice(prefix.length), "superseded_by");
+  const ids = [...relations.keys()].sort().toReversed();
+  const records = await readRecords(store, ids);
+  return records.flatMap((record) => {
+    if (!record) return [];
+    const { change_id, summary, proposer, status, resolution } = record.change;
+    return { change_id, summary, proposer, status, resolution, relations: relations.get(change_id)! };
+  });
+}

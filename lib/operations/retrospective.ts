@@ -1,0 +1,92 @@
+/** The retrospective of a closed change, and the words for how and why a change ended. */
+import { entriesOf } from "../audit/page.ts";
+import { type Entry, factsIn } from "../projections/entries.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { reading } from "../projections/reading.ts";
+import { recordOf } from "../projections/record_keeping.ts";
+import { findChange } from "../changes/records.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { lateItems } from "../changes/rules/late_items.ts";
+import type { Outcome } from "../changes/rules/outcome.ts";
+import { wordOf } from "../changes/rules/outcome_words.ts";
+import type { Store } from "../store/store.ts";
+import { describe } from "../wording/describe.ts";
+import { joinParts, showGiven } from "../wording/part.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { code, escaped, list, page, quoted } from "./markdown.ts";
+
+const MAX_ENTRIES = 100;
+/** A change ends within this many of its newest entries: only notes and an erasure come after that. */
+const ENDING_AMONG = 50;
+const MAX_NOTE = 200;
+
+/** The entry by which a change ended; undefined for one that is applied or still waits. */
+export async function readEnding(
+  store: Pick<Store, "getMany">,
+  { audit }: { audit: readonly number[] },
+): Promise<Entry | undefined> {
+  const entries = (await entriesOf(store, audit.slice(-ENDING_AMONG))).map(factsIn);
+  return entries.findLast(
+    ({ event_type, facts }) =>
+      event_type === "change_rolled_back" || (event_type === "consent_decision" && facts.status === "denied"),
+  );
+}
+
+/** Words an entry in Markdown with its reason: `rolled back by ana: “80 calls”`. */
+export function describeInMarkdown(entry: Entry): string {
+  const { what, reason } = describe(entry);
+  const parts = reason === undefined ? what : [...what, ": ", reason];
+  return joinParts(parts, (part) => escaped(showGiven(part, MAX_NOTE)));
+}
+
+/** Words the end of a change, and says so where no reason was given. */
+export const endingWords = (entry: Entry): string =>
+  `${describeInMarkdown(entry)}${describe(entry).reason === undefined ? ": no reason given" : ""}`;
+
+/** Writes the retrospective of a closed change: how it ended, its steps, its outcome, and what is not on record. */
+export async function writeRetrospective(deps: OperationsDeps, changeId: string): Promise<string> {
+  const { store } = deps;
+  const record = await findChange(store, changeId);
+  const outcome = (await (await reading(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
+  const { change } = record;
+  const { missing } = recordOf(change, outcome, lateItems(change));
+  const entries = (await entriesOf(store, record.audit.slice(0, MAX_ENTRIES))).map(factsIn);
+  const ending = await readEnding(store, record);
+  return page(
+    `# Retrospective of ${code(change.change_id)}`,
+    list([
+      `status: ${ending ? endingWords(ending) : change.status}`,
+      `tenant: ${quoted(change.tenant_id)}`,
+      `${change.kind} on ${code(change.target)}, tier ${change.tier}, risk ${change.risk}`,
+      `summary: ${quoted(change.summary)}`,
+      `rationale: ${change.rationale.trim() === "" ? "none" : quoted(change.rationale)}`,
+      ...lateLines(change),
+      `proposer: ${change.proposer === null ? "not named" : quoted(change.proposer)}`,
+      `decided by: ${deciders(change)}`,
+    ]),
+    "## What happened",
+    list(entries.map((entry) => `${entry.timestamp} ${describeInMarkdown(entry)} (entry ${entry.id})`)),
+    "## What came of it",
+    resultOf(outcome, entries.filter(({ event_type }) => event_type.endsWith("_failed")).length),
+    missing.length > 0 ? `Not on record: ${missing.join(", ")}.` : "Everything that should be on record is.",
+  );
+}
+
+const lateLines = ({ late_notes = [] }: Change): string[] =>
+  late_notes.map(({ item, note, actor, at }) => {
+    const by = actor === null ? "" : ` by ${quoted(actor)}`;
+    return `${item}, said late${by} at ${at}: ${quoted(note)}`;
+  });
+
+function deciders({ approver, approval_note, approvals }: Change): string {
+  const all = approvals.map(({ approver: name, note }) => ({ name, note }));
+  if (approver !== null && all.at(-1)?.name !== approver) all.push({ name: approver, note: approval_note ?? "" });
+  return all.map(({ name, note }) => quoted(name) + (note.trim() === "" ? "" : `: ${quoted(note)}`)).join("; ");
+}
+
+function resultOf(outcome: Outcome | null, failures: number): string {
+  if (!outcome) return "It was never applied.";
+  const others = outcome.side_effects.map(({ words }) => words).join("; ");
+  const failed = failures === 0 ? "" : ` ${failures} operations failed on the way.`;
+  return `Verdict: ${wordOf(outcome)}. ${outcome.words}${others && ` Other KPIs: ${others}.`} This is a correlation, not a cause.${failed}`;
+}

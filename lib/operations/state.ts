@@ -1,0 +1,84 @@
+/** The system's state. No data gives `null`, never an invented 0. */
+import * as z from "zod";
+import type { OperationsDeps } from "./deps.ts";
+import { effectSchema } from "../changes/rules/effect.ts";
+import { shownFreeze } from "../changes/freeze.ts";
+import { freezeSchema } from "../changes/rules/freeze.ts";
+import { computeFigures } from "./figures.ts";
+import { goalSchema } from "./goals.ts";
+import { needSchema } from "./need.ts";
+import { memorySchema } from "../projections/record_keeping.ts";
+import { reliabilitySchema } from "./reliability.ts";
+import { taskCounts, taskStats, taskStatsSchema } from "./tasks.ts";
+
+declare module "../store/store.ts" {
+  interface Meta {
+    chat_provenance: z.infer<typeof provenanceSchema>;
+  }
+}
+
+const share = z.number().min(0).max(1).nullable();
+
+/** `meta/chat_provenance`: whether the latest reply was given memories to go by. */
+const provenanceSchema = z.object({
+  injected: z.boolean().describe("Whether memories went into it."),
+  reply_id: z
+    .string()
+    .meta({ description: "Id of the reply.", examples: ["msg_019a8f3e-7d00-7a10-9b3c-1f2e3d4c5b6b"] }),
+  memory_ids: z.array(z.string()).meta({ description: "Which memories.", examples: [["decision:7"]] }),
+  mode: z.enum(["rules", "llm"]).describe("Who worded it: rules or a model."),
+  at: z.string().meta({ description: "When.", format: "date-time" }),
+});
+
+export const stateSchema = z
+  .object({
+    tick: z.number().int().describe("The number of cycles so far."),
+    E: share.describe("Effect, 0 to 1: how far the KPIs are on their way; null without data."),
+    M: share.describe("Memory, 0 to 1: how much of what should be on record is; null without data."),
+    R: share.describe("Reliability, 0 to 1: the share of applies that held; null without data."),
+    N: share.describe("Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is."),
+    dimensions: z
+      .object({
+        E: effectSchema().describe("Effect: how far the KPIs are on their way."),
+        M: memorySchema().describe("Memory: what should be on record of closed changes, and is."),
+        R: reliabilitySchema.describe("Reliability: applies that held."),
+        N: needSchema.describe("Need: what is overdue."),
+      })
+      .describe("What each value was worked out from."),
+    goals: z.array(goalSchema).describe("The intent's KPI goals."),
+    provenance: z
+      .object({ chat: provenanceSchema.nullable().describe("The newest reply of the chat; null before the first.") })
+      .describe("What the newest results were made of."),
+    tasks: taskStatsSchema.describe("How many tasks there are."),
+    freeze: freezeSchema().nullable().describe("What holds every apply back; null: nothing is frozen."),
+    as_of: z.string().meta({ description: "When this was worked out.", format: "date-time" }),
+  })
+  .describe("The service at a glance. No data is null, never 0.");
+export type State = z.infer<typeof stateSchema>;
+
+/** The number of cycles so far. */
+export const computeTick = async ({ store }: Pick<OperationsDeps, "store">): Promise<number> =>
+  (await store.get("meta", "tick"))?.value.tick ?? 0;
+
+/** The state as the records tell it now. */
+export async function stateView(deps: OperationsDeps): Promise<State> {
+  const { store, clock } = deps;
+  const [figures, tick, tasks, chat, freeze] = await Promise.all([
+    computeFigures(deps),
+    computeTick(deps),
+    taskCounts(store),
+    store.get("meta", "chat_provenance"),
+    shownFreeze(deps),
+  ]);
+  const { goals, effect, memory, reliability, need, values } = figures;
+  return {
+    tick,
+    ...values,
+    dimensions: { E: effect, M: memory, R: reliability, N: need },
+    goals,
+    provenance: { chat: chat?.value ?? null },
+    tasks: taskStats(tasks),
+    freeze,
+    as_of: new Date(clock.now()).toISOString(),
+  };
+}

@@ -1,0 +1,55 @@
+/** Self-evolution files in the store, for a host without a disk. */
+import type { Collections, Stored } from "../store/store.ts";
+import type { EvolvedFile, EvolvedFiles, OperationsDeps } from "./deps.ts";
+import { evolvedKind, isEvolvedName } from "./evolved_name.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    evolved_files: Pick<EvolvedFile, "bytes" | "sha256" | "modified_at">;
+    /** Apart from what a list shows of them. */
+    evolved_texts: { text: string };
+  }
+}
+
+/** How many are kept; the oldest go first. */
+const MOST_FILES = 500;
+
+/** The files of a store. */
+export function storedFiles({
+  store,
+  clock,
+  sha256,
+}: Pick<OperationsDeps, "store" | "clock" | "sha256">): EvolvedFiles {
+  return {
+    async list() {
+      const files = await store.list("evolved_files", { limit: MOST_FILES + 1 });
+      return files.sort(newestFirst).map(({ id, value }) => ({ name: id, ...value, kind: evolvedKind(id) }));
+    },
+    async read(name) {
+      if (!isEvolvedName(name)) return undefined;
+      return (await store.get("evolved_texts", name))?.value.text;
+    },
+    async write(name, text) {
+      if (!isEvolvedName(name)) throw new Error(`${JSON.stringify(name)} is no name for a self-evolution file`);
+      const bytes = new TextEncoder().encode(text).length;
+      const file = { bytes, sha256: sha256(text), modified_at: new Date(clock.now()).toISOString() };
+      await store.transact(async (tx) => {
+        tx.put("evolved_files", name, file);
+        tx.put("evolved_texts", name, { text });
+        const kept = await tx.list("evolved_files", { limit: MOST_FILES + 1 });
+        for (const { id } of kept.sort(newestFirst).slice(MOST_FILES)) {
+          tx.delete("evolved_files", id);
+          tx.delete("evolved_texts", id);
+        }
+      });
+    },
+  };
+}
+
+type Kept = Stored<Collections["evolved_files"]>;
+
+/** Of those that were written at the same moment by name. */
+const newestFirst = (a: Kept, b: Kept): number =>
+  compared(b.value.modified_at, a.value.modified_at) || compared(a.id, b.id);
+
+const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

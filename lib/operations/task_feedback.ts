@@ -1,0 +1,36 @@
+import { addNotice } from "../projections/growth_log.ts";
+import { sameName } from "../changes/rules/names.ts";
+import { AppError } from "../kit/errors.ts";
+import { remember } from "../projections/memory.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { type Feedback, ratingSum, saveTask, taskIn } from "./tasks.ts";
+
+/** How many ratings a task keeps; the oldest go first. */
+const KEPT = 100;
+
+/** Keeps a rating; the same named rater again replaces the earlier one. 404 unknown task, 400 `task_not_completed`. */
+export async function rateTask(
+  { store, clock }: OperationsDeps,
+  { task_id, ...rating }: Omit<Feedback, "at"> & { task_id: string },
+): Promise<{ task_id: string; feedback: Feedback; mean_rating: number }> {
+  const at = new Date(clock.now()).toISOString();
+  const given: Feedback = { ...rating, at };
+  const isEarlier = ({ rater }: Feedback): boolean =>
+    rater !== null && given.rater !== null && sameName(rater) === sameName(given.rater);
+  return store.transact(async (tx) => {
+    const record = await taskIn(tx, task_id);
+    const { status, title: task } = record.task;
+    if (status !== "completed")
+      throw new AppError("task_not_completed", `${task_id} is ${status}; only a completed task can be rated`, {
+        task_id,
+        current_status: status,
+      });
+    const feedback = [...record.task.feedback.filter((other) => !isEarlier(other)), given].slice(-KEPT);
+    await saveTask(tx, record, { ...record, task: { ...record.task, feedback } });
+    const title = `Task ${task_id} was rated ${given.rating} of 5`;
+    await addNotice({ store }, tx, { at, kind: "feedback", title, detail: given.comment, ref: task_id });
+    const text = `${title} (${task})${given.comment === "" ? "" : `: ${given.comment}`}`;
+    await remember(tx, { kind: "feedback", text, author: given.rater, at, ref: task_id });
+    return { task_id, feedback: given, mean_rating: ratingSum(feedback) / feedback.length };
+  });
+}

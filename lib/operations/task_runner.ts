@@ -1,0 +1,93 @@
+/** Runs queued tasks, one at a time. A task whose process died goes back into the queue when its claim has ended. */
+import type { OperationsDeps } from "./deps.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Store, Tx } from "../store/store.ts";
+import { addNotice } from "../projections/growth_log.ts";
+import { reportFor } from "./task_report.ts";
+import { orderPrefix, saveTask, type Task, taskIn, type TaskRecord } from "./tasks.ts";
+
+/** How long a run may take before others count it as abandoned. */
+export const TASK_CLAIM_MS = 60_000;
+/** After so many runs that never ended a task fails. */
+const TASK_ATTEMPTS = 3;
+/** So many are looked at when the next task begins: each process runs one at a time. */
+const ABANDONED_AT_ONCE = 4;
+
+/** Runs the first queued task and returns it as it ended; undefined when none is queued. */
+export async function runNextTask(deps: OperationsDeps): Promise<Task | undefined> {
+  const begun = await begin(deps);
+  if (!begun) return undefined;
+  try {
+    return await end(deps, begun, "completed", await reportFor(deps, begun.task));
+  } catch (error) {
+    deps.log.error("task failed", { task_id: begun.task.task_id, error: String(error), stack: (error as Error).stack });
+    const reason =
+      error instanceof AppError ? error.message : "the report could not be made; the service's log has the cause";
+    return end(deps, begun, "failed", { result: reason, mode: "rules" });
+  }
+}
+
+/** Takes the first queued task, once what dead processes left running is in the queue again. */
+async function begin({ store, clock, owner }: OperationsDeps): Promise<TaskRecord | undefined> {
+  const [open] = await store.list("tasks_order", { limit: 1, keysOnly: true });
+  if (!open || open.id >= orderPrefix("completed")) return undefined;
+  return store.transact(async (tx) => {
+    const now = clock.now();
+    const at = new Date(now).toISOString();
+    for (const running of await firstOf(tx, "running", ABANDONED_AT_ONCE))
+      if (now >= (running.claim?.ends ?? 0)) await takeUp(store, tx, running, at);
+    const [before] = await firstOf(tx, "queued", 1);
+    if (!before) return undefined;
+    const record: TaskRecord = {
+      task: { ...before.task, status: "running", started_at: at },
+      attempts: before.attempts + 1,
+      claim: { owner, ends: now + TASK_CLAIM_MS },
+    };
+    await saveTask(tx, before, record);
+    return record;
+  });
+}
+
+async function firstOf(tx: Tx, status: "running" | "queued", limit: number): Promise<TaskRecord[]> {
+  const places = await tx.list("tasks_order", { prefix: orderPrefix(status), limit });
+  return Promise.all(places.map(({ value }) => taskIn(tx, value)));
+}
+
+/** Puts an abandoned task into the queue again, or gives it up. */
+async function takeUp(store: Store, tx: Tx, before: TaskRecord, at: string): Promise<void> {
+  const { task, attempts } = before;
+  if (attempts < TASK_ATTEMPTS)
+    return saveTask(tx, before, { task: { ...task, status: "queued", started_at: null }, attempts });
+  const result = `given up after ${attempts} runs that were interrupted`;
+  const failed: Task = { ...task, status: "failed", completed_at: at, result, mode: "rules" };
+  await saveTask(tx, before, { task: failed, attempts });
+  await tell(store, tx, failed, result);
+}
+
+/** Commits a result, unless the task was taken up by another meanwhile: then theirs counts. */
+async function end(
+  deps: OperationsDeps,
+  { task: { task_id }, attempts, claim }: TaskRecord,
+  status: "completed" | "failed",
+  result: Pick<Task, "result" | "mode">,
+): Promise<Task> {
+  return deps.store.transact(async (tx) => {
+    const current = await taskIn(tx, task_id);
+    if (current.task.status !== "running" || current.attempts !== attempts || current.claim?.owner !== claim?.owner)
+      return current.task;
+    const completed_at = new Date(deps.clock.now()).toISOString();
+    const task: Task = { ...current.task, status, completed_at, ...result };
+    await saveTask(tx, current, { task, attempts });
+    await tell(deps.store, tx, task, status === "failed" ? result.result! : "Its report is in the task's result.");
+    return task;
+  });
+}
+
+const tell = (store: Store, tx: Tx, { task_id, title, status, completed_at }: Task, detail: string): Promise<void> =>
+  addNotice({ store }, tx, {
+    at: completed_at!,
+    kind: `task_${status}`,
+    title: `Task ${task_id} ${status}: ${title}`,
+    detail,
+    ref: task_id,
+  });

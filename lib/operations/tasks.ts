@@ -1,0 +1,250 @@
+/** Tasks: what humans ask of the service beside changes, and the order in which it gets to them. */
+import * as z from "zod";
+import type { OperationsDeps } from "./deps.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Store, Tx } from "../store/store.ts";
+import { type AgeClass, openTaskKey } from "../projections/overdue.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    tally: Singles<{ tasks: TaskCounts }>;
+    tasks: TaskRecord;
+    tasks_order: string;
+  }
+}
+
+export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
+type TaskStatus = (typeof TASK_STATUSES)[number];
+const ENDED = ["completed", "failed", "cancelled"] as const satisfies readonly TaskStatus[];
+export const DIMENSIONS = ["E", "M", "R", "N"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+const DIMENSION_NAMES = ["effect", "memory", "reliability", "need"];
+
+/** A dimension by its letter or name, in any case; other text is a label and stays as it is. */
+export function dimensionOf(text: string | null): string | null {
+  const name = text?.trim().toLowerCase() ?? "";
+  return DIMENSIONS.find((letter, index) => letter.toLowerCase() === name || DIMENSION_NAMES[index] === name) ?? text;
+}
+
+/** The names of priorities, as numbers: a number given instead stands on the same scale. */
+export const PRIORITIES = { low: 1, normal: 2, high: 3, urgent: 4 } as const;
+export type Priority = keyof typeof PRIORITIES | number;
+/** Numbers beyond these bounds are refused. */
+export const PRIORITY_BOUND = 1_000_000;
+
+/** How many tasks may be open at a time: what nobody can get to must not pile up. */
+export const OPEN_TASKS = 10_000;
+/** How many tasks that ended are kept; the oldest go first. */
+export const ENDED_TASKS = 10_000;
+
+export const feedbackSchema = z
+  .object({
+    rating: z.number().int().describe("1 to 5."),
+    comment: z
+      .string()
+      .meta({ description: "What was said with it; may be empty.", examples: ["Short and to the point."] }),
+    rater: z
+      .string()
+      .nullable()
+      .meta({ description: "Who rated; null when nobody is named.", examples: ["ana@acme.example"] }),
+    at: z.string().meta({ description: "When.", format: "date-time" }),
+  })
+  .describe("A rating of the result of a task.");
+export type Feedback = z.infer<typeof feedbackSchema>;
+
+export const taskSchema = z
+  .object({
+    task_id: z
+      .string()
+      .meta({ description: "Id of the task.", examples: ["tsk_019a8f3e-52cc-7c51-8f0e-6d3f1f6a9b20"] }),
+    title: z
+      .string()
+      .meta({ description: "What is asked for, in a line.", examples: ["Why did churn rise in October?"] }),
+    description: z.string().meta({ description: "More of it; may be empty.", examples: [""] }),
+    required_dimension: z
+      .string()
+      .nullable()
+      .meta({
+        description: "What it is about: E, M, R, N or a label of your own; null when not stated.",
+        examples: ["E"],
+      }),
+    priority: z
+      .union([z.enum(["low", "normal", "high", "urgent"]), z.number()])
+      .describe("A name, or a number on the scale low 1, normal 2, high 3, urgent 4."),
+    status: z.enum(TASK_STATUSES).describe("How far it is."),
+    created_at: z.string().meta({ description: "When it was submitted.", format: "date-time" }),
+    started_at: z.string().nullable().describe("When it was last begun; null before."),
+    completed_at: z.string().nullable().describe("When it ended; null before."),
+    result: z.string().nullable().describe("The report as Markdown, or why it failed; null before."),
+    mode: z.enum(["rules", "llm"]).nullable().describe("Who worded the result; null before."),
+    feedback: z.array(feedbackSchema).describe("Ratings, oldest first."),
+  })
+  .describe("Something the service was asked to look into, beside changes.");
+export type Task = z.infer<typeof taskSchema>;
+
+/** `tasks/<task_id>` */
+export interface TaskRecord {
+  task: Task;
+  /** How often it was begun; a result is committed only under its own number. */
+  attempts: number;
+  /** Who runs it; milliseconds since the epoch after which it counts as abandoned. */
+  claim?: { owner: string; ends: number };
+}
+
+/** `tally/tasks` */
+export interface TaskCounts {
+  statuses: Partial<Record<TaskStatus, number>>;
+  /** Open tasks by time limit. */
+  open: Partial<Record<AgeClass, number>>;
+  rated: number;
+  ratings: number;
+  rating_sum: number;
+}
+
+export const taskStatsSchema = z
+  .object({
+    queued: z.number().int().describe("Tasks that wait."),
+    running: z.number().int().describe("Tasks at work."),
+    completed: z.number().int().describe("Tasks with a result."),
+    failed: z.number().int().describe("Tasks that failed."),
+    rated: z.number().int().describe("Kept tasks with a rating."),
+    mean_rating: z.number().nullable().describe("Mean over all ratings, 1 to 5; null without any."),
+  })
+  .describe("How many tasks there are.");
+
+/** The counts of the tasks that are kept. */
+export const taskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
+  (await reader.get("tally", "tasks"))?.value ?? { statuses: {}, open: {}, rated: 0, ratings: 0, rating_sum: 0 };
+
+/** The counts as they are shown. */
+export function taskStats({ statuses, rated, ratings, rating_sum }: TaskCounts): z.infer<typeof taskStatsSchema> {
+  const { queued = 0, running = 0, completed = 0, failed = 0 } = statuses;
+  return { queued, running, completed, failed, rated, mean_rating: ratings === 0 ? null : rating_sum / ratings };
+}
+
+/** Queues a task and returns it; 503 `too_many_tasks` while as many are open as may be. */
+export async function submitTask(
+  { store, clock, ids }: OperationsDeps,
+  input: Pick<Task, "title" | "description" | "required_dimension" | "priority">,
+): Promise<Task> {
+  const now = clock.now();
+  const task: Task = {
+    task_id: `tsk_${ids.uuid(now)}`,
+    ...input,
+    status: "queued",
+    created_at: new Date(now).toISOString(),
+    started_at: null,
+    completed_at: null,
+    result: null,
+    mode: null,
+    feedback: [],
+  };
+  await store.transact(async (tx) => {
+    const { queued = 0, running = 0 } = (await taskCounts(tx)).statuses;
+    if (queued + running >= OPEN_TASKS)
+      throw new AppError(
+        "too_many_tasks",
+        `${OPEN_TASKS} tasks are open, which is all that are kept; submit it again when some have run`,
+        {},
+        { "retry-after": "60" },
+      );
+    await saveTask(tx, undefined, { task, attempts: 0 });
+  });
+  return task;
+}
+
+/** Keeps a task with its place in the order, and counts it as it is now. */
+export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: TaskRecord): Promise<void> {
+  const { task } = after;
+  const counts = structuredClone(await taskCounts(tx));
+  if (before) count(counts, before.task, -1);
+  count(counts, task, 1);
+  tx.put("tasks", task.task_id, after);
+  if (before?.task.status !== task.status) {
+    if (before) tx.delete("tasks_order", orderKey(before.task));
+    tx.put("tasks_order", orderKey(task), task.task_id);
+    const place = openTaskKey(ageClassOf(task), task.task_id);
+    if (isOpen(task)) tx.put("tasks_open", place, task.created_at);
+    else tx.delete("tasks_open", place);
+    await forgetOldest(tx, counts);
+  }
+  tx.put("tally", "tasks", counts);
+}
+
+function count(counts: TaskCounts, task: Task, by: 1 | -1): void {
+  const { status, feedback } = task;
+  const ageClass = ageClassOf(task);
+  counts.statuses[status] = (counts.statuses[status] ?? 0) + by;
+  if (isOpen(task)) counts.open[ageClass] = (counts.open[ageClass] ?? 0) + by;
+  if (feedback.length > 0) counts.rated += by;
+  counts.ratings += by * feedback.length;
+  counts.rating_sum += by * ratingSum(feedback);
+}
+
+/** The sum of ratings. */
+export const ratingSum = (feedback: readonly Feedback[]): number =>
+  feedback.reduce((sum, { rating }) => sum + rating, 0);
+
+/** Deletes the task that ended first when more than are kept have ended, and takes it out of the counts. */
+async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
+  const ended = ENDED.reduce((sum, status) => sum + (counts.statuses[status] ?? 0), 0);
+  if (ended <= ENDED_TASKS) return;
+  const last = { limit: 1, reverse: true };
+  const places = await Promise.all(
+    ENDED.map((status) => tx.list("tasks_order", { ...last, prefix: orderPrefix(status) })),
+  );
+  const oldest = (await Promise.all(places.flat().map(({ value }) => taskIn(tx, value))))
+    .map(({ task }) => task)
+    .reduce((first, other) => (other.completed_at! < first.completed_at! ? other : first));
+  tx.delete("tasks", oldest.task_id);
+  tx.delete("tasks_order", orderKey(oldest));
+  count(counts, oldest, -1);
+}
+
+/** Whether a task still waits for its result. */
+const isOpen = ({ status }: Task): boolean => status === "queued" || status === "running";
+
+/** The time limit that a priority has; a number has that of the nearest name below it. */
+function ageClassOf({ priority }: Pick<Task, "priority">): AgeClass {
+  const rank = rankOf(priority);
+  if (rank >= PRIORITIES.urgent) return "tasks_urgent";
+  if (rank >= PRIORITIES.high) return "tasks_high";
+  return rank >= PRIORITIES.normal ? "tasks_normal" : "tasks_low";
+}
+
+const rankOf = (priority: Priority): number => (typeof priority === "number" ? priority : PRIORITIES[priority]);
+
+/** The part of the order in which a status stands. */
+export const orderPrefix = (status: TaskStatus): string => `${TASK_STATUSES.indexOf(status)}:`;
+
+/** Running tasks first, then queued ones by priority and age, then those that ended, the newest first. */
+function orderKey({ status, priority, task_id, completed_at }: Task): string {
+  if (status === "running") return orderPrefix(status) + task_id;
+  const rank =
+    status === "queued" ? PRIORITY_BOUND - rankOf(priority) : Number.MAX_SAFE_INTEGER - Date.parse(completed_at!);
+  return `${orderPrefix(status)}${rank.toFixed(6).padStart(24, "0")}:${task_id}`;
+}
+
+/** A task's record; 404 when there is none. */
+export async function taskIn(reader: Pick<Store | Tx, "get">, taskId: string): Promise<TaskRecord> {
+  const stored = await reader.get("tasks", taskId);
+  if (!stored) throw new AppError("task_not_found", `there is no task ${taskId}`, { task_id: taskId });
+  return stored.value;
+}
+
+/** Tasks in running order; `next` is the `after` of the next page. 404 when `after` is no task. */
+export async function taskPage(
+  store: Store,
+  query: { limit: number; status?: TaskStatus | undefined; after?: string | undefined },
+): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
+  const prefix = query.status === undefined ? "" : orderPrefix(query.status);
+  const from = query.after === undefined ? "" : orderKey((await taskIn(store, query.after)).task);
+  const after = from > prefix ? from : prefix;
+  const places = await store.list("tasks_order", { prefix, after, limit: query.limit + 1 });
+  const ids = places.slice(0, query.limit).map(({ value }) => value);
+  const records = await store.getMany("tasks", ids);
+  const tasks = records.flatMap((record) => (record ? [record.value.task] : []));
+  const next = places.length > query.limit ? (tasks.at(-1)?.task_id ?? null) : null;
+  return { tasks, stats: taskStats(await taskCounts(store)), next };
+}

@@ -1,0 +1,57 @@
+/** The trend of the levels of autonomy: how many decisions a day were left to whom. */
+import * as z from "zod";
+import type { OperationsDeps } from "./deps.ts";
+import { daysOf, lastDays } from "../kit/days.ts";
+import { type Level, LEVEL_MEANINGS, LEVELS } from "../changes/rules/autonomy_level.ts";
+import { tallyDays } from "../projections/tallies.ts";
+import { sum, type Tally } from "../projections/tally.ts";
+
+const countsSchema = z.object({
+  L1: z.number().int().describe("A person proposed and a person decided."),
+  L2: z.number().int().describe("A person edited a model's draft and a person decided."),
+  L3: z.number().int().describe("An agent, a model or a peer proposed and a person decided."),
+  L4: z.number().int().describe("A standing rule of the intent decided."),
+  L5: z.number().int().describe("The host product changed with neither: drift."),
+  unattributed: z
+    .number()
+    .int()
+    .describe("Decisions on what was proposed under a name that is merely claimed, where the intent says who is who."),
+});
+
+export const trendSchema = z.object({
+  levels: z
+    .array(
+      z.object({
+        level: z.enum(LEVELS).describe("Which level."),
+        meaning: z.string().meta({ description: "What it means.", examples: ["a human proposed and a human decided"] }),
+      }),
+    )
+    .describe("What each level means."),
+  bucket: z.literal("day").describe("What one point covers, in UTC."),
+  points: z
+    .array(
+      countsSchema.extend({ date: z.string().meta({ description: "The day, in UTC.", examples: ["2026-11-22"] }) }),
+    )
+    .describe("One a day, oldest first; a day without a decision has zeros."),
+  totals: countsSchema.describe("The sums over all days shown."),
+});
+
+/** The counts of the last `days` UTC days, today included. */
+export async function computeTrend(deps: OperationsDeps, days: number): Promise<z.infer<typeof trendSchema>> {
+  const window = lastDays(deps.clock.now(), days);
+  const tallies = await tallyDays(deps, window);
+  return {
+    levels: LEVELS.map((level) => ({ level, meaning: LEVEL_MEANINGS[level] })),
+    bucket: "day",
+    points: daysOf(window).map((date) => ({ date, ...countsOf(tallies.get(date) ?? {}) })),
+    totals: countsOf(sum([...tallies.values()])),
+  };
+}
+
+type Counted = Level | "unattributed";
+
+/** The levels of a tally. */
+export const countsOf = (tally: Tally): Record<Counted, number> =>
+  Object.fromEntries(
+    [...LEVELS, "unattributed" as const].map((level) => [level, tally[`level_${level}`] ?? 0]),
+  ) as Record<Counted, number>;

@@ -1,0 +1,198 @@
+/** What each target should be, as applied changes say it: each value with the change that it is of, held against the log. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import { type Reading, reading } from "../projections/reading.ts";
+import { tenantPrefix, valuePlace, values, type ValueSource } from "../projections/values.ts";
+import { type VerifiedChange, readVerifiedChanges, heldSince } from "../changes/verified_changes.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import type { Place } from "../changes/records.ts";
+import { changeSchema, KINDS } from "../changes/rules/change.ts";
+import { base64UrlBytes, base64UrlOf } from "../kit/base64.ts";
+import { invalidField } from "../kit/errors.ts";
+import { gather } from "../kit/gather.ts";
+import { widely } from "../kit/places.ts";
+import { bytesOfText } from "../store/engine/write_set.ts";
+
+/** The tenant whose values hold for every tenant that has none of its own. */
+export const EVERY_TENANT = "*";
+
+/** A target with the value that it should have, or with why none is given out. */
+export const valueSchema = once(() => {
+  const from = {
+    tenant_id: z
+      .string()
+      .describe("The tenant; `*` where the value is meant for every tenant that has none of its own."),
+    target: z
+      .string()
+      .describe("The target in the spelling with which it was first applied; targets compare without case."),
+    change_id: z.string().describe("The change that set it."),
+    entry: z.number().int().describe("Id of the audit entry of its apply."),
+    applied_at: z.iso.datetime().describe("When it was applied."),
+  };
+  return z.discriminatedUnion("state", [
+    z.object({
+      ...from,
+      state: z.literal("governed").describe("The content is what was consented to, and the log tells of its apply."),
+      value: z.unknown().describe("The value, any JSON."),
+      kind: z.enum(KINDS).describe("What sort of thing the change is about."),
+      digest: changeSchema().shape.digest.describe(
+        "SHA-256 of the content that consent was given to, of which the value is a part.",
+      ),
+    }),
+    z.object({
+      ...from,
+      state: z
+        .literal("withheld")
+        .describe("The stored change is not what the log tells, or was erased: no value is given out."),
+      problem: z.string().describe("Why, for people."),
+    }),
+  ]);
+});
+export type Value = z.infer<ReturnType<typeof valueSchema>>;
+
+/** Which values are asked for. */
+export interface ValueQuery {
+  tenant_id?: string | undefined;
+  target?: string | undefined;
+  limit: number;
+  after?: string | undefined;
+}
+
+/** Values of a log as of an entry. */
+export interface ValuePage {
+  values: Value[];
+  /** The `after` of the next page. */
+  next: string | null;
+  as_of: number;
+  behind: number;
+}
+
+const SCANNED_A_PAGE = 5000;
+const TRIES = 3;
+
+/** A page of values by tenant and target, 1 MiB of them at most; with a target alone at most 5,000 are looked at. */
+export const valuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }: ValueQuery): Promise<ValuePage> =>
+  settled(deps, async (read, shown) => {
+    const position = { as_of: read.as_of, behind: read.behind };
+    if (tenant_id !== undefined && target !== undefined) {
+      const place = valuePlace(tenant_id, target);
+      const found = await read.get("values", place);
+      return { values: found ? await shown([{ place, source: found.value }]) : [], next: null, ...position };
+    }
+    const prefix = tenant_id === undefined ? "" : tenantPrefix(tenant_id);
+    const isWanted = ({ id }: { id: string }) => target === undefined || id.endsWith(`\n${target.toLowerCase()}`);
+    const begin = after === undefined ? prefix : placeIn(after);
+    const page = () =>
+      gather({
+        limit,
+        looked: target === undefined ? limit : SCANNED_A_PAGE,
+        wanted: ({ value }) => value !== undefined,
+        async read(last: Row | undefined, count: number): Promise<Row[]> {
+          const rows = await read.list("values", { prefix, after: last?.place ?? begin, limit: count });
+          const wanted = rows.filter(isWanted);
+          const found = await shown(wanted.map(({ id, value }) => ({ place: id, source: value })));
+          return rows.map((row) => {
+            const value = found[wanted.indexOf(row)];
+            return { place: row.id, value, size: value ? bytesOfText(JSON.stringify(value)) : 0 };
+          });
+        },
+      });
+    const { rows, last, ended } = await (target === undefined ? page() : widely(deps.store, page));
+    const next = ended || !last ? null : base64UrlOf(new TextEncoder().encode(last.place));
+    return { values: rows.map(({ value }) => value!), next, ...position };
+  });
+
+interface Row {
+  place: string;
+  value: Value | undefined;
+  size: number;
+}
+
+function placeIn(after: string): string {
+  const bytes = base64UrlBytes(after);
+  if (!bytes) throw invalidField("after", "must be the next of a page");
+  return new TextDecoder().decode(bytes);
+}
+
+/** Where a value is, and the change that it should be of. */
+interface Source {
+  place: string;
+  source: ValueSource;
+}
+
+/** Gives values with their changes, in the same order. */
+export type Shown = (sources: readonly Source[]) => Promise<Value[]>;
+
+/** Whether the log tells of a value of a target of which none is kept. */
+export type Lacking = (place: Place) => Promise<boolean>;
+
+/** Something was applied or rolled back between a look at the values and one at their changes. */
+class Moved extends Error {}
+
+/** Runs what reads values until nothing moved meanwhile, three times at most: what moved then is withheld. */
+export async function settled<T>(
+  deps: ChangesDeps,
+  run: (read: Reading<null>, shown: Shown, lacking: Lacking) => Promise<T>,
+  tries = TRIES,
+): Promise<T> {
+  const read = await reading(deps, values);
+  const mayHaveMoved = tries > 1 && read.behind === 0;
+  const lacking: Lacking = async (place) => {
+    const isLacking = await isSetByChange(deps, place);
+    if (isLacking && mayHaveMoved) throw new Moved();
+    return isLacking;
+  };
+  try {
+    const shown: Shown = async (sources) => {
+      const verified = await readVerifiedChanges(
+        deps,
+        sources.map(({ source }) => source.change_id),
+      );
+      const found = await Promise.all(sources.map((one, index) => valueOf(deps, one, verified[index]!)));
+      if (mayHaveMoved && found.includes(MOVED)) throw new Moved();
+      return found.map((value, index) => (value === MOVED ? withheld(sources[index]!, NOT_HELD) : value));
+    };
+    return await run(read, shown, lacking);
+  } catch (error) {
+    if (error instanceof Moved) return settled(deps, run, tries - 1);
+    throw error;
+  }
+}
+
+const MOVED = Symbol("moved");
+/** Why no value is given out where the log tells of another one. */
+export const NOT_HELD =
+  "the log tells of another change that holds the target, or of none: what follows it is behind, or was edited";
+
+async function valueOf(deps: ChangesDeps, one: Source, verified: VerifiedChange): Promise<Value | typeof MOVED> {
+  if ("problem" in verified) return withheld(one, verified.problem);
+  const { change, applied } = verified;
+  const { change_id, tenant_id, value, kind, digest, status, erased } = change;
+  const target = applied?.target_spelling ?? change.target;
+  const { entry } = one.source;
+  if (erased) return withheld(one, "its content was erased");
+  if (status !== "applied" || applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place) return MOVED;
+  if (value === undefined) return withheld(one, "the change sets no value");
+  // What sets no value leaves the target to the one before it.
+  const since = await heldSince(deps, change, one.source);
+  if (!since) return withheld(one, "an entry about its target is not what the log held");
+  const later = since.length === 0 ? [] : await readVerifiedChanges(deps, since);
+  if (later.some((other) => "problem" in other || other.change.value !== undefined)) return MOVED;
+  return { tenant_id, target, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest };
+}
+
+/** Returns true where an applied change sets the target, as far as this process has read the log. */
+async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> {
+  const held = await heldSince(deps, place, { change_id: "", entry: 0 });
+  if (!held) return true;
+  const verified = held.length === 0 ? [] : await readVerifiedChanges(deps, held);
+  return verified.some(
+    (one) => "problem" in one || (one.change.value !== undefined && one.change.status === "applied"),
+  );
+}
+
+/** Named by its place: what the record says of it is not to be believed. */
+function withheld({ place, source }: Source, problem: string): Value {
+  const [tenant_id = "", target = ""] = place.split("\n");
+  return { tenant_id, target, ...source, state: "withheld", problem };
+}

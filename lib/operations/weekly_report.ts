@@ -1,0 +1,230 @@
+/** The report of a week on one screen: what got better or worse, what happened to changes, what waits, and what is due next. */
+import { growthPage } from "../projections/growth_log.ts";
+import type { GrowthRow } from "../projections/growth_row.ts";
+import { listDue } from "../projections/outcome_places.ts";
+import { outcomes } from "../projections/outcomes.ts";
+import { reading } from "../projections/reading.ts";
+import { localDay, localMinute, parseSpan } from "../find/dates.ts";
+import type { FindRow } from "../find/answer.ts";
+import { findRows } from "../find/run.ts";
+import { shownFreeze } from "../changes/freeze.ts";
+import { readRecords } from "../changes/records.ts";
+import { reviewersOf } from "../changes/rules/break_glass.ts";
+import type { Change } from "../changes/rules/change.ts";
+import type { Intent } from "../changes/rules/intent.ts";
+import { deadlineOf } from "../changes/rules/kpi.ts";
+import { movementOf, wordOf } from "../changes/rules/outcome_words.ts";
+import { DAY_MS } from "../kit/days.ts";
+import { label } from "../kit/quote.ts";
+import { describeDrift } from "../wording/describe.ts";
+import type { OperationsDeps } from "./deps.ts";
+import { buildInbox } from "./inbox.ts";
+import { describeMoves } from "./kpi_moves.ts";
+import { escaped, link, list, page } from "./markdown.ts";
+import { lacking, listed } from "./notify/words.ts";
+import { changePage } from "./page_address.ts";
+import { endingWords, readEnding } from "./retrospective.ts";
+
+/** Items listed of one kind, and links on one line; the others are counted. */
+const MAX_LISTED = 8;
+const MAX_LINKED = 4;
+const MAX_ROWS = 500;
+const MAX_TITLE = 80;
+const DUE_MS = 7 * DAY_MS;
+
+/** A week: `from` inclusive and `to` exclusive, RFC 3339. */
+export interface Week {
+  deps: OperationsDeps;
+  intent: Intent;
+  name: string;
+  zone: string;
+  from: string;
+  to: string;
+  now: number;
+}
+
+/** A change that waits: for whom, until when, and what happens then; `isNew`: since this week, or with a new consent. */
+interface Wait {
+  link: string;
+  for: string;
+  until: string | null;
+  end: string;
+  isNew: boolean;
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** Writes the report of an ISO week, such as `2026-W44`, in a time zone. What waits and what is due is as of now. */
+export async function weeklyReport(deps: OperationsDeps, name: string, zone: string): Promise<string> {
+  const now = deps.clock.now();
+  const span = parseSpan(name, now, zone)!;
+  const week = { deps, intent: deps.product!.intent, name, zone, now, from: iso(span.from), to: iso(span.to) };
+  const { waits, total } = await readWaits(week);
+  const fresh = waits.filter(({ isNew }) => isNew);
+  const soon = waits.filter((wait) => !wait.isNew && wait.until !== null && isSoon(week, wait.until));
+  const more = total - fresh.length - soon.length;
+  const waiting = fresh.map((wait) => `${wait.link} waits ${wait.for}${until(week, wait.until)}`);
+  return page(
+    `# Week ${name} (${localDay(span.from, zone)} to ${localDay(span.to - 1, zone)}, ${zone})`,
+    (await describeMoves(week, (row) => appliedLink(week, row))).join(" "),
+    "## Applied",
+    section(await appliedLines(week)),
+    "## Rolled back or denied",
+    section(await endedLines(week)),
+    `## Waiting since this week, as of ${localMinute(now, zone)}`,
+    section([
+      ...capped(waiting),
+      ...(more > 0 ? [`${more} ${more === 1 ? "change waits" : "changes wait"} as before this week`] : []),
+    ]),
+    "## Promises decided (a correlation, not a cause)",
+    section(await promiseLines(week)),
+    "## Due within seven days",
+    section(await dueLines(week, soon)),
+  );
+}
+
+const section = (lines: readonly string[]): string => list(lines) ?? "Nothing.";
+
+const capped = (lines: readonly string[], total = lines.length): string[] =>
+  total <= MAX_LISTED ? [...lines] : [...lines.slice(0, MAX_LISTED), `and ${total - MAX_LISTED} more`];
+
+const until = ({ zone }: Week, at: string | null): string =>
+  at === null ? "" : `, until ${localMinute(Date.parse(at), zone)}`;
+
+const isWithin = ({ from, to }: Week, at: string | null): boolean => at !== null && at >= from && at < to;
+
+const isSoon = ({ now }: Week, at: string): boolean => Date.parse(at) >= now && Date.parse(at) < now + DUE_MS;
+
+/** A change by its summary, as a link to its page. */
+const linkTo = ({ deps }: Week, { change_id, summary }: Pick<Change, "change_id" | "summary">): string =>
+  link(summary, MAX_TITLE, changePage(deps.publicUrl, change_id));
+
+const appliedLink = (week: Week, row: FindRow): string =>
+  `${linkTo(week, row)}${row.status === "rolled_back" ? " (rolled back since)" : ""}`;
+
+const readRows = ({ deps, zone }: Week, query: string) => findRows(deps, query, { zone, limit: MAX_ROWS });
+
+/** Lists what was applied, a line for each tenant. */
+async function appliedLines(week: Week): Promise<string[]> {
+  const byTenant = new Map<string, string[]>();
+  for (const row of await readRows(week, `applied:${week.name} sort:applied-asc`))
+    byTenant.set(row.tenant_id, [...(byTenant.get(row.tenant_id) ?? []), appliedLink(week, row)]);
+  const tenants = [...byTenant].sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1));
+  const lines = tenants.map(([tenant, links]) => {
+    const more = links.length - MAX_LINKED;
+    const shown = `${links.slice(0, MAX_LINKED).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
+    return `${escaped(label(tenant))}: ${shown}`;
+  });
+  return capped(lines);
+}
+
+/** Lists what was rolled back, denied or withdrawn, or ended by time, with the reason; rollbacks first. */
+async function endedLines(week: Week): Promise<string[]> {
+  const rolledBack = await readRows(week, `rolledback:${week.name} sort:rolledback-asc`);
+  const denied = await readRows(week, `is:denied decided:${week.name} sort:decided-asc`);
+  // A change whose approval was revoked or expired later was decided twice.
+  const rows = [...rolledBack, ...denied.filter(({ decided_at }) => isWithin(week, decided_at))];
+  const { store } = week.deps;
+  const records = await readRecords(
+    store,
+    rows.map(({ change_id }) => change_id),
+  );
+  const lines = rows.slice(0, MAX_LISTED).map(async (row, index) => {
+    const ending = records[index] && (await readEnding(store, records[index]));
+    return `${linkTo(week, row)}: ${ending ? endingWords(ending) : row.status}`;
+  });
+  return capped(await Promise.all(lines), rows.length);
+}
+
+/** Everything that waits, soonest end first, and how much that is. */
+async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> {
+  const { deps, intent, from } = week;
+  const inbox = await buildInbox(deps, { person: null, limit: MAX_ROWS });
+  type Item = (typeof inbox.pending.items)[number];
+  const wait = (item: Item, whom: string, end: string): Wait => ({
+    link: linkTo(week, { change_id: item.change_id, summary: item.title }),
+    for: escaped(whom),
+    until: item.expires_at,
+    end,
+    isNew: item.since >= from || item.approvals.some(({ at }) => at >= from),
+  });
+  const consent = ({ missing }: Item): string => `for the consent of ${lacking(missing)}`;
+  const reviewed = await readRecords(
+    deps.store,
+    inbox.review_due.items.map(({ change_id }) => change_id),
+  );
+  const waits = [
+    ...inbox.review_due.items.map((item, index) => {
+      const reviewers = reviewed[index] && reviewersOf(reviewed[index].change as Change, intent);
+      return wait(
+        item,
+        `for a review of its emergency by ${listed(reviewers ?? ["anybody"], "or")}`,
+        "its review is due",
+      );
+    }),
+    ...inbox.pending.items.map((item) => wait(item, consent(item), "it expires without consent")),
+    ...inbox.approved.items.map((item) =>
+      wait(item, item.missing.length > 0 ? consent(item) : "to be applied", "it lapses without an apply"),
+    ),
+    ...inbox.drifted.items.map((item) => wait(item, `for a restore or rollback: ${describeDrift(item.drift)}`, "")),
+  ];
+  waits.sort((a, b) => ((a.until ?? "~") < (b.until ?? "~") ? -1 : 1));
+  const { pending, approved, review_due, drifted } = inbox.totals;
+  return { waits, total: pending + approved + review_due + drifted };
+}
+
+/** The verdicts of the week, the worst first; what ended too early to be judged is none. */
+async function promiseLines(week: Week): Promise<string[]> {
+  const { deps } = week;
+  const rows: GrowthRow[] = [];
+  for (let before: number | undefined; ;) {
+    const { entries, next } = await growthPage(deps, { kind: "outcome", limit: MAX_ROWS, before });
+    rows.push(...entries.filter(({ at }) => isWithin(week, at)));
+    if (next === null || entries.at(-1)!.at < week.from) break;
+    before = next;
+  }
+  const order = ["regressed", "missed", "inconclusive", "met"];
+  const lines = (await readOutcomes(deps, rows.map(({ ref }) => ref!).toReversed())).flatMap(({ change, outcome }) => {
+    const verdict = order.indexOf(outcome.final?.verdict ?? "");
+    if (verdict === -1) return [];
+    const word = wordOf(outcome.final!);
+    const words = `${linkTo(week, change)}: ${word === "regressed" ? "**regressed**" : word}. ${movementOf(outcome.final!)}`;
+    return { verdict, words };
+  });
+  return capped(lines.sort((a, b) => a.verdict - b.verdict).map(({ words }) => words));
+}
+
+/** Lists what time brings: the ends of what waited before this week, verdicts, the end of a freeze, the deadlines of goals. */
+async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
+  const { deps, intent, now, zone } = week;
+  const judged = (await listDue(await reading(deps, outcomes), MAX_ROWS)).filter(({ moment }) => isSoon(week, moment));
+  const promised = await readOutcomes(
+    deps,
+    judged.map(({ change_id }) => change_id),
+  );
+  const freeze = await shownFreeze(deps);
+  const due = [
+    ...soon.map((wait) => ({ at: wait.until!, words: `${wait.link}: ${wait.end}` })),
+    ...promised.flatMap(({ change, outcome: { kpi, judged_from } }) =>
+      kpi === null ? [] : { at: judged_from, words: `${linkTo(week, change)}: its promise on ${kpi} is judged` },
+    ),
+    ...(freeze?.until ? [{ at: freeze.until, words: "the freeze ends" }] : []),
+    ...Object.entries(intent.kpis).flatMap(([kpi, goal]) =>
+      goal.deadline === undefined ? [] : { at: iso(deadlineOf(goal)), words: `the goal for ${kpi} ends` },
+    ),
+  ].filter(({ at }) => isSoon({ ...week, now }, at));
+  due.sort((a, b) => (a.at < b.at ? -1 : 1));
+  return capped(due.map(({ at, words }) => `${localMinute(Date.parse(at), zone)} ${words}`));
+}
+
+/** Outcomes with their changes, in the order of the ids. */
+async function readOutcomes(deps: OperationsDeps, ids: readonly string[]) {
+  const [records, found] = await Promise.all([
+    readRecords(deps.store, ids),
+    reading(deps, outcomes).then((read) => read.getMany("outcomes", ids)),
+  ]);
+  return ids.flatMap((_, index) => {
+    const [record, outcome] = [records[index], found[index]?.value];
+    return record && outcome ? { change: record.change, outcome } : [];
+  });
+}

@@ -1,0 +1,121 @@
+/** M, memory: of what should be on record of a closed change, how much is. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import { POLICY_EXPIRY, POLICY_MINOR } from "../changes/rules/actor.ts";
+import { isCutShort, isJudged, type Outcome } from "../changes/rules/outcome.ts";
+import { DAY_MS, dayOf, type Window } from "../kit/days.ts";
+import type { FollowedChange } from "./follower.ts";
+import type { Tally } from "./tally.ts";
+
+export const RECORD_ITEMS = ["rationale", "decider", "note", "verdict"] as const;
+export type RecordItem = (typeof RECORD_ITEMS)[number];
+
+const GAPS_SHOWN = 20;
+/** How many UTC days, today included, M looks back. */
+export const MEMORY_DAYS = 90;
+
+const gapSchema = once(() =>
+  z.object({
+    change_id: z
+      .string()
+      .meta({ description: "A closed change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] }),
+    closed_at: z.string().meta({ description: "When it was closed.", format: "date-time" }),
+    missing: z.array(z.enum(RECORD_ITEMS)).describe("What is not on its record."),
+  }),
+);
+
+/** What is missing on the record of a closed change. */
+export type Gap = z.infer<ReturnType<typeof gapSchema>>;
+
+export const memorySchema = once(() =>
+  z.object({
+    value: z.number().nullable().describe("M, from 0 to 1: present / expected; null when no change was closed."),
+    from: z.string().meta({ description: "First UTC day that is looked at.", examples: ["2026-08-25"] }),
+    to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
+    closed: z.number().int().describe("Changes closed within these days: denied, or applied and their outcome final."),
+    expected: z.number().int().describe("Items that should be on their records."),
+    present: z.number().int().describe("Items of these that are, those that were added late too."),
+    late: z.number().int().describe("How many of those present were added late."),
+    missing: z
+      .record(z.enum(RECORD_ITEMS), z.number().int().describe("On how many records this is missing."))
+      .describe("How often each item is missing."),
+    gaps: z.array(gapSchema()).describe("The newest changes with something missing."),
+  }),
+);
+export type Memory = z.infer<ReturnType<typeof memorySchema>>;
+
+/** What of a change's record is missing, and since which day that counts; before its close what was added to it by then. */
+export interface OnRecord {
+  day: string | null;
+  missing: RecordItem[];
+  late: RecordItem[];
+}
+
+/**
+ * The items that should be on record of a closed change, and those that are missing, also among what was added `late`. A minor
+ * change needs no note, because no person decided. A change that was never applied, or whose outcome ended before its horizon,
+ * needs no verdict.
+ */
+export function recordOf(
+  change: FollowedChange,
+  outcome: Outcome | null,
+  late: readonly RecordItem[] = [],
+): { expected: RecordItem[]; missing: RecordItem[] } {
+  const present: Partial<Record<RecordItem, boolean>> = {
+    rationale: change.rationale.trim() !== "",
+    decider: change.approver !== null && change.approver !== POLICY_EXPIRY,
+  };
+  if (change.approver !== POLICY_MINOR)
+    present.note = [
+      // An expiry bears the rule's own note, which no person wrote.
+      change.approver === POLICY_EXPIRY ? null : change.approval_note,
+      ...change.approvals.map(({ note }) => note),
+    ].some((note) => note?.trim());
+  if (outcome && (isJudged(outcome) || !isCutShort(outcome))) present.verdict = isJudged(outcome);
+  const expected = RECORD_ITEMS.filter((item) => present[item] !== undefined);
+  return { expected, missing: expected.filter((item) => !present[item] && !late.includes(item)) };
+}
+
+/** The counts that the closing of a change adds to its day. */
+export function closingTally(change: FollowedChange, outcome: Outcome | null, late: readonly RecordItem[]): Tally {
+  const { expected, missing } = recordOf(change, outcome, late);
+  const added = recordOf(change, outcome).missing.length - missing.length;
+  return {
+    closed: 1,
+    expected_items: expected.length,
+    present_items: expected.length - missing.length,
+    ...(added > 0 ? { late_items: added } : {}),
+    ...Object.fromEntries(missing.map((item) => [`missing_${item}`, 1])),
+    ...(outcome ? { [`verdict_${outcome.verdict}`]: 1 } : {}),
+  };
+}
+
+/** The newest gaps once a change is closed, oldest first; those from before the window that ends then are forgotten. */
+export function newestGaps(gaps: readonly Gap[], change_id: string, missing: RecordItem[], closed_at: string): Gap[] {
+  const from = dayOf(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
+  const all = missing.length > 0 ? [...gaps, { change_id, closed_at, missing }] : gaps;
+  return all.filter((gap) => gap.closed_at >= from).slice(-GAPS_SHOWN);
+}
+
+/** The gaps once an item of a change was added late. */
+export const gapsWithout = (gaps: readonly Gap[], change_id: string, item: RecordItem): Gap[] =>
+  gaps.flatMap((gap) => {
+    if (gap.change_id !== change_id) return gap;
+    const missing = gap.missing.filter((one) => one !== item);
+    return missing.length > 0 ? { ...gap, missing } : [];
+  });
+
+/** M over a window: `present ÷ expected`, `null` when no change was closed. */
+export function memoryOf(gaps: readonly Gap[], tally: Tally, window: Window): Memory {
+  const { closed = 0, expected_items: expected = 0, present_items: present = 0 } = tally;
+  return {
+    value: expected === 0 ? null : present / expected,
+    ...window,
+    closed,
+    expected,
+    present,
+    late: tally.late_items ?? 0,
+    missing: Object.fromEntries(RECORD_ITEMS.map((item) => [item, tally[`missing_${item}`] ?? 0])) as Memory["missing"],
+    gaps: gaps.filter(({ closed_at }) => closed_at >= window.from).reverse(),
+  };
+}

@@ -1,0 +1,297 @@
+/**
+ * An adversary who sees every request and every proof that was ever given, has keys and a name of their own, and can write
+ * to the store: whatever they send, nobody has consented who did not.
+ */
+import { expect, test } from "vitest";
+import { IntentInvalid } from "../../../lib/changes/rules/intent.ts";
+import type { Proof } from "../../../lib/changes/rules/proof.ts";
+import { DECISIONS, type StatementFacts, statementText } from "../../../lib/changes/rules/statement.ts";
+import { PROPOSAL, type Reply } from "../../support/client.ts";
+import { type Core, core } from "../../support/core.ts";
+import { intentOf } from "../../support/intents.ts";
+import { LONG } from "../../support/length.ts";
+import { numbers } from "../../support/numbers.ts";
+import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../support/passkeys.ts";
+import type { Fields } from "../../support/requests.ts";
+import { decide, forgeConsent, type Pen, person, proven, statementOf } from "../../support/signed.ts";
+
+const TRIES = LONG ? 10_000 : 250;
+const [ANA, BO, CEM, DORA] = [
+  passkey("ES256"),
+  sshPen(),
+  passkey("EdDSA"),
+  sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
+];
+const PENS: Record<string, Pen> = { ana: ANA, bo: BO, cem: CEM, dora: DORA };
+/** Dora proposes; these could consent. */
+const VOTERS = ["ana", "bo", "cem"];
+/** The adversary's own keys, of every kind. */
+const OWN: Pen[] = [passkey("ES256"), passkey("EdDSA"), sshPen(), sshPen("ssh-ed25519")];
+const KEYED = Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)]));
+const PRINCIPALS = { ...KEYED, mallory: person(...OWN), eve: { kind: "person" } };
+const POLICY = {
+  approvers: [...Object.keys(PENS), "eve"],
+  required_approvers: { standard: 2 },
+  self_approval: false,
+  break_glass: { approvers: ["cem"] },
+};
+
+interface World {
+  api: Core;
+  /** The change that nobody consents to. */
+  change_id: string;
+  /** What the entries say of the consents to another change. */
+  seen: { approver: string; proof: Proof }[];
+  /** The change whose emergency consent waits for its review. */
+  urgent: string;
+  /** What was sent to freeze the service, to lift that once, and to propose. */
+  sent: { freeze: Fields; unfreeze: Fields; propose: Fields };
+  below: (end: number) => number;
+  one: <T>(list: readonly T[]) => T;
+  /** What whoever has this name would sign. */
+  truth: (name: string) => StatementFacts;
+}
+
+/** What dora sends to propose a change. */
+async function proposalOf(api: Core, target: string): Promise<Fields> {
+  const proposal = { ...PROPOSAL, target };
+  // A statement is good for one use.
+  api.deps.clock.advance(1);
+  const statement = await statementOf(api, {
+    decision: "propose",
+    approver: "dora",
+    proposal: JSON.stringify(proposal),
+  });
+  return { ...proposal, proposer: "dora", ...proven(DORA, statement) };
+}
+
+/** A change that dora proposes. */
+const proposed = async (api: Core, target: string): Promise<Reply["body"]> =>
+  (await api.post("propose", await proposalOf(api, target))).body;
+
+/** What somebody sends to freeze the service, or to lift that. */
+async function actOf(api: Core, act: "freeze" | "unfreeze", actor: string): Promise<Fields> {
+  api.deps.clock.advance(1);
+  return { actor, ...proven(PENS[actor]!, await statementOf(api, { decision: act, approver: actor })) };
+}
+
+/** A change that cem approves in an emergency. */
+async function approvedUrgently(api: Core): Promise<string> {
+  const { change_id } = await proposed(api, "ui.urgent");
+  const fields = { change_id, approver: "cem", note: "the site is down" };
+  const statement = await statementOf(api, { decision: "approve_emergency", ...fields });
+  const { body } = await api.post("approve", { ...fields, emergency: "true", ...proven(CEM, statement) });
+  expect(body.status).toBe("approved");
+  return change_id;
+}
+
+async function open(seed: number): Promise<World> {
+  const api = await core({ intent: { principals: PRINCIPALS, policy: POLICY } });
+  const other = await proposed(api, "ui.other");
+  const seen: World["seen"] = [];
+  for (const approver of ["ana", "bo"]) {
+    const { body } = await decide(api, PENS[approver]!, "approve", { change_id: other.change_id, approver });
+    seen.push(JSON.parse(body.audit_entry.detail));
+  }
+  const urgent = await approvedUrgently(api);
+  const propose = await proposalOf(api, "ui.banner");
+  const { change_id, digest, audit_entry } = (await api.post("propose", propose)).body;
+  const [freeze, unfreeze] = [await actOf(api, "freeze", "ana"), await actOf(api, "unfreeze", "ana")];
+  await api.post("freeze", freeze);
+  await api.post("unfreeze", unfreeze);
+  await api.post("freeze", await actOf(api, "freeze", "bo"));
+  const below = numbers(seed);
+  return {
+    api,
+    change_id,
+    seen,
+    urgent,
+    sent: { freeze, unfreeze, propose },
+    below,
+    one: (list) => list[below(list.length)]!,
+    truth: (approver) => ({
+      origin: audit_entry.origin,
+      change_id,
+      digest,
+      decision: "approve",
+      approver,
+      note: "",
+      manifest_hash: api.deps.product!.manifest_hash,
+      at: api.deps.clock.iso(),
+    }),
+  };
+}
+
+/** Asks for a consent under a name. */
+const send = ({ api, change_id }: World, approver: string, proof: Proof, over: Fields = {}): Promise<Reply> =>
+  api.post("approve", { change_id, approver, proof: JSON.stringify(proof), at: api.deps.clock.iso(), ...over });
+
+const signed = (name: string, facts: StatementFacts): Proof => PENS[name]!.sign(statementText(facts));
+
+/** A statement that is true but for some of its facts, signed by whoever sends it. */
+const falsely = (of: (world: World, name: string) => Partial<StatementFacts>) => (world: World) => {
+  const name = world.one(VOTERS);
+  return send(world, name, signed(name, { ...world.truth(name), ...of(world, name) }));
+};
+
+/** An assertion of a passkey under other circumstances. */
+const bent = (of: (world: World) => Bent) => (world: World) => {
+  const [name, pen] = world.one([["ana", ANA] as const, ["cem", CEM] as const]);
+  return send(world, name, pen.sign(statementText(world.truth(name)), of(world)));
+};
+
+const digits = ({ below }: World, length = 64): string => Array.from({ length }, () => below(16).toString(16)).join("");
+
+/** One bit of the bytes that a proof says. */
+function flipped(proof: Proof, { one, below }: World): Proof {
+  const field = one(Object.keys(proof).filter((name) => name !== "type")) as "signature";
+  const isArmour = proof.type === "ssh";
+  const bytes = isArmour ? unarmoured(proof.signature) : Buffer.from(proof[field], "base64url");
+  bytes[below(bytes.length)]! ^= 1 << below(8);
+  return { ...proof, [field]: isArmour ? armoured(bytes) : bytes.toString("base64url") };
+}
+
+const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
+  "the proof of another change's consent": (world) => {
+    const { approver, proof } = world.one(world.seen);
+    return send(world, approver, proof);
+  },
+  "a consent to another change": falsely(({ below }) => ({ change_id: `chg_${below(1e6)}` })),
+  "a consent to another content": falsely((world) => ({ digest: digits(world) })),
+  "another decision": falsely(({ one }) => ({ decision: one(DECISIONS.filter((word) => word !== "approve")) })),
+  "another approver": falsely(({ one }, own) => ({
+    approver: one([...VOTERS, "eve", own.toUpperCase(), `${own} `, ""].filter((name) => name !== own)),
+  })),
+  "another note": falsely((world) => ({ note: world.one([" ", "yes", "\0", digits(world)]) })),
+  "another log": falsely((world) => ({ origin: `acme-crm/audit/${digits(world, 32)}` })),
+  "another intent": falsely((world) => ({ manifest_hash: digits(world) })),
+  "another time": falsely(({ api, below, one }) => ({
+    at: new Date(api.deps.clock.now() + one([-1, 1]) * (1 + below(500_000))).toISOString(),
+  })),
+  "a consent of long ago": (world) => {
+    const at = new Date(world.api.deps.clock.now() - 600_001 - world.below(1e9)).toISOString();
+    const name = world.one(VOTERS);
+    return send(world, name, signed(name, { ...world.truth(name), at }), { at });
+  },
+  "somebody's consent under another name": (world) => {
+    const name = world.one(VOTERS);
+    const as = world.one([...VOTERS, "eve", "nobody", "mallory"].filter((other) => other !== name));
+    return send(world, as, signed(name, world.truth(world.one([name, as]))));
+  },
+  "a flipped bit": (world) => {
+    const name = world.one(VOTERS);
+    return send(world, name, flipped(signed(name, world.truth(name)), world));
+  },
+  "a person who is not there, or not verified": bent(({ one }) => ({
+    flags: one([0, 1, 4, 8, 9, 16, 20, 21, 24, 25]),
+  })),
+  "a security key that was not touched, or not told its PIN": (world) =>
+    send(world, "bo", BO.sign(statementText(world.truth("bo")), { flags: world.one([0, 1, 4]) })),
+  "a page of somewhere else": bent(({ one }) =>
+    one([
+      { origin: "https://evil.example" },
+      { origin: "http://gov.acme.example" },
+      { origin: "https://gov.acme.example.evil.example" },
+      { rp_id: "evil.example" },
+      { client: { crossOrigin: true } },
+      { client: { topOrigin: "https://gov.acme.example" } },
+      { type: "webauthn.create" },
+    ]),
+  ),
+  "a key of the adversary": (world) => {
+    const name = world.one([...VOTERS, "eve"]);
+    const proof = world.one(OWN).sign(statementText(world.truth(name)));
+    const credential_id = world.one([ANA, CEM]).key.credential_id;
+    return send(world, name, proof.type === "webauthn" ? { ...proof, credential_id } : proof);
+  },
+  "the adversary's own name": (world) =>
+    send(world, "mallory", world.one(OWN).sign(statementText(world.truth("mallory")))),
+  "no proof": ({ api, change_id, one }) =>
+    api.post("approve", { change_id, approver: one([...VOTERS, "eve", "nobody"]) }),
+  "an ordinary consent as one for emergencies": (world) => {
+    const name = world.one(VOTERS);
+    return send(world, name, signed(name, world.truth(name)), { emergency: "true" });
+  },
+  "the proposer's own consent": (world) => {
+    const as = world.one(["dora", "DORA", "Dora", "ｄora"]);
+    return send(world, as, signed("dora", world.truth(as.normalize("NFKC"))));
+  },
+  "a proposal of one's own under another name": ({ api, one }) =>
+    api.post("propose", { ...PROPOSAL, proposer: one(["eve", "nobody", "bo"]) }),
+  "a signed proposal once more": ({ api, sent }) => api.post("propose", sent.propose),
+  "no signature under a lifted freeze": ({ api, one }) =>
+    api.post("unfreeze", { actor: one([...Object.keys(PENS), "eve", "nobody", "mallory"]) }),
+  "the proof of a freeze, or of an earlier unfreeze, under a lifted freeze": ({ api, sent, one }) =>
+    api.post("unfreeze", one([sent.freeze, sent.unfreeze])),
+  "an unfreeze under another name": async ({ api, one }) => {
+    const { actor: _, ...fields } = await actOf(api, "unfreeze", one(VOTERS));
+    return api.post("unfreeze", { ...fields, actor: one(["eve", "nobody", "mallory", "dora"]) });
+  },
+  "an unfreeze with a key of the adversary": async ({ api, one }) => {
+    const [actor, pen] = [one(VOTERS), one(OWN)];
+    return api.post("unfreeze", {
+      actor,
+      ...proven(pen, await statementOf(api, { decision: "unfreeze", approver: actor })),
+    });
+  },
+  "a review without a signature": ({ api, urgent, one }) =>
+    api.post("review", { change_id: urgent, approver: one([...VOTERS, "eve"]), verdict: "accepted" }),
+  "a review with what was signed for another verdict, change or decision": async ({ api, urgent, change_id, one }) => {
+    const approver = one(["ana", "bo"]);
+    const fields = one<Fields>([
+      { decision: "review", change_id: urgent, verdict: "not_accepted" },
+      { decision: "review", change_id, verdict: "accepted" },
+      { decision: "approve", change_id: urgent },
+    ]);
+    const { proof, at } = proven(PENS[approver]!, await statementOf(api, { ...fields, approver }));
+    return api.post("review", { change_id: urgent, approver, verdict: "accepted", proof: proof!, at: at! });
+  },
+  "a key that stands under two names": async ({ one }) => {
+    const key = one([ANA, BO, CEM, DORA]);
+    try {
+      intentOf({ principals: { ana: person(key), other: person(key) } });
+      return { status: 200 } as Reply;
+    } catch (error) {
+      if (!(error instanceof IntentInvalid)) throw error;
+      return { status: 403 } as Reply;
+    }
+  },
+  "consents that were written into log and record": async ({ api, seen, one }) => {
+    const { change_id, digest } = await proposed(api, "ui.forged");
+    const bend = one<object>([{}, { proof: undefined }, { statement: undefined }, { key: undefined }]);
+    for (const [index, detail] of seen.entries())
+      await forgeConsent(api.deps, change_id, {
+        ...detail,
+        ...bend,
+        digest,
+        status: index === 0 ? "pending_consent" : "approved",
+      });
+    expect((await api.change(change_id)).status).toBe("approved");
+    return api.act("apply", change_id);
+  },
+};
+
+test(`${TRIES} tries of an adversary give no consent`, async () => {
+  const world = await open(20_261_122);
+  const names = Object.keys(ATTACKS);
+  const given: string[] = [];
+  const codes = new Map<string, Set<string>>();
+  for (let index = 0; index < TRIES; index++) {
+    const name = index < names.length ? names[index]! : world.one(names);
+    const { status, body } = await ATTACKS[name]!(world);
+    if (status < 300) given.push(name);
+    codes.set(name, (codes.get(name) ?? new Set()).add(body?.code));
+  }
+  expect(given).toEqual([]);
+  // What is refused before its proof is looked at would say nothing about proofs.
+  const unread = names.filter((name) => codes.get(name)!.has("invalid_field"));
+  expect(unread).toEqual(
+    ["a flipped bit", "an ordinary consent as one for emergencies"].filter((name) => unread.includes(name)),
+  );
+  const { api, change_id } = world;
+  expect(await api.change(change_id)).toMatchObject({ status: "pending_consent", approvals: [] });
+  expect((await api.change(world.urgent)).review).toMatchObject({ verdict: null });
+  expect((await api.post("unfreeze", await actOf(api, "unfreeze", "bo"))).status).toBe(200);
+  for (const approver of ["ana", "bo"]) await decide(api, PENS[approver]!, "approve", { change_id, approver });
+  expect((await api.act("apply", change_id)).status).toBe(200);
+}, 300_000);

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { byTarget } from "../../../lib/changes/by_target.ts";
+import { leaseBeside, besideIn } from "../../../lib/changes/operations/lease.ts";
+import { type Lease, liveOn, ownerOf, type Place, placeOf, targetKey } from "../../../lib/changes/records.ts";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { numbers } from "../../support/numbers.ts";
+import { roundTrips } from "../../support/round_trips.ts";
+
+/** Targets of two tenants, some of which begin as others do: a page ends somewhere among those that are many. */
+const MANY = Array.from({ length: 100 }, (_, number) => `m.${number}`);
+const TARGETS = [...MANY, "a", "a.b", "a.B.c", "aa", "b", "ui.banner", "ui.banner.color", "\u{1f600}", "\uffee", "z"];
+const places: Place[] = TARGETS.flatMap((target) => ["t1", "t1\u00e4"].map((tenant_id) => ({ target, tenant_id })));
+const LARGE: Place = { target: "b", tenant_id: "t1" };
+const NONE: Place = { target: "none", tenant_id: "t1" };
+
+/** Few, or more than a page. */
+const rowsOf = ({ target }: Place, random: (below: number) => number): number =>
+  target === "b" || target === "aa" ? 700 : random(14);
+
+async function filled(seed: number) {
+  const random = numbers(seed);
+  const store = memoryStore();
+  const put = (view: "live_by_target" | "owners" | "leases", id: string, value: unknown): Promise<void> =>
+    store.transact((tx) => tx.put(view, id, value as never));
+  for (const place of places)
+    for (let row = rowsOf(place, random); row > 0; row--) {
+      const change_id = `chg_${String(row).padStart(8, "0")}`;
+      const id = placeOf({ ...place, change_id });
+      await put("live_by_target", id, true);
+      await put("owners", id, change_id);
+      await put("leases", id, { change_id, unsettled: random(10) < 9 || undefined });
+    }
+  return { ...roundTrips(store), random };
+}
+
+test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", async (seed) => {
+  const { store, take, random } = await filled(seed);
+  const asked = [...places.filter(() => random(10) < 8), NONE, LARGE];
+  take();
+  const live = await byTarget(store, "live_by_target", asked, { most: 11 });
+  const owners = await byTarget(store, "owners", asked, { most: 1, reverse: true });
+  const leases = await byTarget(store, "leases", asked, { most: 10 });
+  expect(take().requests).toBeLessThan(3 * 12);
+  for (const place of asked) {
+    const key = targetKey(place);
+    const ids = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
+    expect(ids.slice(0, 10), key).toEqual(await liveOn(store, place));
+    expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await ownerOf(store, place));
+    const change = { ...place, change_id: "chg_00000002" } as Change;
+    const found = (leases.get(key) ?? []).map(({ value }) => value as Lease);
+    expect(besideIn(change, found), key).toEqual(await leaseBeside(store, change));
+  }
+});
+
+test("one place is one small page, and none is none", async () => {
+  const { store, take } = await filled(4);
+  take();
+  const found = await byTarget(store, "live_by_target", [LARGE], { most: 11 });
+  expect([take().requests, found.get(targetKey(LARGE))!.length]).toEqual([1, 11]);
+  expect((await byTarget(store, "live_by_target", [], { most: 11 })).size).toBe(0);
+  expect(take().requests).toBe(0);
+});

@@ -1,0 +1,80 @@
+/** Time alone ends outcomes, at their horizon. */
+import { expect, test } from "vitest";
+import { runCycle } from "../../../lib/operations/cycle.ts";
+import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
+import { restarted } from "../../support/deps.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { service } from "../../support/service.ts";
+
+/** An applied change that met its expectation. */
+async function met() {
+  const api = await service();
+  await api.post("kpi", { csat: 4 });
+  const change_id = await api.bring("applied", { kpi: "csat", expected_delta_k: 0.5 });
+  await api.post("kpi", { csat: 5 });
+  const outcome = async () => (await api.change(change_id)).outcome;
+  return { api, change_id, outcome };
+}
+
+test("an outcome is open for 7 days; the cycle after them makes it final", async () => {
+  const { api, outcome } = await met();
+  api.deps.clock.advance(7 * DAY - MINUTE);
+  expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
+  expect(await outcome()).toMatchObject({ state: "open", verdict: "too_early" });
+  await pass(api.deps, MINUTE);
+  await pass(api.deps, MINUTE);
+  expect((await runCycle(api.deps)).outcomes_closed).toBe(1);
+  expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon", verdict: "met", current: 5 });
+  await api.post("kpi", { csat: 1 });
+  expect(await outcome()).toMatchObject({ state: "final", verdict: "met", current: 5 });
+  expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
+});
+
+test("a rollback after the close does not change what was final", async () => {
+  const { api, change_id, outcome } = await met();
+  api.deps.clock.advance(8 * DAY);
+  await runCycle(api.deps);
+  await api.must("rollback", change_id);
+  expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon" });
+});
+
+test("a read after 7 days shows the outcome final, before any cycle", async () => {
+  const { api, outcome } = await met();
+  api.deps.clock.advance(8 * DAY);
+  expect(await outcome()).toMatchObject({ state: "final", ended_by: "horizon", verdict: "met" });
+  expect((await api.get("outcomes")).body.outcomes[0]).toMatchObject({ state: "final" });
+});
+
+test("a feed after 7 days does not count, whether a cycle came first or not", async () => {
+  const { api, outcome } = await met();
+  api.deps.clock.advance(8 * DAY);
+  await api.post("kpi", { csat: 1 });
+  await runCycle(api.deps);
+  expect(await outcome()).toMatchObject({ state: "final", verdict: "met", current: 5 });
+});
+
+test("a read of an overdue change is answered also while the store cannot write", async () => {
+  const store = failingStore(memoryStore());
+  const api = await service({ store, intent: { policy: { consent_ttl_hours: 1 } } });
+  const change_id = await api.bring("pending_consent");
+  await pass(api.deps, 2 * HOUR);
+  store.fail();
+  for (const path of [`changes/${change_id}`, "approvals", "runtime"])
+    expect((await api.get(path)).status, path).toBe(200);
+  store.mend();
+  expect((await api.change(change_id)).status).toBe("denied");
+});
+
+test("a start with the clock 400 days ahead closes no outcome", async () => {
+  const { api, outcome } = await met();
+  api.deps.clock.set(400 * DAY);
+  const wrong = await restarted(api.deps);
+  for (let cycle = 0; cycle < 3; cycle++) {
+    expect((await runCycle(wrong)).outcomes_closed).toBe(0);
+    api.deps.clock.advance(MINUTE);
+  }
+  api.deps.clock.set(-400 * DAY);
+  await runCycle(await restarted(api.deps));
+  expect(await outcome()).toMatchObject({ state: "open" });
+});

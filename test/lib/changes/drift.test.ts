@@ -1,0 +1,199 @@
+import { expect, test } from "vitest";
+import { checkDrift, type DriftCheck } from "../../../lib/changes/drift.ts";
+import { SECOND } from "../../support/clock.ts";
+import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { core } from "../../support/core.ts";
+
+/** A service with one applied change. */
+async function applied() {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring("applied");
+  const check = async () => {
+    api.deps.clock.advance(SECOND);
+    await api.cycle();
+    return (await api.get("drift")).body;
+  };
+  const drifted = async () => (await api.audit()).filter(({ event_type }) => event_type === "change_drifted");
+  return { adapter, api, change_id, check, drifted };
+}
+
+test("before the first check nothing is known", async () => {
+  const { api } = await applied();
+  expect((await api.get("drift")).body).toEqual({
+    result: null,
+    in_sync: null,
+    checked_at: null,
+    drifted: [],
+    missing: [],
+  });
+});
+
+test("a host that shows what was applied is in sync", async () => {
+  const { api, check, drifted } = await applied();
+  expect(await check()).toMatchObject({ result: "in_sync", in_sync: true, checked_at: api.deps.clock.iso() });
+  expect(await drifted()).toEqual([]);
+});
+
+test.each([
+  [{ value: 8 }, "drifted", "unknown"],
+  [null, "missing", "absent"],
+])("a host that says applied and whose target holds %j is %s", async (held, result, host) => {
+  let holds: { value: unknown } | null = { value: 9 };
+  const adapter = { ...scriptedAdapter(), held: async () => holds };
+  const api = await core({ adapter });
+  const change_id = await api.bring("applied", { value: "9" });
+  const check = async () => {
+    api.deps.clock.advance(SECOND);
+    await api.cycle();
+    return (await api.get("drift")).body;
+  };
+  expect(await check()).toMatchObject({ result: "in_sync" });
+  holds = held;
+  expect(await check()).toMatchObject({ result, [result]: [{ change_id, host }] });
+  const second = await api.bring("approved", { target: "ui.other", value: "1" });
+  const { status, body } = await api.post("apply", { change_id: second });
+  expect([status, body.code]).toEqual([502, "adapter_failed"]);
+});
+
+test.each([
+  ["unknown", "drifted"],
+  ["rolled_back", "drifted"],
+  ["absent", "missing"],
+] as const)("a host that shows %s is %s, audited once an episode", async (host, result) => {
+  const { adapter, api, change_id, check, drifted } = await applied();
+  adapter.host.set(change_id, host);
+  const report = await check();
+  const since = api.deps.clock.iso();
+  expect(report).toMatchObject({ result, in_sync: false });
+  expect(report[result]).toEqual([{ change_id, target: "ui.banner", tenant_id: "t1", state: result, host, since }]);
+  expect((await check())[result]).toEqual(report[result]);
+  const [entry, ...more] = await drifted();
+  expect(more).toEqual([]);
+  expect(entry).toMatchObject({ change_id, tenant: "t1" });
+  expect(JSON.parse(entry.detail)).toMatchObject({ state: result, host });
+  expect((await api.change(change_id)).status).toBe("applied");
+});
+
+test("recovery ends the episode, and the next one is audited again", async () => {
+  const { adapter, change_id, check, drifted } = await applied();
+  for (const [host, result, audited] of [
+    ["absent", "missing", 1],
+    ["applied", "in_sync", 1],
+    ["absent", "missing", 2],
+  ] as const) {
+    adapter.host.set(change_id, host);
+    expect((await check()).result).toBe(result);
+    expect(await drifted()).toHaveLength(audited);
+  }
+});
+
+test("an episode that gets worse is the same episode", async () => {
+  const { adapter, change_id, check, drifted } = await applied();
+  adapter.host.set(change_id, "unknown");
+  const { drifted: before } = await check();
+  adapter.host.set(change_id, "absent");
+  const after = await check();
+  expect(after).toMatchObject({ result: "missing", drifted: [], missing: [{ since: before[0].since }] });
+  expect(await drifted()).toHaveLength(1);
+});
+
+test("only the newest applied change of a target is looked at", async () => {
+  const { adapter, api, change_id: older, check } = await applied();
+  const newer = await api.bring("applied", { target: "UI.Banner" });
+  const otherTenant = await api.bring("applied", { tenant_id: "t2" });
+  adapter.host.set(older, "absent");
+  expect((await check()).result).toBe("in_sync");
+  adapter.host.set(otherTenant, "absent");
+  expect((await check()).missing).toMatchObject([{ change_id: otherTenant }]);
+  adapter.host.set(otherTenant, "applied");
+  await api.must("rollback", newer);
+  expect((await check()).missing).toMatchObject([{ change_id: older }]);
+});
+
+test("a change that was rolled back drifts no more", async () => {
+  const { adapter, api, change_id, check } = await applied();
+  adapter.host.set(change_id, "absent");
+  await check();
+  await api.must("rollback", change_id);
+  expect(await check()).toMatchObject({ result: "in_sync", missing: [] });
+});
+
+test("a change under operation is not judged", async () => {
+  const { adapter, api, change_id, drifted } = await applied();
+  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const hold = gate();
+  adapter.on("rollback", ({ change_id: id }) => (adapter.host.set(id, "unknown"), hold.opened), 1);
+  const running = api.act("rollback", change_id);
+  while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
+  await checkDrift(other.deps);
+  expect(await drifted()).toEqual([]);
+  hold.open();
+  await running;
+});
+
+test("100 owners a cycle, and all of them in turn", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const ids = await Promise.all(
+    Array.from({ length: 130 }, (_, one) => api.bring("applied", { target: `ui.x${one}` })),
+  );
+  for (const id of ids) adapter.host.set(id, "absent");
+  const found = async (): Promise<number> => (await api.get("drift")).body.missing.length;
+  adapter.calls.length = 0;
+  const checks: (DriftCheck | undefined)[] = [];
+  const seen: number[] = [];
+  for (let cycle = 0; cycle < 3; cycle++) {
+    checks.push(await checkDrift(api.deps));
+    seen.push(await found());
+  }
+  expect(seen).toEqual([100, 130, 130]);
+  expect(checks.map((check) => check?.checked)).toEqual([100, 30, 100]);
+  expect(adapter.calls).toHaveLength(230);
+});
+
+test("a host that cannot be asked is no evidence of drift, and ends no episode", async () => {
+  const { adapter, change_id, check, drifted } = await applied();
+  adapter.on("verify", fails("connection refused"), 1);
+  expect(await check()).toMatchObject({ result: "in_sync" });
+  adapter.host.set(change_id, "absent");
+  expect(await check()).toMatchObject({ result: "missing" });
+  adapter.on("verify", fails("connection refused"), 1);
+  expect(await check()).toMatchObject({ result: "missing" });
+  expect(await drifted()).toHaveLength(1);
+});
+
+test("two processes that notice the same drift audit it once", async () => {
+  const { adapter, api, change_id, drifted } = await applied();
+  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
+  adapter.host.set(change_id, "absent");
+  const [asked, hold] = [gate(), gate()];
+  let verifications = 0;
+  adapter.on("verify", () => {
+    if (++verifications === 2) asked.open();
+    return hold.opened;
+  });
+  const checks = [checkDrift(api.deps), checkDrift(other.deps)];
+  await asked.opened;
+  hold.open();
+  await Promise.all(checks);
+  expect(await drifted()).toHaveLength(1);
+});
+
+test("what the host showed in the middle of another process's operation is no drift", async () => {
+  const { adapter, api, change_id, drifted } = await applied();
+  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const [asked, looked, rolling, mayEnd] = [gate(), gate(), gate(), gate()];
+  adapter.on("verify", () => (asked.open(), looked.opened.then(() => "unknown")), 1);
+  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const check = checkDrift(other.deps);
+  await asked.opened;
+  const running = api.act("rollback", change_id);
+  await rolling.opened;
+  looked.open();
+  await check;
+  expect(await drifted()).toEqual([]);
+  mayEnd.open();
+  expect((await running).status).toBe(200);
+  expect((await api.get("drift")).body.drifted).toEqual([]);
+});

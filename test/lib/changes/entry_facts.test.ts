@@ -1,0 +1,310 @@
+/** What an entry says beside what was done: who did it and how that is known, and what a later decision needs. */
+import { expect, test } from "vitest";
+import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { readiness } from "../../../lib/operations/readiness.ts";
+import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { DAY } from "../../support/clock.ts";
+import { type Core, core, coreOf } from "../../support/core.ts";
+import { restarted } from "../../support/deps.ts";
+import { hashOf } from "../../support/independent_chain.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+
+const detailsOf = async (api: Core): Promise<Record<string, unknown>[]> =>
+  (await api.audit()).map(({ detail }) => JSON.parse(detail));
+const newest = async (api: Core) => (await detailsOf(api)).at(-1)!;
+
+/** Every step of a change, and a feed, as requests; `named` says whether who asks gives its name where it can. */
+async function everyStep(api: Core, headers: HeadersInit, named: boolean): Promise<void> {
+  const by = named ? { actor: "ana" } : {};
+  const { change_id } = (await api.post("propose", { ...PROPOSAL, ...(named ? { proposer: "ana" } : {}) }, headers))
+    .body;
+  await api.post("approve", { change_id, approver: "ana" }, headers);
+  await api.post("apply", { change_id, ...by }, headers);
+  await api.post("rollback", { change_id, ...by }, headers);
+}
+
+test.each([
+  ["nobody says who it is", {}, {}, false, [null, "claimed", null, null]],
+  ["names are taken at their word", {}, {}, true, ["claimed", "claimed", "claimed", "claimed"]],
+  [
+    "a holder of the token says it",
+    { adminToken: "secret-token" },
+    { "x-svc-admin-token": "secret-token" },
+    true,
+    ["token", "token", "token", "token"],
+  ],
+  ["the proxy says it", { identityHeader: "x-person" }, { "x-person": "ana" }, false, Array(4).fill("proxy")],
+  ["the host's own log-in says it", { person: () => "ana" }, {}, false, Array(4).fill("proxy")],
+] as const)("where %s", async (_, options, headers, named, authenticated) => {
+  const api = await core({ adapter: scriptedAdapter(), ...options });
+  await everyStep(api, headers, named);
+  const facts = (await detailsOf(api)).slice(1);
+  expect(facts.map((detail) => detail["authenticated"])).toEqual(authenticated);
+  expect(facts.map(({ actor }) => actor)).toEqual(authenticated.map((how) => (how === null ? null : "ana")));
+});
+
+test("whoever the proxy names may not say another name", async () => {
+  const api = await core({ identityHeader: "x-person" });
+  const { change_id } = (await api.post("propose", PROPOSAL, { "x-person": "pat" })).body;
+  const ana = { "x-person": "ana" };
+  await api.post("approve", { change_id, approver: "ana" }, ana);
+  for (const action of ["apply", "rollback"])
+    expect(await api.post(action, { change_id, actor: "bo" }, ana)).toMatchObject(
+      action === "apply"
+        ? { status: 403, body: { code: "identity_mismatch", field: "actor" } }
+        : { status: 400, body: { code: "illegal_transition" } },
+    );
+  expect((await api.post("apply", { change_id, actor: "Ana" }, ana)).status).toBe(200);
+});
+
+test("a note of an apply and of a rollback stands in the entry, also when the host fails", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring("approved");
+  adapter.on("apply", () => Promise.reject(new Error("no")), 1);
+  for (const action of ["apply", "apply", "rollback"]) await api.post(action, { change_id, note: `${action} it` });
+  expect((await detailsOf(api)).slice(-3).map(({ note }) => note)).toEqual(["apply it", "apply it", "rollback it"]);
+  await api.must("apply", await api.bring("approved", { target: "ui.other" }));
+  expect(await newest(api)).not.toHaveProperty("note");
+});
+
+test("the approval that makes a change approved says who owned the target then", async () => {
+  const api = await core();
+  const first = await api.bring("applied");
+  await api.bring("applied", { tenant_id: "t2" });
+  await api.bring("approved", { target: "UI.Banner" });
+  expect((await newest(api))["target_owner"]).toBe(first);
+  await api.must("rollback", first);
+  await api.bring("approved");
+  expect(await newest(api)).toMatchObject({ target_owner: null });
+});
+
+test("an apply keeps the KPIs as they were then", async () => {
+  const api = await core();
+  await api.bring("applied");
+  expect(await newest(api)).toMatchObject({ kpis: {} });
+  await api.post("kpi", { csat: 4, incident_rate: 0.03 });
+  await api.post("kpi", { csat: 5 });
+  const change_id = await api.bring("applied", { target: "ui.other" });
+  expect(await newest(api)).toMatchObject({ kpis: { csat: 5, incident_rate: 0.03 } });
+  const { applied } = (await api.deps.store.get("changes", change_id))!.value;
+  expect(applied).toEqual({
+    entry: (await api.audit()).length,
+    at: api.deps.clock.iso(),
+    kpis: { csat: 5, incident_rate: 0.03 },
+  });
+});
+
+const digest = (value: unknown): string => portableSha256(canonicalJson(value));
+
+test.each<[string, object, unknown]>([
+  ["a value", { previous: { value: { b: 1, a: [null] } } }, digest({ a: [null], b: 1 })],
+  ["the value null", { previous: { value: null } }, digest(null)],
+  ["nothing", { previous: null }, null],
+  ["not what", {}, undefined],
+  ["what is no JSON", { previous: { value: undefined } }, undefined],
+  ["what cannot be written down", { previous: { value: 10n } }, undefined],
+])(
+  "an adapter that says the target held %s: its digest is in the entry, the value nowhere",
+  async (_, said, expected) => {
+    const adapter = scriptedAdapter();
+    const api = await core({ adapter });
+    const change_id = await api.bring("approved");
+    adapter.on("apply", (change) => (adapter.host.set(change.change_id, "applied"), { result: "applied", ...said }));
+    const { body } = await api.act("apply", change_id);
+    expect(body.adapter).toEqual({ name: "scripted", result: "applied" });
+    const { adapter: told, ...detail } = await newest(api);
+    expect(told).toEqual(body.adapter);
+    if (expected === undefined) expect(detail).not.toHaveProperty("previous_digest");
+    else expect(detail["previous_digest"]).toBe(expected);
+    const { applied } = (await api.deps.store.get("changes", change_id))!.value;
+    expect(applied?.previous_digest).toBe(expected);
+  },
+);
+
+test("without an adapter, and after an interruption, what was there before stays unproven", async () => {
+  const api = await core();
+  await api.bring("applied");
+  expect(await newest(api)).not.toHaveProperty("previous_digest");
+});
+
+test("a proposal names what it puts in force again, and that must be a change", async () => {
+  const api = await core();
+  const first = await api.bring("applied");
+  const again = await api.propose({ supersedes: first });
+  expect(again.supersedes).toBe(first);
+  expect(await newest(api)).toMatchObject({ supersedes: first });
+  expect(await api.post("propose", { ...PROPOSAL, supersedes: "chg_none" })).toMatchObject({
+    status: 400,
+    body: { fields: [{ field: "supersedes" }] },
+  });
+});
+
+test("minor changes are numbered by their UTC day", async () => {
+  const api = await core({ intent: { policy: { minor: { kinds: ["config"], targets: ["*"], max_per_day: 2 } } } });
+  const minor = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+  const numbers: unknown[] = [];
+  for (const day of [0, 0, 0, 1]) {
+    api.deps.clock.advance(day * DAY);
+    await api.propose(minor);
+    numbers.push((await newest(api))["minor_number"]);
+  }
+  expect(numbers).toEqual([1, 2, undefined, 1]);
+});
+
+test("a model's draft says who asked for it, in which message, and that the service filed it", async () => {
+  const api = await core();
+  const draft = { ...PROPOSAL, kind: "config", proposer: "llm:m1" } as const;
+  await submitDraft(api.deps, draft, { asked_by: "ana", message_id: "msg_1" });
+  expect(await newest(api)).toMatchObject({
+    proposer: "llm:m1",
+    proposer_kind: "model",
+    asked_by: "ana",
+    message_id: "msg_1",
+    actor: "llm:m1",
+    authenticated: null,
+  });
+});
+
+test("a feed says who fed it and what it tripped", async () => {
+  const guardrails = [{ kpi: "csat", max_regression: 0.5, action: "alert" }];
+  const intent = { policy: { guardrails } };
+  const api = await core({ intent });
+  await api.post("kpi", { csat: 4 });
+  expect(await newest(api)).not.toHaveProperty("tripped");
+  const change_id = await api.bring("applied", { kpi: "csat" });
+  const behindProxy = coreOf(await restarted(api.deps, { intent, identityHeader: "x-person" }));
+  await behindProxy.post("kpi", { csat: 3 }, { "x-person": "feeder" });
+  const evidence = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1, max_regression: 0.5 };
+  expect(await newest(api)).toMatchObject({
+    values: { csat: 3 },
+    tripped: [{ change_id, ...evidence }],
+    actor: "feeder",
+    authenticated: "proxy",
+  });
+});
+
+test("a feed says which program fed it and why, where it says so itself", async () => {
+  const token = "correct horse battery staple";
+  const api = await core({ adminToken: token, identityHeader: "x-person" });
+  const feed = (fields: object, headers: object = {}) =>
+    api.post("kpi", { csat: 4, ...fields }, { "x-svc-admin-token": token, ...headers } as HeadersInit);
+  expect((await feed({ actor: " warehouse ", note: "nightly" })).body.accepted).toEqual({ csat: 4 });
+  expect(await newest(api)).toMatchObject({ actor: "warehouse", note: "nightly", authenticated: "token" });
+  expect((await feed({})).status).toBe(200);
+  expect(await newest(api)).toMatchObject({ actor: null, authenticated: "token" });
+  expect(await newest(api)).not.toHaveProperty("note");
+  expect((await feed({ actor: "ana" }, { "x-person": "bo" })).body.code).toBe("identity_mismatch");
+  expect(await api.post("kpi", { actor: "warehouse" }, { "x-svc-admin-token": token })).toMatchObject({
+    status: 400,
+    body: { code: "invalid_field" },
+  });
+});
+
+test("a KPI of the intent keeps its name, whatever else a feed may say", async () => {
+  const api = await core({ intent: { kpis: { note: { baseline: 1, target: 2 } } } });
+  expect((await api.post("kpi", { note: 1.5, actor: "ana" })).body.accepted).toEqual({ note: 1.5 });
+  expect(await newest(api)).toMatchObject({ actor: "ana", values: { note: 1.5 } });
+});
+
+const FORBIDDEN = { ...PROPOSAL, target: "billing.rate" };
+const refusing = () => core({ intent: { policy: { forbidden_targets: ["billing.*"] } } });
+const refusals = async (api: Core) =>
+  (await api.audit("?event_type=proposal_refused&limit=1000")).map(({ detail }) => JSON.parse(detail));
+
+test("a hundred refusals a day stand in the log, the rest as one count with the first of a later day", async () => {
+  const api = await refusing();
+  const refuse = async (times: number) => {
+    for (let one = 0; one < times; one++) expect((await api.post("propose", FORBIDDEN)).status).toBe(403);
+  };
+  await refuse(103);
+  expect(await refusals(api)).toHaveLength(100);
+  api.deps.clock.advance(3 * DAY);
+  const day = api.deps.clock.iso().slice(0, 10);
+  await refuse(1);
+  const [count, next, ...more] = (await refusals(api)).slice(100);
+  expect(more).toEqual([]);
+  expect(count).toEqual({ count: 3, day: "2026-01-02", actor: null, authenticated: null });
+  expect(next).toMatchObject({ code: "forbidden_target", target: "billing.rate" });
+  expect((await api.deps.store.get("counts", "refused"))?.value).toEqual({ day, count: 1 });
+  api.deps.clock.advance(DAY);
+  await refuse(1);
+  expect(await refusals(api)).toHaveLength(103);
+});
+
+test("a model's draft on a forbidden target is refused on the record too", async () => {
+  const api = await refusing();
+  const draft = { ...FORBIDDEN, kind: "config", proposer: "llm:m1" } as const;
+  const filed = submitDraft(api.deps, draft, { asked_by: null, message_id: "msg_1" });
+  await expect(filed).rejects.toMatchObject({ code: "forbidden_target" });
+  expect(await refusals(api)).toMatchObject([{ proposer: "llm:m1", actor: "llm:m1", authenticated: null }]);
+});
+
+test("a manifest comes into force with the first entry under it, once, and its text is kept", async () => {
+  const before = await core();
+  expect(await before.audit()).toEqual([]);
+  await before.propose();
+  const [inForce] = await before.audit();
+  const { manifest, manifest_hash } = before.deps.product!;
+  expect(inForce).toMatchObject({ id: 1, event_type: "intent_in_force", change_id: "", tenant: "" });
+  expect(inForce.current_hash).toBe(hashOf(inForce));
+  expect(JSON.parse(inForce.detail)).toEqual({
+    manifest_hash,
+    product_id: "acme-crm",
+    version: "2026.11",
+    update_epoch: 3,
+    approved_by: "head-of-product@acme.example",
+    principals: {},
+    actor: null,
+    authenticated: null,
+  });
+  expect(portableSha256(manifest)).toBe(manifest_hash);
+
+  const other = coreOf(await restarted(before.deps, { intent: { version: "2026.12" } }));
+  for (const api of [other, other]) await api.propose();
+  expect((await other.audit()).map(({ event_type }) => event_type)).toEqual([
+    "intent_in_force",
+    "change_proposed",
+    "intent_in_force",
+    "change_proposed",
+    "change_proposed",
+  ]);
+  const { store, product } = other.deps;
+  expect((await store.get("meta", "intent"))?.value).toEqual({ manifest_hash: product!.manifest_hash });
+  const kept = await store.list("manifests", { limit: 10 });
+  expect(kept.map(({ id, value }) => [id, portableSha256(value)])).toEqual(kept.map(({ id }) => [id, id]));
+  expect(kept).toHaveLength(2);
+});
+
+test("an instance with the intent of an earlier epoch writes nothing, and is not ready", async () => {
+  const before = await core();
+  const { change_id } = await before.propose();
+  const newer = coreOf(await restarted(before.deps, { intent: { update_epoch: 4 } }));
+  expect((await before.act("approve", change_id)).status, "the newer one has written nothing yet").toBe(200);
+  await newer.propose();
+  const length = (await newer.audit()).length;
+  for (const refused of [await before.post("propose", PROPOSAL), await before.act("apply", change_id)]) {
+    expect(refused).toMatchObject({ status: 503, body: { code: "intent_outdated" } });
+    expect(refused.body.error).toMatch(/update_epoch 3, and the log one of 4/);
+  }
+  expect((await readiness(before.deps)).checks.intent).toMatchObject({ ok: false });
+  expect((await readiness(newer.deps)).ready).toBe(true);
+  expect(await newer.audit()).toHaveLength(length);
+  expect((await newer.act("apply", change_id)).status).toBe(200);
+});
+
+test("what writes no entry puts no manifest in force", async () => {
+  const api = await core();
+  expect((await api.act("approve", "chg_none")).status).toBe(404);
+  expect(await api.audit()).toEqual([]);
+  expect(await api.deps.store.list("manifests", { limit: 1 })).toEqual([]);
+});
+
+test("the feed's own number counts the entry of the manifest before it", async () => {
+  const api = await core();
+  const { body } = await api.post("kpi", { csat: 4 });
+  expect(body.audit_entry.id).toBe(2);
+  expect((await api.deps.store.get("kpi", "latest"))?.value.values["csat"]?.entry).toBe(2);
+});

@@ -1,0 +1,261 @@
+/** Erasing the content of a change: of which it is possible, what is left, who may, and that the log still holds. */
+import { describe, expect, test } from "vitest";
+import { followAll, rebuild } from "../../../lib/projections/follow.ts";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { sha256 } from "../../../local/node_ports.ts";
+import { canonicalContent } from "../../../lib/changes/rules/content.ts";
+import { statementText } from "../../../lib/changes/rules/statement.ts";
+import { type Core, core, coreOf } from "../../support/core.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { opened, restarted } from "../../support/deps.ts";
+import { passkey, sshPen } from "../../support/passkeys.ts";
+import type { Fields } from "../../support/requests.ts";
+import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { person, proven, statementOf } from "../../support/signed.ts";
+
+const SAID = { summary: "Wombat", rationale: "because", value: '{"on":true}', affected_users: 7, expected_delta_k: 2 };
+const erase = (api: Core, change_id: string, over: object = {}) =>
+  api.post("erase", { change_id, actor: "dpo", note: "asked for", ...over });
+const refused = (status: number, code: string) => ({ status, body: { code } });
+
+describe("what is erased", () => {
+  test("is gone from the change; digest, entries and what figures are made of stay", async () => {
+    const api = await core();
+    const change_id = await api.bring("denied", SAID);
+    const { audit_entries, revision, digest } = await api.change(change_id);
+    const reply = await erase(api, change_id);
+    expect(reply).toMatchObject({
+      status: 200,
+      headers: expect.anything(),
+      body: { change_id, stays: expect.any(Array) },
+    });
+    expect(reply.headers.get("etag")).toBe(`"${revision + 1}"`);
+    expect(Date.parse(reply.body.gone_by) - api.deps.clock.now()).toBe(24 * 3600 * 1000);
+    const after = await api.change(change_id);
+    const erased = after.erased!;
+    expect(after).toMatchObject({
+      ...{ summary: "erased", rationale: "erased", affected_users: null, expected_delta_k: 2 },
+      ...{ status: "denied", digest, revision: revision + 1 },
+      erased: { entry: reply.body.audit_entry.id, at: reply.body.audit_entry.timestamp },
+    });
+    expect(after).not.toHaveProperty("value");
+    expect(sha256(canonicalContent(after as Change))).toBe(erased.digest);
+    expect(after.audit_entries).toEqual([...audit_entries, reply.body.audit_entry]);
+    expect(reply.body.audit_entry).toMatchObject({ event_type: "content_erased", change_id, tenant: "t1" });
+    expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({
+      ...{ status: "denied", actor: "dpo", authenticated: "claimed", note: "asked for", digest },
+      remaining_digest: erased.digest,
+    });
+    expect(JSON.stringify(after)).not.toMatch(/Wombat|because|"on"/);
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+  });
+
+  test("a rationale that was not there is not there afterwards either", async () => {
+    const api = await core();
+    const change_id = await api.bring("denied");
+    expect((await erase(api, change_id)).body.change).toMatchObject({ summary: "erased", rationale: "" });
+  });
+
+  test("a record that says more or other than what the erasure left is told of", async () => {
+    const api = await core();
+    const change_id = await api.bring("denied", SAID);
+    await erase(api, change_id);
+    await api.deps.store.transact(async (tx) => {
+      const { value } = (await tx.get("changes", change_id))!;
+      tx.put("changes", change_id, { ...value, change: { ...value.change, target: "ui.other" } } as never);
+    });
+    const { body } = await api.get("audit/verify");
+    expect(body.state.mismatches).toEqual([{ change_id, fields: ["content"] }]);
+  });
+
+  test("what follows the log is the same made anew as it was kept up", async () => {
+    const api = await core();
+    const { deps } = api;
+    const kept = async () =>
+      Object.fromEntries(
+        await Promise.all(
+          (["record_memories", "outcome_memories", "outcomes", "cursors", "closing_days"] as const).map(
+            async (name) => [name, (await deps.store.list(name, { limit: 100 })).map(({ id, value }) => [id, value])],
+          ),
+        ),
+      );
+    await api.post("kpi", { csat: 4 });
+    const over = await api.bring("rolled_back", { ...SAID, kpi: "csat" });
+    await api.post("kpi", { csat: 5 });
+    const other = await api.bring("denied");
+    await followAll(deps);
+    expect(JSON.stringify(await kept())).toContain("Wombat");
+    await erase(api, over);
+    await followAll(deps);
+    const once = await kept();
+    expect(JSON.stringify(once)).not.toContain("Wombat");
+    expect(JSON.stringify(once)).toContain(other);
+    await rebuild(deps);
+    expect(await kept()).toEqual(once);
+  });
+});
+
+describe("what may still be needed stays", () => {
+  test.each(["pending_consent", "approved"] as const)("of a change that is %s", async (status) => {
+    const api = await core();
+    const change_id = await api.bring(status, SAID);
+    const reply = await erase(api, change_id);
+    expect(reply).toMatchObject({ ...refused(400, "illegal_transition"), body: { current_status: status } });
+    expect(reply.body.error).toContain("it may be asked to approve".slice(0, 20));
+    expect(await api.change(change_id)).toMatchObject({ summary: "Wombat", value: { on: true } });
+  });
+
+  test("of a change that is what its target holds, and of one whose value a rollback brings back", async () => {
+    const api = await core();
+    const first = await api.bring("applied", SAID);
+    expect(await erase(api, first)).toMatchObject(refused(409, "content_needed"));
+    const second = await api.bring("applied", { ...SAID, target: "UI.Banner" });
+    const reply = await erase(api, first);
+    expect(reply).toMatchObject(refused(409, "content_needed"));
+    expect(reply.body.error).toContain("roll it back first, which leaves the host product as it is");
+    await api.must("rollback", first);
+    expect((await erase(api, first)).status).toBe(200);
+    expect(await erase(api, second)).toMatchObject(refused(409, "content_needed"));
+  });
+
+  test("but not of one that set nothing, once a later change is applied; it can be rolled back after that", async () => {
+    const api = await core();
+    const { value: _, ...nothing } = SAID;
+    const first = await api.bring("applied", nothing);
+    expect(await erase(api, first)).toMatchObject(refused(409, "content_needed"));
+    await api.bring("applied");
+    expect((await erase(api, first)).status).toBe(200);
+    expect(await api.must("rollback", first)).toMatchObject({ status: "rolled_back", change: { summary: "erased" } });
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+  });
+
+  test("while an emergency waits for its review", async () => {
+    const api = await core({ intent: { policy: { break_glass: { approvers: ["oncall"] } } } });
+    const { change_id } = await api.propose(SAID);
+    await api.post("approve", { change_id, approver: "oncall", note: "now", emergency: true });
+    await api.must("apply", change_id);
+    await api.must("rollback", change_id);
+    expect(await erase(api, change_id)).toMatchObject(refused(409, "content_needed"));
+    await api.post("review", { change_id, approver: "ana", verdict: "accepted" });
+    expect((await erase(api, change_id)).status).toBe(200);
+  });
+
+  test("once is enough, and an unknown change is unknown", async () => {
+    const api = await core();
+    const change_id = await api.bring("denied", SAID);
+    await erase(api, change_id);
+    expect(await erase(api, change_id)).toMatchObject(refused(400, "illegal_transition"));
+    expect(await erase(api, "chg_none")).toMatchObject(refused(404, "change_not_found"));
+  });
+});
+
+test("erase checks record, person, fields, operation, revision, status, proof, in this order", async () => {
+  const ana = passkey();
+  const adapter = scriptedAdapter();
+  const policy = { approvers: ["ana", "bo"], signed_only: false };
+  const api = coreOf(
+    await opened({ adapter, identityHeader: "x-person", intent: { principals: { ana: person(ana) }, policy } }),
+  );
+  const as = (name: string, more: object = {}) => ({ "x-person": name, ...more });
+  const proposed = async (...steps: ("approve" | "apply" | "deny")[]) => {
+    const { change_id } = (await api.post("propose", { ...PROPOSAL, target: `ui.${steps.join("-")}` }, as("pat"))).body;
+    for (const step of steps) expect((await api.post(step, { change_id }, as("bo"))).status).toBe(200);
+    return change_id as string;
+  };
+  const stale = { "if-match": '"99"' };
+  const code = async (fields: Fields, headers: Record<string, string>) =>
+    (await api.post("erase", fields, headers)).body.code;
+  const at = api.deps.clock.iso();
+
+  expect(await code({ change_id: "chg_none", actor: "pat", at }, as("eve", stale))).toBe("change_not_found");
+  const change_id = await proposed("approve");
+  await api.deps.store.transact(async (tx) => {
+    const { value } = (await tx.get("changes", change_id))!;
+    tx.put("changes", change_id, { ...value, change: { ...value.change, status: "denied" } } as never);
+  });
+  expect(await code({ change_id, actor: "pat", at }, as("eve", stale))).toBe("evidence_mismatch");
+  const busy = await proposed("approve");
+  expect(await code({ change_id: busy, actor: "pat", at }, as("eve", stale))).toBe("identity_mismatch");
+  expect(await code({ change_id: busy, actor: "eve", at }, as("eve", stale))).toBe("not_permitted");
+  expect(await code({ change_id: busy, at }, as("ana", stale))).toBe("invalid_field");
+  const [begun, mayEnd] = [gate(), gate()];
+  adapter.on("apply", () => (begun.open(), mayEnd.opened), 1);
+  const apply = api.post("apply", { change_id: busy }, as("bo"));
+  await begun.opened;
+  expect(await code({ change_id: busy }, as("ana", stale))).toBe("operation_in_progress");
+  mayEnd.open();
+  expect((await apply).status).toBe(200);
+  const pending = await proposed();
+  expect(await code({ change_id: pending }, as("ana", stale))).toBe("version_mismatch");
+  expect(await code({ change_id: pending }, as("ana"))).toBe("illegal_transition");
+  expect(await code({ change_id: busy }, as("ana"))).toBe("content_needed");
+  const closed = await proposed("deny");
+  expect(await code({ change_id: closed }, as("ana"))).toBe("proof_required");
+  expect(await code({ change_id: closed }, as("bo"))).toBeUndefined();
+});
+
+describe("who", () => {
+  test("must be named, and is whom the proxy names", async () => {
+    const open = await core();
+    const change_id = await open.bring("denied", SAID);
+    expect(await open.post("erase", { change_id })).toMatchObject(refused(400, "invalid_field"));
+    const api = coreOf(await restarted(open.deps, { identityHeader: "x-person" }));
+    const as = { "x-person": "Dana" };
+    expect(await api.post("erase", { change_id, actor: "dpo" }, as)).toMatchObject(refused(403, "identity_mismatch"));
+    const reply = await api.post("erase", { change_id }, as);
+    expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({ actor: "Dana", authenticated: "proxy" });
+  });
+
+  test("the revision that was seen holds, or nothing is erased", async () => {
+    const api = await core();
+    const change_id = await api.bring("denied", SAID);
+    const stale = await api.post("erase", { change_id, actor: "dpo" }, { "if-match": '"1"' });
+    expect(stale).toMatchObject(refused(412, "version_mismatch"));
+    expect((await api.post("erase", { change_id, actor: "dpo" }, { "if-match": '"2"' })).status).toBe(200);
+  });
+
+  test("signs it who has keys, for this change and no other", async () => {
+    const [ana, bo] = [passkey(), sshPen()];
+    const api = await core({ intent: { principals: { ana: person(ana), bo: person(bo) } } });
+    const denied = async () => {
+      const { change_id } = await api.propose({ ...SAID, proposer: "eve" });
+      const statement = await statementOf(api, { decision: "deny", approver: "bo", change_id });
+      await api.post("deny", { change_id, approver: "bo", ...proven(bo, statement) });
+      return change_id;
+    };
+    const [first, second] = [await denied(), await denied()];
+    for (const actor of ["ana", "dpo"])
+      expect(await erase(api, first, { actor })).toMatchObject(refused(403, "proof_required"));
+    const statement = await statementOf(api, {
+      decision: "erase",
+      approver: "ana",
+      change_id: first,
+      note: "asked for",
+    });
+    const { digest } = await api.change(first);
+    const { at } = JSON.parse(statement);
+    const origin = (await api.audit())[0].origin;
+    const { manifest_hash } = api.deps.product!;
+    expect(statement).toBe(
+      statementText({
+        decision: "erase",
+        actor: "ana",
+        change_id: first,
+        digest,
+        note: "asked for",
+        origin,
+        manifest_hash,
+        at,
+      }),
+    );
+    const signed = { actor: "ana", ...proven(ana, statement) };
+    expect(await erase(api, second, signed)).toMatchObject(refused(403, "proof_invalid"));
+    const reply = await erase(api, first, signed);
+    expect(JSON.parse(reply.body.audit_entry.detail)).toMatchObject({
+      actor: "ana",
+      authenticated: "signature",
+      statement,
+    });
+    expect((await api.get("audit/verify")).body.valid).toBe(true);
+  });
+});

@@ -1,0 +1,227 @@
+import { expect, test } from "vitest";
+import { rollBackCondemned } from "../../../lib/changes/guardrail_rollback.ts";
+import { events } from "../../support/client.ts";
+import { DAY } from "../../support/clock.ts";
+import { restarted } from "../../support/deps.ts";
+import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { core, coreOf, type Core } from "../../support/core.ts";
+
+type Action = "alert" | "rollback";
+
+/** Down is good for incident_rate, up for csat; each may worsen by its limit. */
+const guarded = (action: Action, adapter = scriptedAdapter()) =>
+  core({
+    adapter,
+    intent: {
+      policy: {
+        guardrails: [
+          { kpi: "incident_rate", max_regression: 0.02, action },
+          { kpi: "csat", max_regression: 0.5, action },
+        ],
+      },
+    },
+  });
+
+const INCIDENT = { kpi: "incident_rate", expected_delta_k: 0.01 };
+
+/** A guarded service with one applied change, made while incident_rate was 0.03. */
+async function applied(action: Action = "rollback", adapter = scriptedAdapter()) {
+  const api = await guarded(action, adapter);
+  await api.post("kpi", { incident_rate: 0.03 });
+  return { api, adapter, change_id: await api.bring("applied", INCIDENT) };
+}
+
+/** The changes that the entries of feeds say were tripped. */
+const trippedIn = async (api: Core): Promise<string[]> =>
+  (await api.audit("?event_type=kpi_refreshed")).flatMap(({ detail }) =>
+    (JSON.parse(detail).tripped ?? []).map(({ change_id }: { change_id: string }) => change_id),
+  );
+
+test("a feed that is worse than the limit has the change rolled back in the next cycle, with the evidence", async () => {
+  const { api, adapter, change_id } = await applied();
+  const fed = await api.post("kpi", { incident_rate: 0.09 });
+  expect(fed.status).toBe(200);
+  expect((await api.change(change_id)).status).toBe("applied");
+  expect((await api.cycle()).rolled_back).toBe(change_id);
+  expect((await api.change(change_id)).status).toBe("rolled_back");
+  expect(adapter.host.get(change_id)).toBe("rolled_back");
+  const entry = (await api.audit()).at(-1);
+  expect(entry.event_type).toBe("change_rolled_back");
+  expect(JSON.parse(entry.detail)).toMatchObject({
+    by: "policy:guardrail",
+    evidence: { kpi: "incident_rate", baseline: 0.03, value: 0.09, regression: 0.06, max_regression: 0.02 },
+  });
+  expect((await api.cycle()).rolled_back).toBeNull();
+});
+
+test.each([
+  ["incident_rate", 0.03, 0.05, false],
+  ["incident_rate", 0.03, 0.0501, true],
+  ["incident_rate", 0.03, 0.001, false],
+  ["incident_rate", 0, 0.03, true],
+  ["csat", 4, 3.5, false],
+  ["csat", 4, 3.49, true],
+  ["csat", 4, 9, false],
+] as const)("%s from %f to %f: rolled back: %s", async (kpi, before, after, rolledBack) => {
+  const api = await guarded("rollback");
+  await api.post("kpi", { [kpi]: before });
+  const change_id = await api.bring("applied", { kpi });
+  await api.post("kpi", { [kpi]: after });
+  expect((await api.cycle()).rolled_back).toBe(rolledBack ? change_id : null);
+});
+
+test("alert marks the change and rolls nothing back", async () => {
+  const { api, change_id } = await applied("alert");
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBeNull();
+  const { status, gates } = await api.change(change_id);
+  expect(status).toBe("applied");
+  expect(gates).toContainEqual(expect.objectContaining({ gate: "guardrail", state: "warn" }));
+  expect(await trippedIn(api)).toEqual([change_id]);
+});
+
+test("a change is marked once, however many feeds are worse", async () => {
+  const { api, change_id } = await applied("alert");
+  for (const value of [0.09, 0.1, 0.11]) await api.post("kpi", { incident_rate: value });
+  expect(await trippedIn(api)).toHaveLength(1);
+  expect((await api.change(change_id)).gates.filter(({ gate }: { gate: string }) => gate === "guardrail")).toHaveLength(
+    1,
+  );
+});
+
+test.each([
+  ["another KPI is fed", { csat: 1 }],
+  ["the KPI has not worsened", { incident_rate: 0.03 }],
+])("nothing happens when %s", async (_, fed) => {
+  const { api } = await applied();
+  await api.post("kpi", fed);
+  expect((await api.cycle()).rolled_back).toBeNull();
+});
+
+test("only the newest applied change that names the KPI answers for it", async () => {
+  const { api, change_id: older } = await applied();
+  const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
+  const other = await api.bring("applied", { kpi: "csat", target: "ui.other" });
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBe(newer);
+  expect((await api.cycle()).rolled_back).toBeNull();
+  expect([(await api.change(older)).status, (await api.change(other)).status]).toEqual(["applied", "applied"]);
+});
+
+test("what was rolled back answers for nothing more: the change applied before it does", async () => {
+  const { api, change_id: older } = await applied();
+  const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
+  await api.must("rollback", newer);
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBe(older);
+});
+
+test("the newest is held against what the KPI was at its own apply", async () => {
+  const { api } = await applied();
+  await api.post("kpi", { incident_rate: 0.045 });
+  const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
+  await api.post("kpi", { incident_rate: 0.06 });
+  expect((await api.cycle()).rolled_back).toBeNull();
+  await api.post("kpi", { incident_rate: 0.07 });
+  expect((await api.cycle()).rolled_back).toBe(newer);
+});
+
+test("one that somebody rolled back is passed over for the newest that is still applied", async () => {
+  const { api, change_id } = await applied();
+  for (let one = 0; one < 25; one++)
+    await api.must("rollback", await api.bring("applied", { ...INCIDENT, target: `ui.x${one}` }));
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBe(change_id);
+});
+
+test.each([
+  [DAY, true],
+  [DAY + 1, false],
+])("a feed %i ms after the apply: rolled back: %s", async (later, rolledBack) => {
+  const { api, change_id } = await applied();
+  api.deps.clock.advance(later);
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBe(rolledBack ? change_id : null);
+});
+
+test.each([
+  ["cannot be undone", { ...INCIDENT, reversible: false }],
+  ["names no KPI", {}],
+  ["names another KPI", { kpi: "csat" }],
+])("a change that %s is not rolled back", async (_, fields) => {
+  const api = await guarded("rollback");
+  await api.post("kpi", { incident_rate: 0.03 });
+  await api.bring("applied", fields);
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBeNull();
+});
+
+test("one rollback a cycle", async () => {
+  const { api, change_id: first } = await applied();
+  await api.post("kpi", { csat: 4 });
+  const second = await api.bring("applied", { kpi: "csat", target: "ui.other" });
+  await api.post("kpi", { incident_rate: 0.09, csat: 1 });
+  const rolledBack = [(await api.cycle()).rolled_back, (await api.cycle()).rolled_back];
+  expect(rolledBack.sort()).toEqual([first, second].sort());
+  expect((await api.cycle()).rolled_back).toBeNull();
+});
+
+test("a change that somebody rolled back meanwhile is left alone", async () => {
+  const { api, change_id } = await applied();
+  await api.post("kpi", { incident_rate: 0.09 });
+  await api.must("rollback", change_id);
+  expect((await api.cycle()).rolled_back).toBeNull();
+  expect(events(await api.audit()).filter((event) => event.startsWith("change_roll"))).toEqual(["change_rolled_back"]);
+});
+
+test("a rollback that fails is tried again, five times, and then given up", async () => {
+  const adapter = scriptedAdapter();
+  const { api, change_id } = await applied("rollback", adapter);
+  await api.post("kpi", { incident_rate: 0.09 });
+  adapter.on("rollback", fails("unreachable"));
+  for (let cycle = 0; cycle < 7; cycle++) expect((await api.cycle()).rolled_back).toBeNull();
+  const failed = (await api.audit()).filter(({ event_type }) => event_type === "change_rollback_failed");
+  expect(failed).toHaveLength(5);
+  expect(JSON.parse(failed[0].detail)).toMatchObject({ by: "policy:guardrail", evidence: { value: 0.09 } });
+  expect((await api.change(change_id)).status).toBe("applied");
+});
+
+test("a rollback that fails once succeeds in the cycle after", async () => {
+  const adapter = scriptedAdapter();
+  const { api, change_id } = await applied("rollback", adapter);
+  await api.post("kpi", { incident_rate: 0.09 });
+  adapter.on("rollback", fails("unreachable"), 1);
+  expect((await api.cycle()).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBe(change_id);
+});
+
+test("a rollback that another process carries out is no failure of this one, and nothing is given up", async () => {
+  const { api, adapter, change_id } = await applied();
+  await api.post("kpi", { incident_rate: 0.09 });
+  const other = coreOf(await restarted(api.deps));
+  const [rolling, mayEnd] = [gate(), gate()];
+  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const running = api.cycle();
+  await rolling.opened;
+  for (let cycle = 0; cycle < 6; cycle++) expect((await other.cycle()).rolled_back).toBeNull();
+  mayEnd.open();
+  expect((await running).rolled_back).toBe(change_id);
+  expect((await other.cycle()).rolled_back).toBeNull();
+  expect(await trippedIn(api)).toEqual([change_id]);
+  expect(await api.deps.store.list("guardrail_due", { limit: 1 })).toEqual([]);
+});
+
+test("a change that somebody rolls back just before the guardrail does is not told as given up", async () => {
+  const { api, adapter, change_id } = await applied();
+  await api.post("kpi", { incident_rate: 0.09 });
+  const [rolling, mayEnd] = [gate(), gate()];
+  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const person = api.act("rollback", change_id);
+  await rolling.opened;
+  const guardrail = rollBackCondemned(api.deps);
+  await api.deps.store.list("guardrail_due", { limit: 1 });
+  mayEnd.open();
+  expect((await person).status).toBe(200);
+  expect(await guardrail).toEqual({ rolled_back: null, given_up: null });
+  expect(await trippedIn(api)).toEqual([change_id]);
+});

@@ -1,0 +1,163 @@
+/** A product's life goes from each kind of store to each, and back: it is the same log, and goes on. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { readHead } from "../../../../lib/audit/chain.ts";
+import { contentsExport } from "../../../../lib/changes/contents_export.ts";
+import { joined } from "../../../support/joined.ts";
+import { migrate } from "../../../../lib/changes/moving/migrate.ts";
+import { fastestSha256 } from "../../../../lib/kit/platform.ts";
+import type { Store } from "../../../../lib/store/store.ts";
+import type { Version } from "../../../../lib/store/version.ts";
+import { main as verifier } from "../../../../local/verify/main.ts";
+import { app } from "../../../../handlers/index.ts";
+import { client } from "../../../support/client.ts";
+import { restarted } from "../../../support/deps.ts";
+import { chainFault } from "../../../support/independent_chain.ts";
+import { type Movable, movableStores } from "../../../support/movable_stores.ts";
+import { type Month, openMonth } from "../../../support/month/acts.ts";
+import { october } from "../../../support/month/october.ts";
+import { INTENT, PERSON } from "../../../support/month/who_and_what.ts";
+
+const { kinds, folder, stop } = await movableStores();
+afterAll(stop);
+const sha256 = fastestSha256();
+const pairs = Object.keys(kinds).flatMap((from) => Object.keys(kinds).map((to) => [from, to] as const));
+
+/** A first half of the month in a store of its own, with its clock. */
+async function lived(): Promise<Month> {
+  const month = await openMonth();
+  await october(month);
+  return month;
+}
+
+async function open(movable: Movable): Promise<Store> {
+  const store = await movable.open();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function all<T>(of: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of of) found.push(one);
+  return found;
+}
+
+const write = (store: Store): Promise<void> => store.transact((tx) => tx.put("review_due", "late", true));
+
+const versions = async (store: Store): Promise<Version[]> => (await all(store.whole!.dump())).flat();
+/** Every record but what a move adds. */
+const shown = (found: readonly Version[], length: number): string[] =>
+  found
+    .filter(({ id, json }) => id !== "" && json)
+    .filter(({ collection, id }) => !(collection === "meta" && id === "chain"))
+    .filter(({ collection, id }) => !(collection === "audit" && Number(id) > length))
+    .map(({ collection, id, revision, json }) => `${collection}/${id} ${revision} ${json!.text}`)
+    .sort();
+
+const exported = (store: Store): Promise<string> => joined(contentsExport(store));
+
+async function verified(store: Store, file: string): Promise<string> {
+  const text = await exported(store);
+  const head = (await readHead(store))!;
+  const path = join(folder, `${file}.jsonl`);
+  writeFileSync(path, text);
+  expect(
+    chainFault(
+      text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+        .filter(({ id }) => id),
+    ),
+  ).toBeNull();
+  const given = ["--changes", "--json", "--expected-length", String(head.length), "--expected-head", head.head];
+  const said = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const code = await verifier([path, ...given]);
+  said.mockRestore();
+  expect(code).toBe(0);
+  return text;
+}
+
+test.each(pairs)("from %s to %s, and back", async (here, there) => {
+  const month = await lived();
+  const { clock } = month.deps;
+  const deps = { clock, sha256 };
+  const [first, second, third] = await Promise.all([kinds[here]!(), kinds[there]!(), kinds[here]!()]);
+  let from: Store = month.deps.store;
+  let name = "the month";
+  let told = await exported(from);
+  for (const [at, movable] of [first, second, third].entries()) {
+    const before = await versions(from);
+    const head = (await readHead(from))!;
+    const to = await open(movable);
+    const moved = await migrate({ from: from.whole!, name }, { to, name: movable.name, actor: "ana" }, deps);
+    expect(moved.log).toEqual(head);
+
+    // The same records under the same revisions, the same log, and behind it the move.
+    expect(shown(await versions(to), head.length)).toEqual(shown(before, head.length));
+    const after = await verified(to, `${here}-${there}-${at}`);
+    expect(after.startsWith(told)).toBe(true);
+    const { detail, ...entry } = JSON.parse(after.slice(told.length));
+    expect(entry).toMatchObject({
+      event_type: "store_moved",
+      id: head.length + 1,
+      origin: head.origin,
+      previous_hash: head.head,
+    });
+    expect(JSON.parse(detail)).toEqual({
+      how: "migrate",
+      from: name,
+      to: movable.name,
+      actor: "ana",
+      authenticated: "claimed",
+    });
+
+    // What was moved away from takes nothing, here and in another process, and can be read.
+    await expect(write(from)).rejects.toThrow(/it moved to .* at /);
+    if (name !== "the month" && !name.endsWith("state.json"))
+      await expect(write(await open([first, second, third][at - 1]!))).rejects.toThrow(/it moved to/);
+    expect(await readHead(from)).toEqual(head);
+
+    from = to;
+    name = movable.name;
+    told = after;
+  }
+
+  // It goes on: the next write is taken, and no revision comes twice.
+  const { revision } = (await from.get("meta", "chain"))!;
+  const service = await restarted(month.deps, { store: from, intent: INTENT, identityHeader: PERSON });
+  const fields = {
+    tenant_id: "t-9",
+    kind: "config",
+    target: "limits.next",
+    summary: "after the move",
+    proposer: "gil",
+  };
+  const reply = await client(app(service)).json("propose", fields, { [PERSON]: "gil" });
+  expect([reply.status, reply.body.audit_entry.id]).toEqual([201, (await readHead(from))!.length]);
+  expect((await from.get("meta", "chain"))!.revision).toBeGreaterThan(revision);
+});
+
+test.each(Object.keys(kinds))(
+  "in %s a record that was deleted before a move begins above its last revision after it",
+  async (kind) => {
+    for (const other of Object.keys(kinds)) {
+      const [here, there] = [await open(await kinds[kind]!()), await open(await kinds[other]!())];
+      for (let count = 0; count < 5; count++) await here.transact((tx) => tx.put("review_due", "gone", true));
+      await here.transact((tx) => tx.delete("review_due", "gone"));
+      await here.transact((tx) => tx.put("review_due", "kept", true));
+      const { revision } = (await here.get("review_due", "kept"))!;
+      await migrate(
+        { from: here.whole!, name: "here" },
+        { to: there, name: "there" },
+        { clock: { now: Date.now }, sha256 },
+      );
+      expect((await there.get("review_due", "kept"))!.revision).toBe(revision);
+      for (const id of ["gone", "new"]) {
+        await there.transact((tx) => tx.put("review_due", id, true));
+        expect((await there.get("review_due", id))!.revision).toBeGreaterThan(5);
+      }
+    }
+  },
+);

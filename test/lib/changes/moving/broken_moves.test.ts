@@ -1,0 +1,221 @@
+/** A move that fails, or whose process dies, at each of its steps: no two stores take writes, none is lost, and it can be ended. */
+import { expect, test } from "vitest";
+import { readHead } from "../../../../lib/audit/chain.ts";
+import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
+import { unfenceStore } from "../../../../lib/changes/moving/fence.ts";
+import { migrate } from "../../../../lib/changes/moving/migrate.ts";
+import { fastestSha256 } from "../../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { clearLoaded } from "../../../../lib/store/engine/mark.ts";
+import { json } from "../../../../lib/store/json.ts";
+import type { Store } from "../../../../lib/store/store.ts";
+import type { Mark, Whole } from "../../../../lib/store/whole.ts";
+import { testClock } from "../../../support/clock.ts";
+import { service, type TestService } from "../../../support/service.ts";
+
+const sha256 = fastestSha256();
+
+/** What happens at the step of a number, and to all steps after it. */
+interface Breaking {
+  at: number;
+  /**
+   * Once: the step fails. Unanswered: it is done, and its answer is lost. For good: the process is gone, and nothing is put right.
+   * After: gone when the step was done.
+   */
+  how: "once" | "unanswered" | "for good" | "after";
+}
+
+/** Counts the steps of a move, on both sides, and breaks it. */
+function breaking({ at, how }: Breaking) {
+  let steps = 0;
+  const step = async <T>(work: () => Promise<T>): Promise<T> => {
+    steps++;
+    const isIt = how === "once" || how === "unanswered" ? steps === at : how === "after" ? steps > at : steps >= at;
+    if (isIt && how === "unanswered") await work();
+    if (isIt) throw new Error(`broken at step ${at}`);
+    return work();
+  };
+  const whole = (real: Whole): Whole => ({
+    ...real,
+    commit: (writes, marking) => step(() => real.commit(writes, marking)),
+    clear: (loading) => step(() => real.clear(loading)),
+  });
+  return { whole, store: (real: Store): Store => ({ ...real, whole: whole(real.whole!) }), steps: () => steps };
+}
+
+async function lived(): Promise<TestService> {
+  const api = await service({ clock: testClock("2026-11-16T09:00:00.000Z") });
+  for (let count = 0; count < 40; count++) await api.propose();
+  return api;
+}
+
+const isWritable = (store: Store): Promise<boolean> =>
+  store
+    .transact((tx) => tx.put("review_due", "probe", true))
+    .then(
+      () => store.transact((tx) => tx.delete("review_due", "probe")).then(() => true),
+      () => false,
+    );
+const isEmpty = async (store: Store): Promise<boolean> => {
+  for await (const page of store.whole!.dump()) if (page.some(({ json }) => json)) return false;
+  return true;
+};
+
+/** Runs the move again, as the command line does: what it left in the destination is removed first. */
+async function again(from: Store, to: Store, deps: Parameters<typeof migrate>[2]): Promise<void> {
+  const left = await to.whole!.mark();
+  if (left?.state === "loading") await to.whole!.clear(left);
+  await migrate({ from: from.whole!, name: "a" }, { to, name: "b" }, deps);
+}
+
+/** Breaks a move at each of its steps, and then runs it again. */
+async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) => Promise<void>): Promise<number> {
+  for (let at = 1; ; at++) {
+    const { deps } = await lived();
+    const [from, to] = [deps.store, memoryStore()];
+    const { length, head, origin } = (await readHead(from))!;
+    const broken = breaking({ at, how });
+    const moving = migrate(
+      { from: broken.whole(from.whole!), name: "a" },
+      { to: broken.store(to), name: "b" },
+      { ...deps, sha256 },
+    );
+    await moving.catch(() => undefined);
+    if (broken.steps() < at) return at - 1;
+    await look(from, to);
+    await again(from, to, { ...deps, sha256 });
+    expect(await readHead(to)).toMatchObject({ length: length + 1, origin });
+    const last = (await to.get("audit", String(length + 1).padStart(16, "0")))!.value;
+    expect(last).toMatchObject({ event_type: "store_moved", previous_hash: head });
+    expect([await isWritable(from), await isWritable(to)]).toEqual([false, true]);
+    expect(await from.whole!.mark()).toMatchObject({ state: "moved", to: "b" });
+  }
+}
+
+test.each(["once", "unanswered", "for good", "after"] as const)(
+  "a step that breaks (%s) never leaves two stores that take writes, and the move can be repeated",
+  async (how) => {
+    const steps = await atEachStep(how, async (from, to) => {
+      const isDestinationOpen = (await readHead(to)) !== undefined && (await isWritable(to));
+      expect([await isWritable(from), isDestinationOpen]).not.toEqual([true, true]);
+      // Whatever was loaded is either complete and open, or takes no writes.
+      if (!isDestinationOpen && !(await isEmpty(to)))
+        expect(await to.whole!.mark()).toMatchObject({ state: "loading" });
+    });
+    expect(steps).toBeGreaterThan(5);
+  },
+);
+
+test("a move that failed is given up: the source takes writes, and the destination stays empty", async () => {
+  const { deps } = await lived();
+  const to = memoryStore();
+  const broken = breaking({ at: 4, how: "once" });
+  const source = { from: deps.store.whole!, name: "a" };
+  await expect(migrate(source, { to: broken.store(to), name: "b" }, { ...deps, sha256 })).rejects.toThrow("broken");
+  expect([await isWritable(deps.store), await isEmpty(to)]).toEqual([false, true]);
+  await unfenceStore(source);
+  expect(await isWritable(deps.store)).toBe(true);
+  await expect(unfenceStore(source)).rejects.toThrow("a is not fenced");
+});
+
+test("a fenced store moves to one destination only, and again into it when that one is empty", async () => {
+  const { deps } = await lived();
+  const from = { from: deps.store.whole!, name: "a" };
+  const given = { ...deps, sha256 };
+  const { length } = (await readHead(deps.store))!;
+  await migrate(from, { to: memoryStore(), name: "b" }, given);
+  await expect(migrate(from, { to: memoryStore(), name: "c" }, given)).rejects.toThrow(
+    "a cannot be moved: it moved to b",
+  );
+  const to = memoryStore();
+  await migrate(from, { to, name: "b" }, given);
+  expect(await readHead(to)).toMatchObject({ length: length + 1 });
+});
+
+test("a destination that changes what it is given is not opened", async () => {
+  const { deps } = await lived();
+  const to = memoryStore();
+  const losing: Store = {
+    ...to,
+    whole: {
+      ...to.whole!,
+      commit: (writes, marking) =>
+        to.whole!.commit(
+          writes.filter(({ collection, id }) => collection !== "audit" || Number(id) !== 7),
+          marking,
+        ),
+    },
+  };
+  const moving = migrate({ from: deps.store.whole!, name: "a" }, { to: losing, name: "b" }, { ...deps, sha256 });
+  await expect(moving).rejects.toThrow("its log does not hold at entry 7");
+  expect(await isEmpty(to)).toBe(true);
+});
+
+test("an export that nobody reads to its end leaves a fenced store, which can be released", async () => {
+  const { deps } = await lived();
+  const source = { from: deps.store.whole!, name: "a" };
+  let pieces = 0;
+  for await (const _ of exportStore(source, { kind: "export", to: "f" }, { ...deps, sha256 }))
+    if (++pieces === 2) break;
+  expect(await source.from.mark()).toMatchObject({ state: "moving", to: "f" });
+  await unfenceStore(source);
+  for await (const _ of exportStore(source, { kind: "backup", to: "f" }, { ...deps, sha256 })) break;
+  expect(await isWritable(deps.store)).toBe(true);
+});
+
+test("two moves of one store do not get in each other's way: one goes on", async () => {
+  const { deps } = await lived();
+  const { store } = deps;
+  const stores = [memoryStore(), memoryStore()];
+  const ends = await Promise.allSettled(
+    stores.map((to, index) =>
+      migrate({ from: store.whole!, name: "a" }, { to, name: `b${index}` }, { ...deps, sha256 }),
+    ),
+  );
+  const moved = ends.filter(({ status }) => status === "fulfilled");
+  expect(moved.length).toBe(1);
+  const winner = stores[ends.findIndex(({ status }) => status === "fulfilled")]!;
+  const mark = (await store.whole!.mark()) as Mark & { to: string };
+  expect(mark.to).toBe(`b${stores.indexOf(winner)}`);
+  expect(await isEmpty(stores.find((one) => one !== winner)!)).toBe(true);
+});
+
+test("what a move left is taken out by one alone, and whoever loads it still keeps nothing more there", async () => {
+  const to = memoryStore();
+  const { dump, commit } = to.whole!;
+  const left = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
+  const record = (id: string) => ({ collection: "review_due", id, revision: 1, json: json(true) });
+  await commit([], { from: undefined, to: left });
+  const all = Array.from({ length: 150 }, (_, number) => record(String(number).padStart(3, "0")));
+  await commit(all, { from: left, to: left });
+  const refused: unknown[] = [];
+  const told = (error: Error): void => void refused.push(error.message);
+  // Whoever loads goes on at each page that is taken out, and another wants to take it out as well.
+  const meanwhile = async function* () {
+    for await (const page of dump()) {
+      await commit([record("late")], { from: left, to: left }).catch(told);
+      await to.whole!.clear(left).catch(told);
+      yield page;
+    }
+  };
+  await clearLoaded({ dump: meanwhile, commit }, left);
+  expect(refused).toEqual(Array(4).fill("another move has taken over the store that this one loads"));
+  expect([await to.whole!.mark(), await isEmpty(to)]).toEqual([undefined, true]);
+});
+
+test("a log that does not hold is not moved", async () => {
+  const { deps } = await lived();
+  const { store } = deps;
+  const whole = store.whole!;
+  const changed: Whole = {
+    ...whole,
+    async *dump() {
+      for await (const page of whole.dump())
+        yield page.filter(({ collection, id }) => collection !== "audit" || Number(id) !== 7);
+    },
+  };
+  const to = memoryStore();
+  const moving = migrate({ from: changed, name: "a" }, { to, name: "b" }, { ...deps, sha256 });
+  await expect(moving).rejects.toThrow("its log does not hold at entry 7: its id is 0000000000000008");
+  expect([await isWritable(store), await isEmpty(to)]).toEqual([false, true]);
+});

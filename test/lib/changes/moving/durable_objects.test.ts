@@ -1,0 +1,66 @@
+/** A life goes into a Durable Object, from there into another, and out again, by the files of exports. */
+import { Miniflare } from "miniflare";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readHead } from "../../../../lib/audit/chain.ts";
+import { contentsExport } from "../../../../lib/changes/contents_export.ts";
+import { joined } from "../../../support/joined.ts";
+import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
+import { importStore } from "../../../../lib/changes/moving/import_store.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { linesOf } from "../../../../lib/store/move/lines.ts";
+import { testClock } from "../../../support/clock.ts";
+import { service } from "../../../support/service.ts";
+import { bundled } from "../../../support/worker/build.ts";
+
+let workerd: Miniflare;
+beforeAll(async () => {
+  workerd = new Miniflare({
+    modules: true,
+    script: await bundled("test/support/worker/moving_worker.ts"),
+    compatibilityDate: "2026-04-01",
+    durableObjects: { OBJECTS: { className: "Product", useSQLite: true } },
+  });
+});
+afterAll(() => workerd.dispose());
+
+async function ask(object: string, how: string, body?: string): Promise<string> {
+  const response = await workerd.dispatchFetch(`http://worker/${object}/${how}`, { method: "POST", body: body ?? "" });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text;
+}
+
+test("in, on and out again: the same log, and what it was moved away from takes nothing", async () => {
+  const { api, store } = await service({ clock: testClock(new Date().toISOString()) }).then((made) => ({
+    api: made,
+    store: made.deps.store,
+  }));
+  for (let count = 0; count < 30; count++) await api.propose();
+  for (let count = 0; count < 5; count++) await store.transact((tx) => tx.put("review_due", "late", true));
+  await store.transact((tx) => tx.delete("review_due", "late"));
+  const { length, head, origin } = (await readHead(store))!;
+  const told = await joined(contentsExport(store));
+  let file = "";
+  for await (const piece of exportStore({ from: store.whole!, name: "memory" }, { kind: "export", to: "the file" }))
+    file += piece;
+
+  expect(JSON.parse(await ask("one", "import", file))).toMatchObject({ length, head, origin });
+  await expect(ask("one", "import", file)).rejects.toThrow(`is not empty: it has the log ${origin}`);
+  expect(Number(await ask("one", "write"))).toBeGreaterThan(5);
+  const backup = await ask("one", "backup");
+  expect(Number(await ask("one", "write"))).toBeGreaterThan(6);
+  await expect(ask("two", "import", backup)).rejects.toThrow("countersign restore");
+  const next = await ask("one", "export");
+  await expect(ask("one", "write")).rejects.toThrow(
+    /StoreUnavailable: the store takes no writes: it moved to the file at /,
+  );
+
+  await expect(ask("two", "import", `${next.slice(0, -200)}\n`)).rejects.toThrow("MoveRefused");
+  expect(JSON.parse(await ask("two", "import", next))).toMatchObject({ length: length + 1, origin });
+  const out = await ask("two", "export");
+  const to = memoryStore();
+  const lines = () => linesOf(new Blob([out]).stream());
+  await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
+  expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
+  expect((await joined(contentsExport(to))).startsWith(told)).toBe(true);
+});

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { identityOf, IdentityMismatch } from "../../../lib/changes/open.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { opened, restarted } from "../../support/deps.ts";
+
+test("the default identity", () => {
+  expect(identityOf("acme-crm", "node-7")).toEqual({
+    product_id: "acme-crm",
+    instance_id: "acme-crm@node-7",
+    node_id: "node-7",
+    binding_mode: "one_product_one_svc",
+  });
+  expect(identityOf("acme-crm", "node-7", "blue").instance_id).toBe("blue");
+});
+
+test("a store of another product is refused, and stays as it was", async () => {
+  const deps = await opened();
+  const other = () => restarted(deps, { intent: { product_id: "other" } });
+  await expect(other()).rejects.toThrow(IdentityMismatch);
+  await expect(other()).rejects.toThrow(/"acme-crm".*"other"/);
+  expect((await deps.store.get("meta", "identity"))?.value.product_id).toBe("acme-crm");
+});
+
+test("a store of another product is refused before its log is held against the anchor", async () => {
+  const deps = await opened();
+  let asked = 0;
+  const anchor = { keep: async () => {}, kept: () => void asked++ };
+  await expect(restarted(deps, { anchor, intent: { product_id: "other" } })).rejects.toThrow(IdentityMismatch);
+  expect(asked).toBe(0);
+  await restarted(deps, { anchor });
+  expect(asked).toBe(1);
+});
+
+test("another instance of the same product may open the store", async () => {
+  const deps = await opened();
+  const other = await restarted(deps, { node_id: "node-2" });
+  expect((await deps.store.get("meta", "identity"))?.value).toEqual(identityOf("acme-crm", "node-2"));
+  expect(other.product!.identity.instance_id).toBe("acme-crm@node-2");
+});
+
+test("the log is made once, by whoever opens first", async () => {
+  const deps = await opened();
+  const made = await readHead(deps.store);
+  expect(made).toMatchObject({ origin: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{16,}$/), length: 0 });
+  await Promise.all([restarted(deps), restarted(deps)]);
+  expect(await readHead(deps.store)).toEqual(made);
+  const store = memoryStore();
+  const racing = await Promise.all(Array.from({ length: 5 }, () => opened({ store })));
+  const origins = await Promise.all(racing.map(async (one) => (await readHead(one.store))!.origin));
+  expect(new Set(origins).size).toBe(1);
+});
+
+test("without an intent nothing is opened", async () => {
+  const deps = await opened({ intent: null });
+  expect(await readHead(deps.store)).toBeUndefined();
+});

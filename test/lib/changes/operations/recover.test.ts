@@ -1,0 +1,216 @@
+/** A process that stops in the middle of an operation: the next start asks the host, and settles it. */
+import { expect, test } from "vitest";
+import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { StoreBusy } from "../../../../lib/store/store.ts";
+import { events } from "../../../support/client.ts";
+import { SECOND } from "../../../support/clock.ts";
+import { restarted } from "../../../support/deps.ts";
+import { failingStore } from "../../../support/failing_store.ts";
+import { unsureStore } from "../../../support/unsure_store.ts";
+import { chainFault } from "../../../support/independent_chain.ts";
+import { fails, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { core, coreOf, type Core } from "../../../support/core.ts";
+
+type Operation = "apply" | "rollback";
+type Step = "validate" | "apply" | "verify" | "rollback";
+
+/** Runs an operation up to a step that never ends, as at a crash, with the host left as given. */
+async function stopped(operation: Operation, at: Step, host: HostState | "as it was") {
+  const adapter = scriptedAdapter();
+  const before = await core({ adapter });
+  const change_id = await before.bring(operation === "apply" ? "approved" : "applied");
+  adapter.calls.length = 0;
+  const reached = new Promise<void>((resolve) => {
+    adapter.on(at, (change, signal) => {
+      // A rollback looks before it begins, too.
+      if (operation === "rollback" && at === "verify" && !adapter.calls.includes("rollback")) return undefined;
+      if (host !== "as it was") adapter.host.set(change_id, host);
+      resolve();
+      return hangs(change, signal);
+    });
+  });
+  void before.act(operation, change_id);
+  await reached;
+  adapter.calm();
+  return { adapter, before, change_id };
+}
+
+const start = async (before: Core, exclusive: boolean): Promise<Core> =>
+  coreOf(await restarted(before.deps, { exclusive }));
+
+const CRASHES: [Operation, Step, HostState | "as it was", status: string, event: string][] = [
+  ["apply", "validate", "as it was", "approved", "change_apply_failed"],
+  ["apply", "apply", "as it was", "approved", "change_apply_failed"],
+  ["apply", "apply", "applied", "applied", "change_applied"],
+  ["apply", "apply", "unknown", "approved", "change_apply_failed"],
+  ["apply", "apply", "rolled_back", "approved", "change_apply_failed"],
+  ["apply", "verify", "as it was", "applied", "change_applied"],
+  ["rollback", "rollback", "as it was", "applied", "change_rollback_failed"],
+  ["rollback", "rollback", "rolled_back", "rolled_back", "change_rolled_back"],
+  ["rollback", "rollback", "absent", "rolled_back", "change_rolled_back"],
+  ["rollback", "rollback", "unknown", "applied", "change_rollback_failed"],
+  ["rollback", "verify", "as it was", "rolled_back", "change_rolled_back"],
+];
+
+test.each(CRASHES)(
+  "%s stopped in %s, the host %s: the start settles it as %s",
+  async (operation, at, host, status, event) => {
+    const { adapter, before, change_id } = await stopped(operation, at, host);
+    const told = (await before.audit()).length;
+    adapter.calls.length = 0;
+    const api = await start(before, true);
+    expect(adapter.calls).toEqual(["verify"]);
+    expect((await api.change(change_id)).status).toBe(status);
+    const added = (await api.audit()).slice(told);
+    expect(events(added)).toEqual([event]);
+    const detail = JSON.parse(added[0].detail);
+    if (event.endsWith("_failed"))
+      expect(detail).toMatchObject({ stage: "interrupted", host: adapter.host.get(change_id) ?? "absent" });
+    else expect(detail).toMatchObject({ resolved_after_interruption: true });
+    expect(chainFault(await api.audit())).toBeNull();
+    const again = await api.act(operation, change_id);
+    expect(again.status).toBe(event.endsWith("_failed") ? 200 : 400);
+  },
+);
+
+test("a start that may not be alone leaves the claim until its time is over", async () => {
+  const { before, change_id } = await stopped("apply", "apply", "applied");
+  const api = await start(before, false);
+  expect((await api.change(change_id)).status).toBe("approved");
+  expect((await api.act("apply", change_id)).status).toBe(409);
+  before.deps.clock.advance(60 * SECOND);
+  await api.cycle();
+  expect((await api.change(change_id)).status).toBe("applied");
+});
+
+test("without its adapter the operation is recorded as failed", async () => {
+  const { before, change_id } = await stopped("apply", "apply", "applied");
+  const api = coreOf(await restarted(before.deps, { adapter: undefined, exclusive: true }));
+  expect((await api.change(change_id)).status).toBe("approved");
+  expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
+});
+
+test("a host that cannot be asked is recorded as unknown once, and asked until it answers", async () => {
+  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+  adapter.on("verify", fails("unreachable"), 3);
+  const api = await start(before, true);
+  expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
+  const told = await api.audit();
+  expect((await api.cycle()).recovered).toBe(0);
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  expect(await api.audit()).toEqual(told);
+  expect((await api.cycle()).recovered).toBe(1);
+  expect((await api.change(change_id)).status).toBe("applied");
+});
+
+test("an operation that cannot be settled is told of, and keeps neither the service nor another from going on", async () => {
+  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+  const { store } = before.deps;
+  await store.transact(async (tx) => {
+    const [lease] = await tx.list("leases", { limit: 1 });
+    tx.put("leases", "chg_0", { ...lease!.value, change_id: "chg_0", place: "chg_0" });
+  });
+  const warned: unknown[] = [];
+  const log = {
+    info: () => {},
+    error: () => {},
+    warn: (message: string, fields?: object) => warned.push([message, fields]),
+  };
+  const api = coreOf(await restarted(before.deps, { exclusive: true, adapter, log }));
+  expect((await api.change(change_id)).status).toBe("applied");
+  expect(warned).toContainEqual([
+    "an interrupted operation cannot be settled",
+    expect.objectContaining({ change_id: "chg_0" }),
+  ]);
+});
+
+test("several interrupted operations are all settled", async () => {
+  const adapter = scriptedAdapter();
+  const before = await core({ adapter });
+  const ids = await Promise.all([0, 1, 2].map((one) => before.bring("approved", { target: `ui.x${one}` })));
+  adapter.on("apply", ({ change_id }, signal) => {
+    if (change_id === ids[1]) adapter.host.set(change_id, "applied");
+    return hangs({} as never, signal);
+  });
+  for (const change_id of ids) void before.act("apply", change_id);
+  while (adapter.calls.filter((step) => step === "apply").length < 3)
+    await new Promise((resolve) => setImmediate(resolve));
+  adapter.calm();
+  const api = await start(before, true);
+  const statuses = await Promise.all(ids.map(async (change_id) => (await api.change(change_id)).status));
+  expect(statuses).toEqual(["approved", "applied", "approved"]);
+});
+
+test.each([
+  ["the store fails", undefined],
+  ["others keep the store busy", () => new StoreBusy("contended after 8 tries")],
+])(
+  "a result that cannot be written since %s is not acknowledged, and is settled by the next operation",
+  async (_, made) => {
+    const store = failingStore(memoryStore());
+    const adapter = scriptedAdapter();
+    const api = await core({ store, adapter });
+    const change_id = await api.bring("approved");
+    adapter.on("apply", () => void store.fail(made));
+    // It would not be true that nothing was changed.
+    const error = `the host product was asked to apply ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`;
+    expect(await api.act("apply", change_id)).toMatchObject({
+      status: 503,
+      body: { code: "store_unavailable", error },
+    });
+    expect((await api.change(change_id)).status).toBe("approved");
+    store.mend();
+    adapter.calm();
+    expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+    expect((await api.change(change_id)).status).toBe("applied");
+    expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  },
+);
+
+test.each([
+  ["was kept", true],
+  ["was not kept", false],
+])("of a result that %s, with the answer lost, the caller is told that, and it is settled once", async (_, kept) => {
+  const store = unsureStore(memoryStore());
+  const adapter = scriptedAdapter();
+  const api = await core({ store, adapter });
+  const change_id = await api.bring("approved");
+  adapter.on("apply", () => store.loseAnswer(kept));
+  const error = `the host product was asked to apply ${change_id}, and the store did not say whether it kept the result; where the change does not show it, the next request for the change, or a cycle, asks the host and settles it`;
+  expect(await api.act("apply", change_id)).toMatchObject({
+    status: 503,
+    body: { code: "store_unavailable", change_id, error },
+  });
+  expect((await api.change(change_id)).status).toBe(kept ? "applied" : "approved");
+  adapter.calm();
+  expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+  expect((await api.change(change_id)).status).toBe("applied");
+  expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  expect((await api.audit()).filter(({ event_type }) => event_type === "change_applied")).toHaveLength(1);
+});
+
+test("a result is written although others keep the store busy for a while", async () => {
+  const store = failingStore(memoryStore());
+  const adapter = scriptedAdapter();
+  const api = await core({ store, adapter });
+  const change_id = await api.bring("approved");
+  let left = 4;
+  const busy = (): Error => {
+    if (--left === 0) store.mend();
+    return new StoreBusy("contended after 8 tries");
+  };
+  adapter.on("apply", () => void store.fail(busy));
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 200, body: { status: "applied" } });
+  expect(left).toBe(0);
+});
+
+test("when the intention cannot be written, the adapter does not run", async () => {
+  const store = failingStore(memoryStore());
+  const adapter = scriptedAdapter();
+  const api = await core({ store, adapter });
+  const change_id = await api.bring("approved");
+  store.fail();
+  expect((await api.act("apply", change_id)).status).toBe(503);
+  expect(adapter.calls).toEqual([]);
+});

@@ -1,0 +1,309 @@
+/** Apply and rollback through an adapter: what is called, what is audited, and what a failure leaves behind. */
+import { expect, test } from "vitest";
+import { serviceItself } from "../../../../lib/changes/rules/actor.ts";
+import type { Command } from "../../../../lib/changes/rules/command.ts";
+import { governed } from "../../../../lib/changes/transaction.ts";
+import type { Action, Reachable } from "../../../support/client.ts";
+import { fails, type Script, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { PROPOSAL } from "../../../support/client.ts";
+import { core } from "../../../support/core.ts";
+import { chainFault } from "../../../support/independent_chain.ts";
+
+const CAUSE = "EACCES /etc/product/secret.json";
+
+async function withAdapter(status: Reachable) {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring(status);
+  adapter.calls.length = 0;
+  return { adapter, api, change_id };
+}
+
+test("apply validates, applies, verifies, audits", async () => {
+  const { adapter, api, change_id } = await withAdapter("approved");
+  const { status, body } = await api.act("apply", change_id);
+  expect([status, body.status, body.adapter]).toEqual([200, "applied", { name: "scripted", result: "applied" }]);
+  expect(adapter.calls).toEqual(["validate", "apply", "verify"]);
+  const entry = (await api.audit()).at(-1);
+  expect(entry).toEqual(body.audit_entry);
+  const { digest } = body.change;
+  const { manifest_hash } = api.deps.product!;
+  expect(JSON.parse(entry.detail)).toMatchObject({ status: "applied", adapter: body.adapter, digest, manifest_hash });
+});
+
+test("rollback rolls back and verifies", async () => {
+  const { adapter, api, change_id } = await withAdapter("applied");
+  const { status, body } = await api.act("rollback", change_id);
+  expect([status, body.status, body.adapter.result]).toEqual([200, "rolled_back", "rolled_back"]);
+  expect(adapter.calls).toEqual(["verify", "rollback", "verify"]);
+  expect(adapter.host.get(change_id)).toBe("rolled_back");
+});
+
+test("an adapter's own words and details are passed on", async () => {
+  const { adapter, api, change_id } = await withAdapter("applied");
+  adapter.on("rollback", () => ({ result: "superseded", detail: { by: "chg_9" } }));
+  adapter.on("verify", () => "rolled_back");
+  const { body } = await api.act("rollback", change_id);
+  expect(body.adapter).toEqual({ name: "scripted", result: "superseded", detail: { by: "chg_9" } });
+});
+
+test("a change whose apply failed a thousand times is applied no more, and can still be revoked", async () => {
+  const { api, adapter, change_id } = await withAdapter("approved");
+  const failed = { type: "fail", operation: "apply", circumstance: { stage: "apply", error: "away", host: "absent" } };
+  const fail = (times: number) =>
+    governed<void>(api, async (transaction) => {
+      let record = await transaction.change(change_id);
+      for (let time = 0; time < times; time++)
+        record = transaction.enact(record, failed as Command, serviceItself()).record;
+    });
+  for (let failed = 0; failed < 984; failed += 24) await fail(24);
+  await fail(15);
+  // Two entries are no failures: a thousand entries alone end nothing.
+  expect((await api.change(change_id)).audit_entries).toHaveLength(1001);
+  adapter.on("apply", fails("away"));
+  expect((await api.act("apply", change_id)).body).toMatchObject({ status: 502, code: "adapter_failed" });
+  const before = await api.audit();
+  expect((await api.act("apply", change_id)).body).toMatchObject({ status: 409, code: "too_many_attempts" });
+  expect(await api.audit()).toEqual(before);
+  expect((await api.act("revoke", change_id)).status).toBe(200);
+});
+
+type Failure = [
+  what: string,
+  action: Action,
+  script: (on: ReturnType<typeof scriptedAdapter>) => void,
+  expected: { stage: string; host: string; calls: string[] },
+];
+
+/** Does the work, then fails. */
+const after =
+  (host: Map<string, unknown>): Script =>
+  ({ change_id }) => {
+    host.set(change_id, "applied");
+    throw new Error(CAUSE);
+  };
+
+const FAILURES: Failure[] = [
+  [
+    "validate fails",
+    "apply",
+    (a) => a.on("validate", fails(CAUSE)),
+    { stage: "validate", host: "absent", calls: ["validate", "verify"] },
+  ],
+  [
+    "apply fails before it did anything",
+    "apply",
+    (a) => a.on("apply", fails(CAUSE)),
+    { stage: "apply", host: "absent", calls: ["validate", "apply", "verify"] },
+  ],
+  [
+    "apply fails after it did its work",
+    "apply",
+    (a) => a.on("apply", after(a.host)),
+    { stage: "apply", host: "rolled_back", calls: ["validate", "apply", "verify", "rollback", "verify"] },
+  ],
+  [
+    "apply fails half way, and so does its rollback",
+    "apply",
+    (a) => (a.on("apply", after(a.host)), a.on("rollback", fails(CAUSE))),
+    { stage: "apply", host: "applied", calls: ["validate", "apply", "verify", "rollback", "verify"] },
+  ],
+  [
+    "verify shows nothing after apply",
+    "apply",
+    (a) => a.on("verify", () => "absent"),
+    { stage: "verify", host: "absent", calls: ["validate", "apply", "verify", "verify"] },
+  ],
+  [
+    "verify shows something else after apply",
+    "apply",
+    (a) => a.on("verify", () => "unknown", 2),
+    { stage: "verify", host: "rolled_back", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
+  ],
+  [
+    "verify fails after apply, and the rollback helps",
+    "apply",
+    (a) => a.on("verify", fails(CAUSE), 2),
+    { stage: "verify", host: "rolled_back", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
+  ],
+  [
+    "verify never answers well after apply",
+    "apply",
+    (a) => a.on("verify", fails(CAUSE)),
+    { stage: "verify", host: "unknown", calls: ["validate", "apply", "verify", "verify", "rollback", "verify"] },
+  ],
+  [
+    "rollback fails",
+    "rollback",
+    (a) => a.on("rollback", fails(CAUSE)),
+    { stage: "rollback", host: "applied", calls: ["verify", "rollback", "verify"] },
+  ],
+  [
+    "the host still shows the change after rollback",
+    "rollback",
+    (a) => a.on("verify", () => "applied"),
+    { stage: "verify", host: "applied", calls: ["verify", "rollback", "verify"] },
+  ],
+  [
+    "verify fails after rollback",
+    "rollback",
+    (a) => a.on("verify", fails(CAUSE)),
+    { stage: "verify", host: "unknown", calls: ["verify", "rollback", "verify"] },
+  ],
+];
+
+test.each(FAILURES)(
+  "%s: 502, the status stays, the failure is audited, and it may be tried again",
+  async (_, action, script, expected) => {
+    const from = action === "apply" ? "approved" : "applied";
+    const { adapter, api, change_id } = await withAdapter(from);
+    const before = await api.audit();
+    script(adapter);
+    const { status, body, text } = await api.act(action, change_id);
+    expect([status, body.code]).toEqual([502, "adapter_failed"]);
+    expect(body).toMatchObject({ stage: expected.stage, host: expected.host, current_status: from, change_id });
+    expect(text.replace(JSON.stringify(body.audit_entry), "")).not.toContain(CAUSE);
+    expect(adapter.calls).toEqual(expected.calls);
+
+    const entries = await api.audit();
+    expect(entries.slice(0, -1)).toEqual(before);
+    const failure = entries.at(-1);
+    expect(failure).toMatchObject({ event_type: `change_${action}_failed`, change_id, tenant: "t1" });
+    const { stage, host } = expected;
+    expect(JSON.parse(failure.detail)).toMatchObject({ stage, host, status: from, error: expect.stringMatching(/\S/) });
+    expect(await api.change(change_id)).toMatchObject({
+      status: from,
+      allowed_actions: action === "apply" ? ["apply", "revoke"] : ["rollback"],
+    });
+
+    adapter.calm();
+    // What the host turns out to have done by then is not done again.
+    const done = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
+    expect((await api.act(action, change_id)).status).toBe(done ? 400 : 200);
+    expect((await api.change(change_id)).status).toBe(action === "apply" ? "applied" : "rolled_back");
+    expect(chainFault(await api.audit())).toBeNull();
+  },
+);
+
+test("no part of the adapter's error reaches the client of a failed apply", async () => {
+  const { adapter, api, change_id } = await withAdapter("approved");
+  adapter.on("apply", fails(CAUSE));
+  expect((await api.act("apply", change_id)).text).not.toContain("secret.json");
+  expect(JSON.parse((await api.audit()).at(-1).detail).error).toBe(CAUSE);
+});
+
+test("a change that the adapter rejects: 400, audited, the host untouched", async () => {
+  const { adapter, api, change_id } = await withAdapter("approved");
+  adapter.on("validate", () => ({ ok: false, reason: "banner must be text" }));
+  const { status, body } = await api.act("apply", change_id);
+  expect([status, body.code]).toEqual([400, "adapter_rejected"]);
+  expect(body.error).toContain("banner must be text");
+  expect(adapter.calls).not.toContain("apply");
+  const entry = (await api.audit()).at(-1);
+  expect(entry.event_type).toBe("change_apply_failed");
+  expect(JSON.parse(entry.detail)).toMatchObject({ stage: "validate", rejected: true, host: "absent" });
+  expect((await api.change(change_id)).status).toBe("approved");
+});
+
+test("a dry run validates, shows what apply would do, and changes nothing", async () => {
+  const { adapter, api, change_id } = await withAdapter("approved");
+  const before = [await api.change(change_id), await api.audit()];
+  const { status, body } = await api.post("apply", { change_id, dry_run: 1 });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ dry_run: true, status: "approved", audit_entry: null });
+  expect(body.adapter).toEqual({ name: "scripted", result: "valid", host: "absent", preview: { sets: null } });
+  expect(adapter.calls).toEqual(["validate", "verify"]);
+  expect([await api.change(change_id), await api.audit()]).toEqual(before);
+});
+
+test("a dry run of a rollback passes by a change that was rolled back meanwhile", async () => {
+  const api = await core({ adapter: scriptedAdapter() });
+  const [first, second] = [await api.bring("applied"), await api.bring("applied")];
+  const preview = async () => (await api.post("rollback", { change_id: second, dry_run: 1 })).body.adapter.preview;
+  expect(await preview()).toEqual({ target_owner: second });
+  await api.must("rollback", first);
+  expect(await preview()).toEqual({ target_owner: second, passes: first });
+});
+
+test("a dry run of a rollback says whether anything comes back, and what the host shows", async () => {
+  const { adapter, api, change_id } = await withAdapter("applied");
+  const before = [await api.change(change_id), await api.audit()];
+  const rehearse = async () => (await api.post("rollback", { change_id, dry_run: 1 })).body.adapter;
+  adapter.calls.length = 0;
+  const restores = { name: "scripted", result: "restores", host: "applied", preview: { target_owner: change_id } };
+  expect(await rehearse()).toEqual(restores);
+  expect(adapter.calls).toEqual(["verify"]);
+  adapter.on("verify", fails("unreachable"), 1);
+  expect(await rehearse()).toEqual({ ...restores, host: null });
+  expect([await api.change(change_id), await api.audit()]).toEqual(before);
+  const later = await api.bring("applied");
+  expect(await rehearse()).toMatchObject({ result: "superseded", preview: { target_owner: later } });
+});
+
+test("a dry run asks for no consent, and a forbidden target is refused all the same", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const { change_id } = await api.propose();
+  expect((await api.post("apply", { change_id, dry_run: 1 })).body.adapter).toMatchObject({ result: "valid" });
+  expect(adapter.calls).toEqual(["validate", "verify"]);
+  expect((await api.change(change_id)).status).toBe("pending_consent");
+});
+
+test.each([
+  ["rejected", () => ({ ok: false, reason: "no" }), 400, "adapter_rejected"],
+  ["failing", fails(CAUSE), 502, "adapter_failed"],
+] as [string, Script, number, string][])(
+  "a dry run that is %s says so and audits nothing",
+  async (_, script, status, code) => {
+    const { adapter, api, change_id } = await withAdapter("approved");
+    adapter.on("validate", script);
+    const refused = await api.post("apply", { change_id, dry_run: 1 });
+    expect(refused).toMatchObject({ status, body: { code } });
+    expect(refused.text).not.toContain("secret.json");
+    expect(await api.steps()).toHaveLength(2);
+  },
+);
+
+test.each(["apply", "rollback"] as const)("20 parallel requests for %s run the adapter once", async (action) => {
+  const { adapter, api, change_id } = await withAdapter(action === "apply" ? "approved" : "applied");
+  const replies = await Promise.all(Array.from({ length: 20 }, () => api.act(action, change_id)));
+  expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(replies.filter(({ body }) => body.code === "illegal_transition")).toHaveLength(19);
+  expect(adapter.calls.filter((step) => step === action)).toHaveLength(1);
+  const done = (await api.audit()).filter(
+    ({ event_type }) => event_type === (action === "apply" ? "change_applied" : "change_rolled_back"),
+  );
+  expect(done).toHaveLength(1);
+});
+
+test("20 parallel applies with one key are one apply and one answer", async () => {
+  const { adapter, api, change_id } = await withAdapter("approved");
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => api.act("apply", change_id, { "idempotency-key": "k" })),
+  );
+  expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(replies[0]!.status).toBe(200);
+  expect(adapter.calls).toEqual(["validate", "apply", "verify"]);
+});
+
+test("a failure is not kept under its key", async () => {
+  const { adapter, api, change_id } = await withAdapter("approved");
+  adapter.on("apply", fails(CAUSE), 1);
+  const send = () => api.act("apply", change_id, { "idempotency-key": "k" });
+  expect([(await send()).status, (await send()).status]).toEqual([502, 200]);
+});
+
+test("If-Match is looked at before the adapter", async () => {
+  const { adapter, api, change_id } = await withAdapter("approved");
+  expect((await api.act("apply", change_id, { "if-match": '"1"' })).status).toBe(412);
+  expect(adapter.calls).toEqual([]);
+});
+
+test("with a trusted proxy the entry names who asked", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter, identityHeader: "x-person" });
+  const { change_id } = (await api.post("propose", PROPOSAL, { "x-person": "pat" })).body;
+  await api.act("approve", change_id, { "x-person": "ana" });
+  await api.act("apply", change_id, { "x-person": "ops" });
+  expect(JSON.parse((await api.audit()).at(-1).detail).by).toBe("ops");
+});

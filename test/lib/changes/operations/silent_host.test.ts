@@ -1,0 +1,111 @@
+/** A host that cannot be asked how an operation left it: nothing else happens to the change until it answers. */
+import { expect, test } from "vitest";
+import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
+import type { Action } from "../../../support/client.ts";
+import { coreOf, core, type Core } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import { intentOf } from "../../../support/intents.ts";
+import { fails, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+
+/** An operation that timed out on a host that did its work, or left it as given, and then is silent. */
+async function silent(operation: Action, left: HostState) {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring(operation === "apply" ? "approved" : "applied");
+  adapter.on(operation as "apply", () => {
+    adapter.host.set(change_id, left);
+    throw new Error("no answer within 10 s");
+  });
+  adapter.on("verify", fails("unreachable"));
+  const failed = await api.act(operation, change_id);
+  expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", host: "unknown" } });
+  adapter.host.set(change_id, left);
+  return { adapter, api, change_id };
+}
+
+const answers = (adapter: ScriptedAdapter): void => {
+  adapter.calm();
+  adapter.calls.length = 0;
+};
+const detailOf = async (api: Core) => JSON.parse((await api.audit()).at(-1).detail);
+
+test.each(["apply", "rollback"] as const)("while it is silent, %s is 409 and nothing is written", async (operation) => {
+  const { adapter, api, change_id } = await silent(operation, "applied");
+  const told = await api.audit();
+  for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
+  expect(await api.act(operation, change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  expect(adapter.calls.filter((step) => step === operation)).toHaveLength(1);
+  expect(await api.audit()).toEqual(told);
+  expect((await api.change(change_id)).gates).toContainEqual(
+    expect.objectContaining({ gate: "operation", state: "block", message: expect.stringContaining("has not said") }),
+  );
+});
+
+test.each([
+  ["apply", "applied", "applied", "change_applied"],
+  ["apply", "absent", "approved", "change_apply_failed"],
+  ["rollback", "rolled_back", "rolled_back", "change_rolled_back"],
+  ["rollback", "applied", "applied", "change_rollback_failed"],
+] as const)("after %s it turns out to show %s: %s", async (operation, host, status, event) => {
+  const { adapter, api, change_id } = await silent(operation, host);
+  answers(adapter);
+  expect((await api.cycle()).recovered).toBe(1);
+  expect(adapter.calls).toContain("verify");
+  expect(adapter.calls).not.toContain(operation);
+  expect((await api.change(change_id)).status).toBe(status);
+  expect((await api.audit()).at(-1).event_type).toBe(event);
+  expect(await detailOf(api)).toMatchObject({ late: true });
+  expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
+  const next = { applied: "rollback", approved: "apply", rolled_back: undefined }[status];
+  if (next) expect((await api.act(next as Action, change_id)).status).toBe(200);
+});
+
+test("a request asks the host itself, and does not apply what it shows already", async () => {
+  const { adapter, api, change_id } = await silent("apply", "applied");
+  answers(adapter);
+  expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+  expect((await api.change(change_id)).status).toBe("applied");
+  expect(adapter.calls).toEqual(["verify"]);
+});
+
+test("a host that answers that it holds neither may be asked for the same operation again", async () => {
+  const { adapter, api, change_id } = await silent("apply", "unknown");
+  answers(adapter);
+  expect((await api.cycle()).recovered).toBe(0);
+  expect((await api.act("apply", change_id)).status).toBe(200);
+  expect((await api.change(change_id)).status).toBe("applied");
+});
+
+test("another process settles it as well, and it counts once", async () => {
+  const { adapter, api, change_id } = await silent("apply", "applied");
+  const second = coreOf(await restarted(api.deps));
+  answers(adapter);
+  const settled = await Promise.all([api.cycle(), second.cycle()]);
+  expect(settled.map(({ recovered }) => recovered).sort()).toEqual([0, 1]);
+  expect((await second.change(change_id)).status).toBe("applied");
+});
+
+test("what the host shows late without a consent that still stands is taken back", async () => {
+  const { adapter, api, change_id } = await silent("apply", "applied");
+  answers(adapter);
+  const product = { ...api.deps.product!, ...intentOf({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
+  const later = coreOf({ ...api.deps, product });
+  adapter.on("rollback", fails("refused"), 2);
+  const told = (await later.audit()).length;
+  for (let cycle = 0; cycle < 2; cycle++) expect((await later.cycle()).recovered).toBe(0);
+  expect((await later.audit()).length).toBe(told);
+  expect((await later.cycle()).recovered).toBe(1);
+  expect(adapter.host.get(change_id)).toBe("rolled_back");
+  expect((await later.change(change_id)).status).toBe("approved");
+  expect(await detailOf(later)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
+});
+
+test("a change that the adapter refused before anything was sent is held up by no silent host", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring("approved");
+  adapter.on("validate", () => ({ ok: false, reason: "no" }));
+  adapter.on("verify", fails("unreachable"));
+  expect((await api.act("apply", change_id)).status).toBe(400);
+  expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
+});

@@ -1,0 +1,204 @@
+/** A host that carries an operation out after the service gave up waiting, or that lost what is to be rolled back. */
+import { expect, test } from "vitest";
+import { Unanswered } from "../../../../lib/kit/time_limit.ts";
+import { webhookAdapter } from "../../../../lib/targets/webhook.ts";
+import { events } from "../../../support/client.ts";
+import { HOUR, MINUTE, pass, testClock } from "../../../support/clock.ts";
+import { core, coreOf } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import type { Manifest } from "../../../support/intents.ts";
+import { intentOf } from "../../../support/intents.ts";
+import { fails, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+
+const late = () => {
+  throw new Unanswered("no answer within 10 s");
+};
+
+/** An apply whose answer did not come in time; the host shows nothing of it yet. */
+async function slow(intent: Manifest = {}) {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter, intent });
+  const change_id = await api.bring("approved");
+  adapter.on("apply", late, 1);
+  const failed = await api.act("apply", change_id);
+  expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", stage: "apply", host: "unknown" } });
+  adapter.calls.length = 0;
+  return { adapter, api, change_id };
+}
+const detailOf = async (api: Pick<Awaited<ReturnType<typeof core>>, "audit">) =>
+  JSON.parse((await api.audit()).at(-1).detail);
+
+test("what the host does after that is a change that was applied late, and is rolled back like any other", async () => {
+  const { adapter, api, change_id } = await slow();
+  expect(await detailOf(api)).toMatchObject({ host: "unknown", unanswered: true });
+  for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
+  for (const [action, fields] of [
+    ["revoke", { approver: "ana" }],
+    ["rollback", {}],
+  ] as const)
+    expect((await api.post(action, { change_id, ...fields })).status, action).toBeGreaterThanOrEqual(400);
+  expect((await api.change(change_id)).status).toBe("approved");
+  adapter.host.set(change_id, "applied");
+  expect((await api.cycle()).recovered).toBe(1);
+  expect(adapter.calls).not.toContain("rollback");
+  expect(await detailOf(api)).toMatchObject({ status: "applied", late: true });
+  expect((await api.act("rollback", change_id)).status).toBe(200);
+  expect(adapter.host.get(change_id)).toBe("rolled_back");
+});
+
+test("a host that shows nothing of it is asked for ten minutes after the lease, and then believed", async () => {
+  const { adapter, api, change_id } = await slow();
+  api.deps.clock.advance(10 * MINUTE + 59_999);
+  expect((await api.cycle()).recovered).toBe(0);
+  expect(await api.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  api.deps.clock.advance(1);
+  expect((await api.cycle()).recovered).toBe(1);
+  expect(await detailOf(api)).toMatchObject({ stage: "interrupted", host: "absent", late: true });
+  expect(adapter.calls).not.toContain("rollback");
+  expect((await api.act("revoke", change_id)).status).toBe(200);
+});
+
+test("another process asks on, and takes nothing shown for nothing done no sooner", async () => {
+  const { adapter, api, change_id } = await slow();
+  const next = coreOf(await restarted(api.deps, { exclusive: true }));
+  expect((await next.change(change_id)).gates).toContainEqual(
+    expect.objectContaining({ gate: "operation", state: "block" }),
+  );
+  adapter.host.set(change_id, "applied");
+  expect((await next.cycle()).recovered).toBe(1);
+  expect((await next.change(change_id)).status).toBe("applied");
+});
+
+test("meanwhile it may be asked for again, and counts once", async () => {
+  const { adapter, api, change_id } = await slow();
+  expect((await api.act("apply", change_id)).status).toBe(200);
+  expect(events(await api.steps()).slice(2)).toEqual(["change_apply_failed", "change_applied"]);
+  expect((await api.cycle()).recovered).toBe(0);
+  expect(adapter.host.get(change_id)).toBe("applied");
+});
+
+test.each([
+  [
+    "an approver left",
+    {},
+    async (api: Awaited<ReturnType<typeof slow>>["api"]) => {
+      const product = { ...api.deps.product!, ...intentOf({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
+      return coreOf({ ...api.deps, product });
+    },
+  ],
+  [
+    "the approval lapsed",
+    { policy: { approval_ttl_hours: 1 } },
+    async (api: Awaited<ReturnType<typeof slow>>["api"]) => {
+      await pass(api.deps, HOUR + 1);
+      return api;
+    },
+  ],
+])(
+  "where its consent no longer stands, since %s, it is taken back on the host, and the log says so",
+  async (...given) => {
+    const [, intent, over] = given;
+    const { adapter, api, change_id } = await slow(intent);
+    adapter.host.set(change_id, "applied");
+    const then = await over(api);
+    await then.cycle();
+    expect(adapter.calls).toContain("rollback");
+    expect(adapter.host.get(change_id)).toBe("rolled_back");
+    const told = (await then.audit()).filter(({ event_type }) => event_type === "change_apply_failed").at(-1);
+    expect(JSON.parse(told.detail)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
+  },
+);
+
+test("a rollback that the host carries out late is recorded when it shows", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring("applied");
+  adapter.on("rollback", late, 1);
+  expect((await api.act("rollback", change_id)).body).toMatchObject({ stage: "rollback", host: "unknown" });
+  expect((await api.cycle()).recovered).toBe(0);
+  adapter.host.set(change_id, "rolled_back");
+  expect((await api.cycle()).recovered).toBe(1);
+  expect((await api.change(change_id)).status).toBe("rolled_back");
+});
+
+test("what another change of the target is told promises nothing that its own time limit forbids", async () => {
+  const { api, change_id } = await slow({ policy: { approval_ttl_hours: 1 } });
+  const second = await api.bring("approved");
+  const refused = await api.act("apply", second);
+  expect(refused).toMatchObject({ status: 409, body: { code: "operation_in_progress", conflicts: [change_id] } });
+  expect(refused.body.error).toContain(`it is asked again in each cycle, and by each request to apply ${change_id}`);
+  expect(refused.body.error).not.toContain("once more");
+});
+
+test("a webhook whose answer does not come is not taken for a refusal", async () => {
+  const api = (status: number) =>
+    webhookAdapter({
+      url: "https://host.example/hook",
+      secret: "a secret of the tests",
+      product_id: "p",
+      instance_id: "i",
+      clock: testClock(),
+      sleep: async () => {},
+      fetch: async () => (status === 0 ? Promise.reject(new Error("reset")) : new Response("{}", { status })),
+    });
+  const change = { change_id: "chg_1", revision: 1 } as never;
+  const { signal } = new AbortController();
+  for (const status of [0, 429, 502, 503, 504])
+    await expect(api(status).apply(change, signal)).rejects.toThrow(Unanswered);
+  for (const status of [400, 409, 500])
+    await expect(api(status).apply(change, signal)).rejects.not.toBeInstanceOf(Unanswered);
+});
+
+test.each([
+  ["shows nothing of it afterwards", 502, "applied", (lost: Map<string, unknown>, id: string) => lost.delete(id)],
+  ["shows it as taken back", 200, "rolled_back", () => true],
+] as const)("a host that lost the change, and %s: %i", async (_, status, then, work) => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring("applied");
+  adapter.host.delete(change_id);
+  adapter.on("verify", () => void work(adapter.host, change_id));
+  const reply = await api.act("rollback", change_id);
+  expect(reply.status).toBe(status);
+  expect((await api.change(change_id)).status).toBe(then);
+  if (status === 200) return;
+  expect(reply.body).toMatchObject({ code: "adapter_failed", stage: "verify", host: "absent" });
+  expect((await detailOf(api)).error).toContain("nobody can say that what was there before is back");
+  adapter.calm();
+  expect((await api.act("rollback", change_id)).status).toBe(200);
+});
+
+test("a host that keeps nothing of what it took back is believed where it showed the change before, also after a crash", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const [first, second, third] = [
+    await api.bring("applied"),
+    await api.bring("applied", { target: "ui.b" }),
+    await api.bring("applied", { target: "ui.c" }),
+  ];
+  const forgets = ({ change_id }: { change_id: string }) => {
+    adapter.host.delete(change_id);
+    return { result: "rolled_back" };
+  };
+  adapter.on("rollback", forgets);
+  expect((await api.act("rollback", first)).status).toBe(200);
+  adapter.on("rollback", (change) => (forgets(change), new Promise(() => {})), 1);
+  void api.act("rollback", second);
+  while (adapter.host.has(second)) await new Promise((resolve) => setImmediate(resolve));
+  const next = coreOf(await restarted(api.deps, { exclusive: true }));
+  expect((await next.change(second)).status).toBe("rolled_back");
+  adapter.host.delete(third);
+  adapter.on("rollback", fails("away"));
+  expect((await next.act("rollback", third)).status).toBe(502);
+  expect((await next.change(third)).status).toBe("applied");
+});
+
+test("a host that shows the newest change of a target only has rolled an earlier one back when it says so", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const [first, second] = [await api.bring("applied"), await api.bring("applied")];
+  adapter.host.delete(first);
+  adapter.on("rollback", ({ change_id }) => (adapter.host.delete(change_id), { result: "superseded" }));
+  expect((await api.act("rollback", first)).body).toMatchObject({ status: "rolled_back" });
+  expect((await api.act("rollback", second)).body).toMatchObject({ status: "rolled_back" });
+});

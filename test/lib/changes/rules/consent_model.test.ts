@@ -1,0 +1,227 @@
+/** Random histories of consent: the state machine and a model that shares no code with it agree on each step. */
+import { serviceItself, signerActor } from "../../../../lib/changes/rules/actor.ts";
+import { expect, test } from "vitest";
+import { AppError } from "../../../../lib/kit/errors.ts";
+import { DAY_MS, HOUR_MS } from "../../../../lib/kit/days.ts";
+import { portableSha256 } from "../../../../lib/kit/platform.ts";
+import { awaits } from "../../../../lib/changes/rules/awaits.ts";
+import { isEmergency } from "../../../../lib/changes/rules/break_glass.ts";
+import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
+import type { Change } from "../../../../lib/changes/rules/change.ts";
+import type { Command } from "../../../../lib/changes/rules/command.ts";
+import { eventOf } from "../../../../lib/changes/rules/event.ts";
+import type { Freeze } from "../../../../lib/changes/rules/freeze.ts";
+import { holdsAt, refuseHeld } from "../../../../lib/changes/rules/hold.ts";
+import type { Intent, LoadedIntent } from "../../../../lib/changes/rules/intent.ts";
+import { missingConsents } from "../../../../lib/changes/rules/missing.ts";
+import { overdueStep, refuseOverdue, whyOverdue } from "../../../../lib/changes/rules/overdue.ts";
+import { changeOf, type ChangeRecord, differences } from "../../../../lib/changes/rules/record.ts";
+import { refuseMovedTarget } from "../../../../lib/changes/rules/stale_target.ts";
+import { evolve } from "../../../../lib/changes/rules/evolve.ts";
+import { keysOf, type Presented } from "../../../../lib/changes/rules/signing.ts";
+import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
+import { histories } from "../../../support/length.ts";
+import { numbers } from "../../../support/numbers.ts";
+import {
+  aged,
+  answer,
+  type Ask,
+  type Idea,
+  isComplete,
+  type Modelled,
+  proposed,
+  type Rules,
+  type World,
+} from "./consent_model.ts";
+import { randomRules, someKey, SPELT, TARGETS } from "./consent_world.ts";
+
+const ASKS: Ask["what"][] = "approve approve approve approve deny withdraw revoke apply apply rollback review".split(
+  " ",
+) as Ask["what"][];
+const STEPS = 120;
+const CHANGES = 6;
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** The pure rules, put together as a request meets them. */
+function machine() {
+  const records = new Map<string, ChangeRecord>();
+  const entries: Parameters<typeof eventOf>[0][] = [];
+  const enact = (change_id: string, command: Command, { intent, manifest_hash }: LoadedIntent, at: number) => {
+    const before = records.get(change_id);
+    const isSigned = "signature" in command && command.signature !== undefined && "key" in command.signature;
+    const actor = isSigned ? signerActor("the signer") : serviceItself();
+    const decided = decide(before?.change, command, { intent, manifest_hash, sha256: portableSha256, actor });
+    const event = { id: entries.length + 1, timestamp: iso(at), event_type: decided.event_type, change_id };
+    entries.push({ ...event, detail: JSON.stringify(decided.detail) });
+    const state = evolve(before, eventOf(entries.at(-1)!));
+    if (!state) throw new Error(`${command.type} does not follow`);
+    records.set(change_id, { ...state, change: changeOf(state, decided.content ?? before?.change) } as ChangeRecord);
+  };
+  const signatureOf = (name: string, key: string | undefined, { policy }: Intent): Presented | undefined => {
+    if (key === undefined) return undefined;
+    const known = keysOf(name, policy.signing).find(({ id }) => id === key);
+    if (!known) return { refused: "this key does not stand under the name" };
+    return { statement: "", proof: { type: "ssh", signature: "" }, key: known };
+  };
+  const commandOf = ({ what, name, emergency, key }: Ask, target_owner: string | null, intent: Intent): Command => {
+    const decided = { name, note: "because", signature: signatureOf(name, key, intent) };
+    if (what === "approve") return { type: what, ...decided, emergency, target_owner };
+    if (what === "review") return { type: what, ...decided, verdict: "accepted" };
+    if (what === "apply" || what === "rollback") return { type: "succeed", operation: what, circumstance: {} };
+    return { type: what, ...decided };
+  };
+  const proposalOf = (
+    { target, proposer, minor, key }: Idea,
+    { holds: target_owner, now, rolledBack }: World,
+    intent: Intent,
+  ): Command => {
+    const isRecent = rolledBack !== undefined && now - rolledBack <= DAY_MS;
+    const rolled_back = isRecent ? iso(rolledBack) : undefined;
+    const reach = minor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
+    const input = { tenant_id: "t1", kind: "config", target, summary: "s", proposer, ...reach } as const;
+    const signature = signatureOf(proposer, key, intent);
+    return { type: "propose", input, minor_today: 0, target_owner, rolled_back, live: [], signature };
+  };
+  const admit = (
+    change: Change,
+    target_owner: string | null | undefined,
+    world: World,
+    freeze: Freeze | undefined,
+    intent: Intent,
+  ) => {
+    const { policy } = intent;
+    requireOperable(change, "apply", intent);
+    refuseMovedTarget({ before: target_owner, now: world.holds }, policy);
+    if (!isEmergency(change, intent)) refuseHeld(holdsAt(policy, freeze, world.now));
+  };
+  return { records, entries, enact, commandOf, proposalOf, admit };
+}
+
+/** One history; gives the codes and statuses that it saw. */
+function live(seed: number, seen: Set<string>): void {
+  const random = numbers(seed * 7919);
+  const { records, entries, enact, commandOf, proposalOf, admit } = machine();
+  const model = new Map<string, Modelled>();
+  const applied = new Map<string, string[]>(TARGETS.map((target) => [target, []]));
+  const rolledBack = new Map<string, number>();
+  let now = Date.UTC(2026, 0, 2);
+  let certain = now;
+  let { rules, loaded } = randomRules(random, now);
+  let freeze: Freeze | undefined;
+  for (let step = 0; step < STEPS; step++) {
+    const what = `seed ${seed}, step ${step}`;
+    const chance = random(16);
+    if (chance === 0) ({ rules, loaded } = randomRules(random, now));
+    else if (chance === 1) {
+      // The clock alone goes on, or it is certain that time did.
+      now += random(12) * HOUR_MS;
+      if (random(3) > 0) certain = now;
+    } else if (chance === 2) {
+      const until = random(2) === 0 ? iso(now + 3 * HOUR_MS) : null;
+      freeze = freeze ? undefined : { actor: "ops", note: "", until, at: iso(now), entry: 0 };
+    } else if (model.size === 0 || (chance < 5 && model.size < CHANGES)) {
+      const proposer = SPELT[random(SPELT.length)]!;
+      const target = TARGETS[random(2)]!;
+      const idea: Idea = { target, proposer, minor: random(3) === 0, key: someKey(proposer, rules, random) };
+      const change_id = `chg_${model.size}`;
+      const holds = applied.get(target)!.at(-1) ?? null;
+      const world = { rules, now, frozen: false, holds, rolledBack: rolledBack.get(target) };
+      const expected = proposed(idea, world);
+      const told = refusalOf(() => enact(change_id, proposalOf(idea, world, loaded.intent), loaded, now));
+      expect(told, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
+      if (typeof expected === "string") seen.add(expected);
+      else model.set(change_id, expected);
+    } else {
+      const change_id = `chg_${random(model.size)}`;
+      const name = SPELT[random(SPELT.length)]!;
+      const ask: Ask = {
+        what: ASKS[random(ASKS.length)]!,
+        name,
+        emergency: random(3) === 0,
+        key: someKey(name, rules, random),
+      };
+      const { target } = model.get(change_id)!;
+      const places = applied.get(target)!;
+      const frozen = freeze !== undefined && (freeze.until === null || now < Date.parse(freeze.until));
+      const world: World = { rules, now, certain, frozen, holds: places.at(-1) ?? null };
+
+      const overdue = overdueStep(records.get(change_id)!.change, loaded.intent.policy, certain);
+      if (overdue) enact(change_id, { type: overdue }, loaded, now);
+      const before = aged(model.get(change_id)!, world);
+      const expected = answer(before, ask, world);
+      const { change, target_owner } = records.get(change_id)!;
+      const told = refusalOf(() => {
+        if (ask.what === "approve" || ask.what === "apply") refuseOverdue(change, { intent: loaded.intent, now });
+        if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
+        enact(change_id, commandOf(ask, world.holds, loaded.intent), loaded, now);
+      });
+      expect(told, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
+      const isLate = whyOverdue(change, { intent: loaded.intent, now }) !== undefined;
+      if (ask.what === "approve" && !ask.emergency && !isLate && !told?.startsWith("proof_"))
+        expect(awaits(change, name, loaded.intent), `${what}: whether it waits for ${name}`).toBe(
+          told === undefined && movedOn(change, records.get(change_id)!.change, loaded.intent),
+        );
+      const after = typeof expected === "string" ? before : expected;
+      model.set(change_id, after);
+      seen.add(told ?? after.resolution ?? after.status);
+      if (overdue) seen.add(before.resolution!);
+      if (told === undefined && ask.what === "apply") places.push(change_id);
+      if (told === undefined && ask.what === "rollback") {
+        places.splice(places.indexOf(change_id), 1);
+        rolledBack.set(target, now);
+      }
+      if (told === undefined && ask.what === "approve" && after.status === "approved") rolledBack.delete(target);
+      agree(records.get(change_id)!.change, after, rules, loaded.intent, what);
+    }
+  }
+  for (const [change_id, record] of records) {
+    const own = entries.filter((entry) => entry.change_id === change_id);
+    const fold = own.reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, eventOf(entry)), undefined);
+    expect(differences(fold!, JSON.parse(JSON.stringify(record)), portableSha256), `seed ${seed}`).toEqual([]);
+  }
+}
+
+/** Whether a consent brought a change nearer to its apply. */
+const movedOn = (before: Change, after: Change, intent: Intent): boolean =>
+  before.status !== after.status || lackedBy(after, intent) < lackedBy(before, intent);
+
+const lackedBy = (change: Change, intent: Intent): number =>
+  missingConsents(change, intent).reduce((sum, { count }) => sum + count, 0);
+
+function refusalOf(step: () => void): string | undefined {
+  try {
+    step();
+  } catch (error) {
+    if (error instanceof AppError) return error.code;
+    throw error;
+  }
+}
+
+function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, what: string): void {
+  expect([change.status, change.resolution], what).toEqual([model.status, model.resolution]);
+  expect(change.approvals.map(({ approver, emergency = false, key }) => [approver, emergency, key])).toEqual(
+    model.given.map(({ name, emergency, key }) => [name, emergency, key]),
+  );
+  expect(missingConsents(change, intent).length === 0, what).toBe(isComplete(model, rules));
+  expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
+}
+
+const slices = histories([1, 40], [41, 700], 330);
+
+test.each(slices)(
+  "the state machine and the model agree in histories %i to %i",
+  { timeout: 300_000 },
+  (first, last) => {
+    const seen = new Set<string>();
+    for (let seed = first; seed <= last; seed++) live(seed, seen);
+    expect([...seen].sort()).toEqual(
+      [
+        ...["pending_consent", "approved", "applied", "rolled_back", "denied", "withdrawn", "revoked"],
+        ...["expired", "lapsed"],
+        ...["illegal_transition", "not_an_approver", "self_approval_forbidden", "already_decided", "not_the_proposer"],
+        ...["proof_required", "proof_invalid", "proposer_unknown"],
+        ...["forbidden_target", "consent_incomplete", "target_moved", "frozen", "outside_window"],
+      ].sort(),
+    );
+  },
+);

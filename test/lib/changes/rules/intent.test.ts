@@ -1,0 +1,566 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import { STANDARD_KPIS } from "../../../../lib/changes/rules/change_terms.ts";
+import { portableSha256 } from "../../../../lib/kit/platform.ts";
+import { IntentInvalid, loadIntent } from "../../../../lib/changes/rules/intent.ts";
+import { intentJsonSchema } from "../../../../lib/changes/rules/intent_json_schema.ts";
+import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
+import { contradictionsIn } from "../../../../lib/changes/rules/contradictions.ts";
+import { passkey, sshPen } from "../../../support/passkeys.ts";
+import { manifest, type Manifest } from "../../../support/intents.ts";
+import { dealt } from "../../../support/length.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  oneOf?: Schema[];
+  items?: Schema;
+  additionalProperties?: boolean | Schema;
+}
+
+const load = (text: string) => loadIntent(text, portableSha256);
+const loading = (over: Manifest) => () => load(JSON.stringify(manifest(over)));
+const without = (field: string): Manifest => ({ [field]: undefined });
+const policy = (rules: unknown): Manifest => ({ policy: rules });
+const guardrail = (over: object): Manifest =>
+  policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "alert", ...over }] });
+
+test("the four required fields are enough, and everything else has its default", () => {
+  const { intent } = load(JSON.stringify(manifest()));
+  expect(intent).toMatchObject({
+    ...manifest(),
+    kpis: {},
+    policy: { required_approvers: { standard: 1, major: 1 }, self_approval: true, on_conflict: "report" },
+  });
+  expect(intent.policy).not.toHaveProperty("minor");
+  expect(intent.policy).not.toHaveProperty("approvers");
+  expect(intent.policy).not.toHaveProperty("consent_ttl_hours");
+});
+
+const HOURS = { days: ["mon"], from: "09:00", to: "17:00", tz: "UTC" };
+
+const REFUSED: [field: string, over: Manifest][] = [
+  ["product_id", without("product_id")],
+  ["product_id", { product_id: "" }],
+  ["product_id", { product_id: "  " }],
+  ["product_id", { product_id: 7 }],
+  ["version", without("version")],
+  ["version", { version: "" }],
+  ["version", { version: 1.1 }],
+  ["approved_by", without("approved_by")],
+  ["approved_by", { approved_by: "" }],
+  ["approved_by", { approved_by: null }],
+  ["update_epoch", without("update_epoch")],
+  ["update_epoch", { update_epoch: 0 }],
+  ["update_epoch", { update_epoch: -1 }],
+  ["update_epoch", { update_epoch: 1.5 }],
+  ["update_epoch", { update_epoch: "3" }],
+  ["product_type", { product_type: 3 }],
+  ["kpis", { kpis: [] }],
+  ["kpis.csat.target", { kpis: { csat: { baseline: 4 } } }],
+  ["kpis.csat.baseline", { kpis: { csat: { baseline: "4", target: 5 } } }],
+  ["kpis.csat.weight", { kpis: { csat: { baseline: 4, target: 5, weight: 0 } } }],
+  ["kpis.constructor", { kpis: { constructor: { baseline: 4, target: 5 } } }],
+  ["kpis.CSAT", { kpis: { CSAT: { baseline: 4, target: 5 } } }],
+  ["policy", policy([])],
+  ["policy.minor.kinds.0", policy({ minor: { kinds: ["database"] } })],
+  ["policy.minor.max_affected_users", policy({ minor: { max_affected_users: -1 } })],
+  ["policy.minor.max_risk", policy({ minor: { max_risk: "none" } })],
+  ["policy.minor.max_per_day", policy({ minor: { max_per_day: 1.5 } })],
+  ["policy.required_approvers.standard", policy({ required_approvers: { standard: 0 } })],
+  ["policy.required_approvers.major", policy({ required_approvers: { major: "2" } })],
+  ["policy.approvers", policy({ approvers: "ana" })],
+  ["policy.approvers.1", policy({ approvers: ["ana", ""] })],
+  ["policy.self_approval", policy({ self_approval: "no" })],
+  ["policy.consent_ttl_hours", policy({ consent_ttl_hours: 0 })],
+  ["policy.approval_ttl_hours", policy({ approval_ttl_hours: -1 })],
+  ["policy.on_stale", policy({ on_stale: "ignore" })],
+  ["policy.owners.0.approvers", policy({ owners: [{ targets: ["*"], approvers: [] }] })],
+  ["policy.owners.0.targets", policy({ owners: [{ targets: [], approvers: ["ana"] }] })],
+  ["policy.owners.0.required", policy({ owners: [{ targets: ["*"], approvers: ["ana"], required: 0 }] })],
+  ["policy.windows.allow.0.tz", policy({ windows: { allow: [{ ...HOURS, tz: "Europe/Nowhere" }] } })],
+  ["policy.windows.allow.0.days.0", policy({ windows: { allow: [{ ...HOURS, days: ["monday"] }] } })],
+  ["policy.windows.allow.0.days", policy({ windows: { allow: [{ ...HOURS, days: [] }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "9:00" }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "17:00" }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "24:00" }] } })],
+  ["policy.windows.deny.0.from", policy({ windows: { deny: [{ from: "2026-12-20", to: "2027-01-04T00:00:00Z" }] } })],
+  [
+    "policy.windows.deny.0.to",
+    policy({ windows: { deny: [{ from: "2027-01-04T00:00:00Z", to: "2027-01-04T00:00:00Z" }] } }),
+  ],
+  ["policy.on_conflict", policy({ on_conflict: "ignore" })],
+  ["policy.forbidden_targets", policy({ forbidden_targets: "billing.*" })],
+  ["policy.guardrails.0.kpi", policy({ guardrails: [{ max_regression: 1, action: "alert" }] })],
+  [
+    "policy.guardrails.0.max_regression",
+    policy({ guardrails: [{ kpi: "csat", max_regression: -1, action: "alert" }] }),
+  ],
+  ["policy.guardrails.0.action", policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "stop" }] })],
+  ["policy.guardrails.0.hours", guardrail({ hours: 0 })],
+  ["policy.guardrails.0.hours", guardrail({ hours: "24" })],
+  ["policy.guardrails.0.targets", guardrail({ targets: [] })],
+  ["policy.guardrails.0.targets.0", guardrail({ targets: ["/billing/*"] })],
+];
+
+test.each(REFUSED)("%s is refused and named: %o", (field, over) => {
+  expect(loading(over)).toThrow(IntentInvalid);
+  expect(loading(over)).toThrow(field);
+});
+
+test("every wrong field is named at once", () => {
+  expect(loading({ product_id: "", update_epoch: 0 })).toThrow(/product_id .*; update_epoch /);
+});
+
+test.each([
+  ["no JSON", "product_id: acme"],
+  ["no text", ""],
+  ["no object", "[]"],
+  ["null", "null"],
+  ["a repeated member", '{"product_id":"a","product_id":"b","version":"1","approved_by":"x","update_epoch":1}'],
+  ["a lone surrogate", '{"product_id":"\\ud800","version":"1","approved_by":"x","update_epoch":1}'],
+  [
+    "a number that would be rounded",
+    '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x-id":12345678901234567890}',
+  ],
+  ["a number beyond all range", '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x":1e999}'],
+])("%s is refused", (_, text) => {
+  expect(() => load(text)).toThrow(IntentInvalid);
+});
+
+test("text that is no JSON is refused with its place", () => {
+  expect(() => load('{\n  "product_id": "acme",\n}')).toThrow(/^the product intent is not valid JSON: .*position 26/);
+});
+
+test("manifest_hash is the SHA-256 of the canonical JSON", () => {
+  const canonical = '{"approved_by":"é","product_id":"p","update_epoch":1,"version":"1","x":{"a":[1,0.1],"b":null}}';
+  const text =
+    ' { "version" : "1", "x":{"b":null,"a":[1.0,1e-1]}, "product_id":"p","update_epoch":1,"approved_by":"\\u00e9"}\n';
+  const expected = createHash("sha256").update(canonical).digest("hex");
+  expect(load(text).manifest_hash).toBe(expected);
+  expect(load(`\uFEFF${canonical}`).manifest_hash).toBe(expected);
+});
+
+test("the hash covers every member, known or not, and an unknown one is kept", () => {
+  const hashOf = (over: Manifest) => load(JSON.stringify(manifest(over))).manifest_hash;
+  const said = [{}, { note: "a" }, { note: "b" }, { policy: {} }, { policy: { "x-note": 1 } }, { kpis: {} }];
+  expect(new Set(said.map(hashOf)).size).toBe(said.length);
+});
+
+test("a field that begins with x- is free, wherever it stands", () => {
+  const free = { "x-why": { any: ["thing"] } };
+  const { intent } = load(
+    JSON.stringify(
+      manifest({
+        ...free,
+        kpis: { csat: { baseline: 4, target: 5, ...free } },
+        policy: { self_approval: false, minor: { kinds: ["config"], ...free }, ...free },
+      }),
+    ),
+  );
+  expect(intent.policy).toMatchObject({ self_approval: false, minor: { kinds: ["config"] } });
+});
+
+/** An intent that states every field there is. */
+const EVERYTHING = manifest({
+  product_type: "crm",
+  kpis: { csat: { baseline: 4, target: 5, weight: 2, deadline: "2026-12-31", tenant: "t1" } },
+  principals: {
+    ana: { kind: "person", keys: [{ ...passkey().key, origins: ["https://gov.acme.example"] }, sshPen().key] },
+    bo: { kind: "person", keys: [sshPen("ssh-ed25519").key] },
+    "agent:pricing": { kind: "agent", token_sha256: "a".repeat(64), may: { max_open: 5, max_per_day: 50 } },
+  },
+  policy: {
+    minor: {
+      kinds: ["config"],
+      targets: ["ui.*"],
+      max_affected_users: 5,
+      max_risk: "low",
+      max_per_day: 2,
+      agents: true,
+    },
+    required_approvers: { standard: 1, major: 2 },
+    approvers: ["ana", "bo"],
+    self_approval: false,
+    signed_only: true,
+    consent_ttl_hours: 72,
+    owners: [{ targets: ["billing.*"], approvers: ["ana", "bo"], required: 2 }],
+    approval_ttl_hours: 24,
+    on_stale: "block",
+    break_glass: { approvers: ["bo"], required: 1, review_hours: 48 },
+    windows: {
+      deny: [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }],
+      allow: [{ days: ["mon"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }],
+    },
+    on_conflict: "block",
+    forbidden_targets: ["billing.*"],
+    guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback", targets: ["ui.*"], hours: 48 }],
+  },
+});
+
+/** The places of all fields of a JSON value; names of KPIs and of principals are no fields. */
+function fieldsOf(value: unknown, path: string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const at = [...path, key];
+    const named = Array.isArray(value) || ["kpis", "principals"].includes(path.join());
+    return [...(named ? [] : [at]), ...fieldsOf(inner, at)];
+  });
+}
+
+const within = (value: object, path: string[]) =>
+  path.reduce((at, key) => (at as Record<string, object>)[key]!, value) as Record<string, unknown>;
+
+/** Every way to miss one letter: left out, doubled, another one, two exchanged, a capital. */
+const slipsOf = (word: string): string[] =>
+  [...word].flatMap((letter, at) => {
+    const [before, after] = [word.slice(0, at), word.slice(at + 1)];
+    const next = after[0] ?? "";
+    return [
+      before + after,
+      before + letter + letter + after,
+      `${before}q${after}`,
+      `${before}${next}${letter}${after.slice(1)}`,
+      before + letter.toUpperCase() + after,
+    ].filter((slip) => slip !== word && slip !== "");
+  });
+
+test("the intent that states everything knows every field of the schema", () => {
+  const known = (schema: Schema): string[] => [
+    ...Object.keys(schema.properties ?? {}),
+    ...[
+      ...Object.values(schema.properties ?? {}),
+      ...(schema.oneOf ?? []),
+      schema.items,
+      schema.additionalProperties,
+    ].flatMap((inner) => (typeof inner === "object" ? known(inner) : [])),
+  ];
+  const stated = fieldsOf(EVERYTHING).map((path) => path.at(-1)!);
+  expect(new Set(stated)).toEqual(new Set(known(intentJsonSchema() as Schema)));
+});
+
+test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
+  "%s misspelt by one letter is refused, and the nearest name told",
+  (_, path) => {
+    const field = path.at(-1)!;
+    const misspelt = (slip: string) => () => {
+      const intent = structuredClone(EVERYTHING);
+      const parent = within(intent, path.slice(0, -1));
+      parent[slip] = parent[field];
+      delete parent[field];
+      load(JSON.stringify(intent));
+    };
+    // Of two letters, one is not enough to tell which word was meant.
+    // What a key is decides which fields it has, so nothing else can be told before that.
+    const tells = (slip: string) =>
+      field === "type" ? `must have the ${field}` : `${slip}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
+    for (const slip of dealt(slipsOf(field), 12)) expect(misspelt(slip), slip).toThrow(tells(slip));
+  },
+);
+
+test.each<[string, object, string]>([
+  ["more consents than approvers", { approvers: ["ana"], required_approvers: { major: 2 } }, "major asks for 2"],
+  ["one approver under two spellings", { approvers: ["Ana", "ana "], required_approvers: { standard: 2 } }, "names 1"],
+  ["nobody to approve", { approvers: [] }, "standard asks for 1, and policy.approvers names 0"],
+  [
+    "more owners than there are",
+    { owners: [{ targets: ["*"], approvers: ["fin", "FIN "], required: 2 }] },
+    "policy.owners.0.required asks for 2, and its approvers are 1",
+  ],
+  [
+    "more in an emergency than are named for it",
+    { break_glass: { approvers: ["oncall", "OnCall"], required: 2 } },
+    "policy.break_glass.required asks for 2, and its approvers are 1",
+  ],
+  [
+    "an emergency that leaves nobody to review it",
+    { approvers: ["ana", "bo"], break_glass: { approvers: ["ANA", "bo"], required: 2 } },
+    "policy.break_glass.approvers leaves nobody to review it: of policy.approvers, which are 2, the emergency itself needs 2",
+  ],
+  [
+    "a guardrail on a KPI that nobody can feed",
+    { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
+    "policy.guardrails.0.kpi is no KPI of this intent: did you mean incident_rate?",
+  ],
+  [
+    "a guardrail on a KPI that is like none",
+    { guardrails: [{ kpi: "zz", max_regression: 1, action: "alert" }] },
+    `policy.guardrails.0.kpi is no KPI of this intent: known are ${STANDARD_KPIS.join(", ")}`,
+  ],
+])("a rule that could never come into force is refused: %s", (_, rules, told) => {
+  expect(loading(policy(rules))).toThrow(told);
+});
+
+test.each<[string, object, string]>([
+  [
+    "a rule at the top",
+    { forbidden_targets: ["billing.*"] },
+    "forbidden_targets is no field of the product intent itself",
+  ],
+  [
+    "a KPI with a capital",
+    { kpis: { Bad: { baseline: 4, target: 5 } } },
+    "kpis.Bad: the name must be a lower-case word of letters, digits and _",
+  ],
+  ["a KPI with a name of every object", { kpis: { constructor: {} } }, "kpis.constructor: the name is a reserved word"],
+  ["policies", { Policies: {} }, "Policies is no field of the product intent itself"],
+  ["POLICY", { POLICY: {} }, "POLICY: did you mean policy?"],
+  ["more than it may hold", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
+  [
+    "a target with a space",
+    policy({ forbidden_targets: ["billing.* "] }),
+    "policy.forbidden_targets.0 must be a target",
+  ],
+  ["two targets in one", policy({ minor: { targets: ["ui.*,pay.*"] } }), "policy.minor.targets.0 must be a target"],
+  ["a model among the approvers", policy({ approvers: ["LLM:gpt"] }), "policy.approvers.0 is no name that may approve"],
+])("what would silently be no rule is refused: %s", (_, over, told) => {
+  expect(loading(over as Manifest)).toThrow(told);
+});
+
+const person = (...keys: object[]) => ({ kind: "person", keys });
+const ANA = passkey();
+const [SSH, PLAIN] = [sshPen(), sshPen("ssh-ed25519")];
+const { unattended: _, ...ATTENDED } = PLAIN.key;
+
+test.each<[string, object, string]>([
+  ["one passkey of two", { ana: person(ANA.key), bo: person(ANA.key) }, "principals.bo has the same key as ana"],
+  [
+    "one passkey written twice",
+    { ana: person(ANA.key), bo: person({ ...ANA.key, credential_id: "AAAA" }) },
+    "principals.bo has the same key",
+  ],
+  [
+    "one SSH key under two comments",
+    { ana: person(SSH.key), bo: person({ ...SSH.key, public_key: SSH.key.public_key.replace(/ ana$/, " bo") }) },
+    "principals.bo has the same key",
+  ],
+  ["a key that signs by itself, unsaid", { ana: person(ATTENDED) }, "principals.ana.keys.0.unattended must be true"],
+  [
+    "a security key that is said to sign by itself",
+    { ana: person({ ...SSH.key, unattended: true }) },
+    "unattended is for keys that sign by themselves",
+  ],
+  ["an RSA key of SSH", { ana: person({ type: "ssh", public_key: "ssh-rsa AAAA" }) }, "must be a line of a .pub file"],
+  [
+    "an SSH key that is cut",
+    { ana: person({ ...SSH.key, public_key: SSH.key.public_key.slice(0, 80) }) },
+    "must be a line of a .pub file",
+  ],
+  ["a passkey that is none", { ana: person({ ...ANA.key, public_key: "AAAA" }) }, "must be a public key of ES256"],
+  ["an id with padding", { ana: person({ ...ANA.key, credential_id: "AA==" }) }, "base64url without padding"],
+  ["an address as relying party", { ana: person({ ...ANA.key, rp_id: "https://a.example" }) }, "must be a host name"],
+  [
+    "an origin of somebody else",
+    { ana: person({ ...ANA.key, origins: ["https://evilgov.acme.example"] }) },
+    "keys.0.origins.0 must be an https origin of gov.acme.example",
+  ],
+  ["an origin without https", { ana: person({ ...ANA.key, origins: ["http://gov.acme.example"] }) }, "https origin"],
+  ["an origin with a path", { ana: person({ ...ANA.key, origins: ["https://gov.acme.example/"] }) }, "https origin"],
+])("a key that cannot stand is refused: %s", (_, principals, told) => {
+  expect(loading({ principals })).toThrow(told);
+});
+
+test.each<[string, object, string]>([
+  ["more signed consents than people with keys", { policy: { required_approvers: { major: 2 } } }, "major asks for 2"],
+  ["approvers without keys", { policy: { approvers: ["bo"] } }, "0 of those who may approve have keys"],
+  ["signed consents where nobody has keys", { principals: {}, policy: { signed_only: true } }, "asks for 1 signed"],
+  [
+    "an emergency that leaves nobody with a key to review it",
+    { policy: { break_glass: { approvers: ["ana"] } } },
+    "of those with keys who may approve, which are 1, the emergency itself needs 1",
+  ],
+])("a quorum that signatures cannot reach is refused: %s", (_, over, told) => {
+  expect(loading({ principals: { ana: person(ANA.key), bo: person() }, ...over })).toThrow(told);
+});
+
+test.each<[string, object]>([
+  [
+    "one of two approvers is enough for the emergency",
+    { approvers: ["ana", "bo"], break_glass: { approvers: ["ana", "bo"] } },
+  ],
+  ["others are there for it", { approvers: ["ana"], break_glass: { approvers: ["ana", "oncall"] } }],
+  ["anybody may approve", { break_glass: { approvers: ["oncall"] } }],
+  [
+    "owners of every target may",
+    { approvers: ["ana"], owners: [{ targets: ["*"], approvers: ["fin"] }], break_glass: { approvers: ["ana"] } },
+  ],
+])("an emergency can be reviewed where %s", (_, rules) => {
+  expect(loading(policy(rules))).not.toThrow();
+});
+
+test("unsigned consents may count beside keys where the intent says so", () => {
+  const rules = { required_approvers: { major: 2 }, signed_only: false };
+  expect(loading({ principals: { ana: person(ANA.key) }, policy: rules })).not.toThrow();
+});
+
+test("__proto__ is refused wherever it stands", () => {
+  const text = JSON.stringify(manifest({ kpis: { csat: { baseline: 4, target: 5 } } }));
+  expect(() => load(text.replace('"csat"', '"__proto__"'))).toThrow("must not name __proto__");
+});
+
+test.each(["ops", "keys", "owner", "tenant", "x-is", "$schema"])("%s at the top is free", (field) => {
+  expect(loading({ [field]: ["anything"] })).not.toThrow();
+});
+
+test("the JSON Schema that is published is the one in force; it takes the example and refuses a slip", async () => {
+  const schema = intentJsonSchema();
+  const published = JSON.parse(await readFile(join(ROOT, "docs/product_intent.schema.json"), "utf8"));
+  expect(published, `the schema is now ${JSON.stringify(schema)}`).toEqual(schema);
+  const accepts = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
+  const example = JSON.parse(await readFile(join(ROOT, "local/example/product_intent.json"), "utf8"));
+  expect(accepts(example), JSON.stringify(accepts.errors)).toBe(true);
+  expect(accepts({ ...example, "x-note": 1, policy: { "x-note": 1 } })).toBe(true);
+  expect(accepts({ ...example, policy: { forbiden_targets: [] } })).toBe(false);
+});
+
+test("the rules in force are printed as enforced, also what forbids nothing", () => {
+  expect(rulesInForce(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
+    "a change of config on ui.* may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent's proposal too, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret",
+    "a standard change needs 1 consent, a major one 2 consents",
+    'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
+    '"ana", "bo" must sign what they decide, and only signed consents count',
+    "nobody may approve their own change",
+    "a change that waits for consent longer than 72 hours expires",
+    "an approved change that is not applied within 24 hours lapses",
+    "an apply is rejected when another change was applied on its target since the last consent",
+    'in an emergency 1 consent of "bo" suffices and passes windows and a freeze, to be reviewed within 48 hours',
+    "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
+    "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
+    "a proposal on a target that has a live change is rejected",
+    "nobody may change billing.*",
+    "the newest applied change of ui.*, whatever KPI it names, is watched for 48 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
+    "goals are set for csat",
+    'a freeze is lifted, a content erased and a clock accepted by "ana", "bo"',
+    'known as people are "ana", "bo"',
+    'agents with a secret of their own, which propose and withdraw only, are "agent:pricing" (5 open changes and 50 proposals a UTC day at most)',
+  ]);
+  expect(rulesInForce(load(JSON.stringify(manifest())).intent)).toEqual([
+    "no change is minor",
+    "a standard change needs 1 consent, a major one 1 consent",
+    "anybody may approve or deny",
+    "no consent needs a signature",
+    "a proposer may approve their own change",
+    "a change waits for consent as long as it takes",
+    "several live changes on one target are reported only",
+    "no target is forbidden",
+    "no KPI has a goal",
+    "a freeze is lifted, a content erased and a clock accepted by anybody",
+    "the intent names nobody: names are taken at their word",
+  ]);
+});
+
+const rulesOf = (rules: object) => rulesInForce(load(JSON.stringify(manifest(policy(rules)))).intent);
+const contradictionsOf = (rules: object) => contradictionsIn(load(JSON.stringify(manifest(policy(rules)))).intent);
+
+test("a major change needs as many consents as a standard one unless the intent asks for more", () => {
+  const required = (required_approvers: object) =>
+    load(JSON.stringify(manifest(policy({ required_approvers })))).intent.policy.required_approvers;
+  expect(required({ standard: 2 })).toEqual({ standard: 2, major: 2 });
+  expect(required({ major: 3 })).toEqual({ standard: 1, major: 3 });
+  expect(loading(policy({ required_approvers: { standard: 2, major: 1 } }))).toThrow(
+    "policy.required_approvers.major is 1, below 2 for a standard change",
+  );
+});
+
+describe("a pattern that matches no target is rejected", () => {
+  const PLACES: [string, (pattern: string) => object][] = [
+    ["policy.forbidden_targets.0", (pattern) => ({ forbidden_targets: [pattern] })],
+    ["policy.owners.0.targets.0", (pattern) => ({ owners: [{ targets: [pattern], approvers: ["fin"] }] })],
+    ["policy.minor.targets.0", (pattern) => ({ minor: { kinds: ["config"], targets: [pattern] } })],
+  ];
+  test.each(PLACES)("in %s", (field, rules) => {
+    for (const pattern of ["/billing/*", "billing/", ".env*", "_x.*", "-a", ":a", "a/../b", "*/..", "a/./b", "/"])
+      expect(loading(policy(rules(pattern))), pattern).toThrow(`${field} matches no target, since no target`);
+    for (const pattern of ["*", "*/", "billing/*", "*.env", "a..b", "*..", "a/..b", "a/*/..*"].filter(
+      (p) => p !== "*/",
+    ))
+      expect(loading(policy(rules(pattern))), pattern).not.toThrow();
+  });
+
+  test("and the message says what a target looks like and what was probably meant", () => {
+    const forbidden = (pattern: string) => loading(policy({ forbidden_targets: [pattern] }));
+    expect(forbidden("/billing/*")).toThrow("begins with /; a target is like billing.plan or ui/banner");
+    expect(forbidden("/billing/*")).toThrow("did you mean billing/*?");
+    expect(forbidden("billing/")).toThrow("did you mean billing/*?");
+    expect(forbidden("_x.*")).not.toThrow("did you mean");
+  });
+});
+
+describe("a name that no request could carry as one person is rejected", () => {
+  const NAMES = ["ana@x, bo@x", "*", "*@acme.example", "@acme/team", " @acme", "Ana <ana@x>", "ana\u200b", "a\u0007b"];
+  const RESERVED = [
+    "llm:m",
+    "Policy:x",
+    "mandate:1",
+    "idp:release",
+    "group:finance",
+    "peer:x",
+    "agent:a",
+    "\uff47roup:x",
+  ];
+  test.each([...NAMES, ...RESERVED])("%j", (name) => {
+    expect(loading(policy({ approvers: [name, "bo"] }))).toThrow("policy.approvers.0 ");
+    expect(loading(policy({ owners: [{ targets: ["*"], approvers: [name] }] }))).toThrow(
+      "policy.owners.0.approvers.0 ",
+    );
+    expect(loading(policy({ break_glass: { approvers: [name] } }))).toThrow("policy.break_glass.approvers.0 ");
+  });
+});
+
+test("a field that is like no known one is answered with all that are known", () => {
+  expect(loading(policy({ freeze: true }))).toThrow(/policy has no field freeze: known are minor, /);
+  expect(loading(policy({ freeze: true }))).not.toThrow("did you mean");
+  const principals = { bo: { kind: "person", targets: ["*"] } };
+  expect(loading({ principals })).toThrow("principals.bo has no field targets: known are kind, keys");
+});
+
+test("minor targets that have owners or are forbidden are reported, and not printed as minor", () => {
+  const rules = {
+    minor: { kinds: ["config"], targets: ["price.*", "auth.x", "ui.*"] },
+    owners: [{ targets: ["price.*"], approvers: ["cfo"] }],
+    forbidden_targets: ["auth.*"],
+  };
+  expect(contradictionsOf(rules)).toEqual([
+    "policy.minor.targets.0 price.* has no effect: the targets have owners, and so are never minor",
+    "policy.minor.targets.1 auth.x has no effect: forbidden_targets covers it",
+  ]);
+  expect(rulesOf(rules)[0]).toMatch(/^a change of config on ui\.\* may be minor, .*no target that has owners/);
+  const owned = { ...rules, minor: { kinds: ["config"], targets: ["price.list"] } };
+  expect(rulesOf(owned)[0]).toBe("no change is minor: every target of policy.minor has owners or is forbidden");
+});
+
+test("owners of forbidden targets are reported, and no consent of theirs is announced", () => {
+  const rules = { owners: [{ targets: ["auth.*", "ui.*"], approvers: ["sec"] }], forbidden_targets: ["auth.*"] };
+  expect(contradictionsOf(rules)).toEqual([
+    "policy.owners.0.targets.0 auth.* has no effect: forbidden_targets covers it",
+  ]);
+  const owners = rulesOf(rules).filter((rule) => rule.includes('"sec"'));
+  expect(owners).toHaveLength(1);
+  expect(owners[0]).toMatch(/^among the consents to a change of ui\.\* must be 1 of "sec"/);
+});
+
+test("an approval that lapses within a deny window is reported", () => {
+  const deny = [{ from: "2026-12-20T00:00:00Z", to: "2027-01-06T00:00:00Z" }];
+  expect(contradictionsOf({ approval_ttl_hours: 72, windows: { deny } })).toEqual([
+    "policy.approval_ttl_hours is 72, and policy.windows.deny.0 lasts 408 hours: a change approved at its beginning lapses before it can be applied",
+  ]);
+  expect(contradictionsOf({ approval_ttl_hours: 408, windows: { deny } })).toEqual([]);
+});
+
+test("whether an owner's consent also counts for the tier's number is printed", () => {
+  const owners = [{ targets: ["price.*"], approvers: ["cfo"] }];
+  const ofOwners = (rules: object) => rulesOf(rules).find((rule) => rule.startsWith("among"));
+  expect(ofOwners({ owners, approvers: ["ana", "cfo"] })).toMatch(/counts for this and for the tier's number$/);
+  expect(ofOwners({ owners, approvers: ["ana"] })).toMatch(/these do not count for the tier's number$/);
+});
+
+test("an approver without a key is not printed as one who may decide where only signatures count", () => {
+  const { intent } = load(
+    JSON.stringify(manifest({ principals: { ana: person(ANA.key) }, policy: { approvers: ["ana", "bo"] } })),
+  );
+  expect(rulesInForce(intent)[2]).toBe('only "ana" may approve or deny; "bo" without a key cannot');
+});

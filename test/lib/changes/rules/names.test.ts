@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { sameName } from "../../../../lib/changes/rules/names.ts";
+import { matchesAny, matchesPattern } from "../../../../lib/changes/rules/target_pattern.ts";
+
+test.each([
+  ["limits.seats", "limits.seats", true],
+  ["limits.seats", "LIMITS.*", true],
+  ["limits.seats", "*.Seats", true],
+  ["limits.seats", "*", true],
+  ["limits.seats", "l*.s*s", true],
+  ["limits.seats", "limits.seats*", true],
+  ["limits.seats", "limits", false],
+  ["limits.seats", "limitsxseats", false],
+  ["limits-seats", "limits.seats", false],
+  ["limits.seats", "*seats.*", false],
+  ["limits.seats", "", false],
+  // What begins a target is not its end too.
+  ["aba", "aba*ba", false],
+  ["abba", "ab*ba", true],
+  ["abcabd", "a*c*d", true],
+  ["abcabd", "a*d*c", false],
+])("%s under %s: %s", (target, pattern, falls) => {
+  expect(matchesPattern(target, pattern)).toBe(falls);
+  expect(matchesAny(target, ["other.*", pattern])).toBe(falls);
+});
+
+test("without patterns nothing matches", () => {
+  expect(matchesAny("limits.seats", [])).toBe(false);
+});
+
+test("no pattern takes long, however many stars it has", () => {
+  expect(matchesPattern("a".repeat(200), `${"*a".repeat(99)}*b`)).toBe(false);
+  expect(matchesPattern("a".repeat(200), `${"*a".repeat(99)}*`)).toBe(true);
+});
+
+test.each([
+  ["ana@acme.example", "ana@acme.example"],
+  ["Ana Meier", "ana meier"],
+  [" Ana  Meier\n", "ana meier"],
+  ["Ana\u00a0Meier", "ana meier"],
+  ["\uff21na", "ana"],
+  ["\u0130da", "i\u0307da"],
+  ["A\u030angstrom", "\u00e5ngstrom"],
+  ["\u039f\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c2", "\u03bf\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c3"],
+  ["\u212aim", "kim"],
+  ["STRA\u00dfE", "strasse"],
+  ["\u1e9e", "ss"],
+  ["\u0131da", "\u0131da"],
+  ["\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u0631\u0636\u0627"],
+  ["\u26a1\ufe0f ana", "\u26a1 ana"],
+  ["", ""],
+])("%j is the name %j", (name, same) => {
+  expect(sameName(name)).toBe(same);
+});

@@ -1,0 +1,85 @@
+/** Who is who in an intent: what is taken, what is refused, and how names are looked up. */
+import { describe, expect, test } from "vitest";
+import { agentsOf, isAgent, principalOf, principalsToldOf } from "../../../../lib/changes/rules/principals.ts";
+import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
+import { passkey, sshPen } from "../../../support/passkeys.ts";
+import { intentOf } from "../../../support/intents.ts";
+
+const HASH = "ab".repeat(32);
+const OTHER = "cd".repeat(32);
+const agent = (token_sha256 = HASH) => ({ kind: "agent", token_sha256 });
+const [PASSKEY, SSH] = [passkey().key, sshPen().key];
+const person = (...keys: object[]) => ({ kind: "person", ...(keys.length > 0 ? { keys } : {}) });
+
+const loading = (principals: unknown, policy: object = {}) => {
+  return () => intentOf({ principals, policy }).intent;
+};
+
+test("people and agents are found under any spelling of their name", () => {
+  const intent = loading({
+    " Ana@Acme.example": person(),
+    "agent:Pricing": agent(HASH.toUpperCase()),
+    robo: agent(OTHER),
+  })();
+  expect(principalOf("ANA@ACME.EXAMPLE ", intent)).toEqual({ kind: "person" });
+  expect(principalOf("ａｇｅｎｔ:pricing", intent)).toEqual(agent());
+  expect(principalOf("constructor", intent)).toBeUndefined();
+  expect(agentsOf(intent)).toEqual([
+    { name: "agent:pricing", token_sha256: HASH },
+    { name: "robo", token_sha256: OTHER },
+  ]);
+  const names = ["ana@acme.example", "Agent:Pricing", "ROBO", "agent:unheard-of", "bo"];
+  expect(names.map((name) => isAgent(name, intent))).toEqual([false, true, true, true, false]);
+});
+
+test("without principals there are none, and a name that only agents may have is still an agent's", () => {
+  const { intent } = intentOf();
+  expect(intent.principals).toEqual({});
+  expect([isAgent("agent:x", intent), isAgent("ana", intent)]).toEqual([true, false]);
+});
+
+test("a field that begins with x- is free", () => {
+  expect(loading({ "agent:a": { ...agent(), "x-owner": "team pricing" } })().principals).toEqual({
+    "agent:a": agent(),
+  });
+});
+
+describe("refused:", () => {
+  test.each<[string, unknown, string]>([
+    ["a list", [], "principals must be an object"],
+    ["no kind", { ana: {} }, "principals.ana.kind must be person or agent"],
+    ["another kind", { ana: { kind: "robot" } }, "principals.ana.kind must be person or agent"],
+    ["a misspelt field", { a: { kind: "agent", token_sha265: HASH } }, "token_sha265: did you mean token_sha256?"],
+    ["an agent without a secret", { a: { kind: "agent" } }, "principals.a.token_sha256 is required of an agent"],
+    ["a secret itself", { a: agent("hunter2") }, "principals.a.token_sha256 must be the 64 hex digits"],
+    ["an agent with keys", { a: { ...agent(), keys: [] } }, "principals.a.keys are a person's"],
+    ["a person with a secret", { ana: { kind: "person", token_sha256: HASH } }, "token_sha256 is an agent's"],
+    ["one secret for two", { a: agent(), b: agent(HASH.toUpperCase()) }, "principals.b has the same token_sha256 as a"],
+    ["two spellings of a name", { Ana: person(), "ana ": person() }, "is the same name as Ana"],
+    ["a name of nothing", { " ": person() }, "must be a name of 1 to 200 visible characters"],
+    ["a name with what nobody sees", { "a\u200Bna": person() }, "visible characters"],
+    ["a name that is too long", { ["a".repeat(201)]: person() }, "1 to 200"],
+    ["a model", { "llm:m1": agent() }, "must not begin with llm:"],
+    ["a peer", { "Peer:acme": agent() }, "must not begin with llm:"],
+    ["the service itself", { "policy:minor": person() }, "must not begin with llm:"],
+    ["a person with an agent's name", { "Agent:ana": person() }, "must be of the kind agent"],
+  ])("%s", (_, principals, told) => {
+    expect(loading(principals)).toThrow(IntentInvalid);
+    expect(loading(principals)).toThrow(told);
+  });
+
+  test("an agent among those who approve, however its name is written", () => {
+    const robo = { robo: agent() };
+    expect(loading(robo, { approvers: ["ana", "Robo "] })).toThrow("policy.approvers.1 is an agent");
+    expect(loading(robo, { approvers: ["ana"] })).not.toThrow();
+  });
+});
+
+test("the log keeps which keys there are, by their fingerprints", () => {
+  const intent = loading({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
+  const print = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
+  expect(principalsToldOf(intent)).toEqual({
+    ana: { kind: "person", keys: [print, print] },
+    "agent:a": { kind: "agent", keys: [] },
+  });
+});

@@ -1,0 +1,311 @@
+/** The state machine by itself: what is decided, what an event does, and that the two say the same. */
+import { describe, expect, test } from "vitest";
+import { portableSha256 } from "../../../../lib/kit/platform.ts";
+import { type Actor, serviceItself } from "../../../../lib/changes/rules/actor.ts";
+import { type Change, STATUSES, type Status } from "../../../../lib/changes/rules/change.ts";
+import type { Command, Context, ProposeInput } from "../../../../lib/changes/rules/command.ts";
+import { type ChangeEvent, eventOf } from "../../../../lib/changes/rules/event.ts";
+import { type ChangeRecord, differences, changeOf } from "../../../../lib/changes/rules/record.ts";
+import { evolve } from "../../../../lib/changes/rules/evolve.ts";
+import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
+import { allowedActions } from "../../../../lib/changes/rules/transitions.ts";
+import { intentOf, type Manifest } from "../../../support/intents.ts";
+import { numbers } from "../../../support/numbers.ts";
+
+const INPUT: ProposeInput = {
+  tenant_id: "t1",
+  kind: "config",
+  target: "ui.banner",
+  summary: "Show it",
+  proposer: "pat",
+};
+const ANA: Actor = { actor: "ana", authenticated: "claimed" };
+
+const context = (policy: Manifest = {}, actor: Actor = ANA): Context => {
+  const { intent, manifest_hash } = intentOf({ policy });
+  return { intent, manifest_hash, sha256: portableSha256, actor };
+};
+
+/** A log of changes, as the service would keep it. */
+function logOf(given: Context) {
+  const entries: { id: number; timestamp: string; event_type: string; change_id: string; detail: string }[] = [];
+  const records = new Map<string, ChangeRecord>();
+  /** Decides, records the event and evolves the record; throws what `decide` throws. */
+  const command = (change_id: string, asked: Command, by = given): ChangeRecord => {
+    const before = records.get(change_id);
+    const decided = decide(before?.change, asked, by);
+    const id = entries.length + 1;
+    const timestamp = new Date(Date.UTC(2026, 0, 2, 3, 4, id)).toISOString();
+    const { event_type, content, detail } = decided;
+    entries.push({ id, timestamp, event_type, change_id, detail: JSON.stringify(detail) });
+    const state = evolve(before, { id, timestamp, event_type, change_id, detail });
+    expect(state, `${asked.type} of a ${before?.change.status ?? "new"} change`).toBeDefined();
+    const after = { ...state!, change: changeOf(state!, content) };
+    if ("status" in detail) expect(after.change.status).toBe(detail.status);
+    records.set(change_id, after);
+    return after;
+  };
+  const fold = (change_id: string) =>
+    entries
+      .filter((entry) => entry.change_id === change_id)
+      .reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, eventOf(entry)), undefined);
+  return { command, fold, entries, records };
+}
+
+const PROPOSE: Command = { type: "propose", input: INPUT, minor_today: 0, live: [] };
+const APPROVE: Command = { type: "approve", name: "ana", note: "fine", target_owner: null };
+const APPLIED: Command = { type: "succeed", operation: "apply", circumstance: { adapter: null } };
+const ROLLED_BACK: Command = { type: "succeed", operation: "rollback", circumstance: { adapter: null } };
+const FAILURE = { stage: "apply", error: "no", host: "absent" };
+
+/** The commands that bring a new change to a status. */
+const WAY: Record<Exclude<Status, "proposed">, Command[]> = {
+  pending_consent: [PROPOSE],
+  denied: [PROPOSE, { type: "deny", name: "ana", note: "" }],
+  approved: [PROPOSE, APPROVE],
+  applied: [PROPOSE, APPROVE, APPLIED],
+  rolled_back: [PROPOSE, APPROVE, APPLIED, ROLLED_BACK],
+};
+
+function brought(status: Status, given = context()) {
+  const log = logOf(given);
+  for (const asked of WAY[status === "proposed" ? "pending_consent" : status]) log.command("chg_1", asked);
+  const record = log.records.get("chg_1")!;
+  // As another version of the service may have left it.
+  if (status === "proposed") log.records.set("chg_1", { ...record, change: { ...record.change, status } });
+  return { log, record: log.records.get("chg_1")! };
+}
+
+const COMMANDS: Record<string, Command> = {
+  approve: APPROVE,
+  deny: { type: "deny", name: "ana", note: "" },
+  withdraw: { type: "withdraw", name: "pat", note: "" },
+  revoke: { type: "revoke", name: "ana", note: "" },
+  lapse: { type: "lapse" },
+  expire: { type: "expire" },
+  apply: APPLIED,
+  rollback: ROLLED_BACK,
+};
+
+const ALLOWED: Record<Status, string[]> = {
+  proposed: ["approve"],
+  pending_consent: ["approve", "deny", "withdraw"],
+  approved: ["apply", "revoke"],
+  applied: ["rollback"],
+  rolled_back: [],
+  denied: [],
+};
+
+/** What time alone does. */
+const DUE: Partial<Record<Status, string>> = { pending_consent: "expire", approved: "lapse" };
+
+describe.each(STATUSES)("a change that is %s", (status) => {
+  test("may be asked what the specification's table says", () => {
+    expect(allowedActions(brought(status).record.change, context().intent)).toEqual(ALLOWED[status]);
+  });
+
+  test.each(Object.keys(COMMANDS))("%s: is judged by that table", (name) => {
+    const { log } = brought(status);
+    const legal = ALLOWED[status].includes(name) || DUE[status] === name;
+    const ask = () => log.command("chg_1", COMMANDS[name]!);
+    if (legal) return expect(ask).not.toThrow();
+    expect(ask).toThrow(
+      expect.objectContaining({
+        code: "illegal_transition",
+        details: { change_id: "chg_1", current_status: status, allowed: ALLOWED[status] },
+      }),
+    );
+  });
+
+  test.each(["apply", "rollback"] as const)("%s: may be begun where it may be recorded", (operation) => {
+    const { record } = brought(status);
+    const begin = () => requireOperable(record.change, operation, context().intent);
+    if (ALLOWED[status].includes(operation)) expect(begin).not.toThrow();
+    else expect(begin).toThrow(expect.objectContaining({ code: "illegal_transition" }));
+  });
+});
+
+describe("an event that does not follow is not believed", () => {
+  const event = (over: Partial<ChangeEvent>): ChangeEvent => ({
+    id: 9,
+    timestamp: "2026-01-02T04:00:00.000Z",
+    event_type: "consent_decision",
+    change_id: "chg_1",
+    detail: { decision: "approved", approver: "ana", note: "" },
+    ...over,
+  });
+  const pending = () => brought("pending_consent").record;
+
+  test("one that does follow is", () => {
+    expect(evolve(pending(), event({}))).toMatchObject({ change: { status: "approved" }, audit: [1, 9] });
+  });
+
+  test("of fewer consents than were asked for; of more, as the intent asked then, it is", () => {
+    const log = logOf(context({ required_approvers: { standard: 2 } }));
+    const proposed = log.command("chg_1", PROPOSE);
+    const of = (status: Status) =>
+      evolve(proposed, event({ detail: { decision: "approved", approver: "ana", note: "", status } }));
+    expect(of("approved")).toBeUndefined();
+    expect(of("pending_consent")).toMatchObject({ change: { status: "pending_consent", approvals: [{}] } });
+    expect(evolve(pending(), event({ detail: { decision: "approved", status: "pending_consent" } }))).toMatchObject({
+      change: { status: "pending_consent" },
+    });
+  });
+
+  test.each<[string, Partial<ChangeEvent>]>([
+    ["of another change", { change_id: "chg_2" }],
+    ["about another content", { detail: { decision: "approved", approver: "ana", note: "", digest: "0".repeat(64) } }],
+    ["without a decision", { detail: {} }],
+    ["with a decision that is none", { detail: { decision: "constructor" as never } }],
+    ["of an apply without consent", { event_type: "change_applied" }],
+    ["of a failed apply without consent", { event_type: "change_apply_failed" }],
+    ["of drift before the apply", { event_type: "change_drifted" }],
+    ["of a second proposal", { event_type: "change_proposed", detail: { status: "pending_consent", digest: "0" } }],
+    ["of a kind that moves no change", { event_type: "kpi_refreshed", detail: {} }],
+    ["of no kind", { event_type: "constructor", detail: {} }],
+  ])("%s", (_, over) => {
+    expect(evolve(pending(), event(over))).toBeUndefined();
+  });
+
+  test.each<[string, Partial<ChangeEvent>]>([
+    ["that is no proposal", {}],
+    [
+      "whose status does not go with its tier",
+      { event_type: "change_proposed", detail: { status: "approved", digest: "d" } },
+    ],
+    ["without a digest", { event_type: "change_proposed", detail: { status: "pending_consent" } }],
+  ])("as the first: one %s", (_, over) => {
+    expect(evolve(undefined, event(over))).toBeUndefined();
+  });
+
+  test("a detail that is no object says nothing", () => {
+    for (const detail of ["", "plain", "null", "7", '"text"'])
+      expect(eventOf({ ...event({}), detail }).detail).toEqual({});
+  });
+});
+
+describe("what is recorded", () => {
+  const detailOf = (change: Change | undefined, asked: Command, given = context()) =>
+    decide(change, asked, given).detail;
+  const proposal = (over: Partial<ProposeInput> = {}): Command => ({ ...PROPOSE, input: { ...INPUT, ...over } });
+  const MINOR = { minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 } };
+  const minor = { tier: "minor", affected_users: 1, risk: "low", reversible: true } as const;
+
+  test.each<[string, string | undefined, Actor["authenticated"], string]>([
+    ["a model", "llm:m1", "token", "model"],
+    ["a peer", "peer:acme@2", null, "peer"],
+    ["whom the proxy names", "pat", "proxy", "person"],
+    ["who says so", "pat", "claimed", "unknown"],
+    ["who holds the token", "pat", "token", "unknown"],
+    ["nobody", undefined, null, "unknown"],
+  ])("a proposal by %s", (_, proposer, authenticated, proposer_kind) => {
+    const actor: Actor = { actor: proposer ?? null, authenticated };
+    expect(detailOf(undefined, proposal({ proposer }), context({}, actor))).toMatchObject({ proposer_kind, ...actor });
+  });
+
+  test("a minor change says which of its day it is, and a model's is never minor", () => {
+    const asked = { ...proposal(minor), minor_today: 4 } as Command;
+    expect(detailOf(undefined, asked, context(MINOR))).toMatchObject({
+      tier: "minor",
+      minor_number: 5,
+      status: "approved",
+      approver: "policy:minor",
+    });
+    const models = detailOf(undefined, proposal({ ...minor, proposer: "llm:m1" }), context(MINOR));
+    expect(models).toMatchObject({ tier: "standard", status: "pending_consent" });
+    expect(models).not.toHaveProperty("minor_number");
+    expect(detailOf(undefined, proposal(), context(MINOR))).not.toHaveProperty("minor_number");
+  });
+
+  test("what a proposal puts in force again stands in the entry and in the record, and not in the digest", () => {
+    const log = logOf(context());
+    const again = log.command("chg_1", proposal({ supersedes: "chg_0" }));
+    const first = log.command("chg_2", proposal());
+    expect(JSON.parse(log.entries[0]!.detail).supersedes).toBe("chg_0");
+    expect(again.change.supersedes).toBe("chg_0");
+    expect(first.change).not.toHaveProperty("supersedes");
+    expect(again.change.digest).toBe(first.change.digest);
+  });
+
+  test("only the approval that makes it approved says who owned the target", () => {
+    const given = context({ required_approvers: { standard: 2 } });
+    const log = logOf(given);
+    const { change } = log.command("chg_1", PROPOSE);
+    expect(detailOf(change, { ...APPROVE, target_owner: "chg_0" } as Command, given)).not.toHaveProperty(
+      "target_owner",
+    );
+    const once = log.command("chg_1", APPROVE).change;
+    expect(detailOf(once, { ...APPROVE, name: "bo", target_owner: "chg_0" } as Command, given)).toMatchObject({
+      target_owner: "chg_0",
+      progress: "2 of 2",
+    });
+  });
+
+  test("an apply keeps the KPIs and the digest of what was there before; what the adapter cannot say stays absent", () => {
+    const facts = { kpis: { csat: 4 }, previous_digest: null };
+    const { log } = brought("approved");
+    const { applied } = log.command("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);
+    expect(applied).toEqual({ entry: 3, at: log.entries[2]!.timestamp, ...facts });
+    expect(brought("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: {} });
+    expect(brought("approved").record.applied).toBeNull();
+  });
+
+  test("every step names the manifest, the content and who took it", () => {
+    for (const [status, asked] of [
+      ["pending_consent", APPROVE],
+      ["approved", APPLIED],
+      ["applied", { type: "fail", operation: "rollback", circumstance: FAILURE }],
+      ["applied", { type: "drift", circumstance: { state: "missing", host: "absent" } }],
+    ] as [Status, Command][]) {
+      const { change } = brought(status).record;
+      const { manifest_hash } = context();
+      expect(detailOf(change, asked)).toMatchObject({ digest: change.digest, manifest_hash, ...ANA });
+    }
+  });
+});
+
+/** Some command of any kind, legal or not. */
+function someCommand(random: (below: number) => number): Command {
+  const name = ["ana", "bo", "Ana ", "pat"][random(4)]!;
+  const note = ["", "fine", "é 🙂"][random(3)]!;
+  const operation = (["apply", "rollback"] as const)[random(2)]!;
+  const facts = { kpis: { csat: random(9) }, ...(random(2) === 0 ? { previous_digest: null } : {}) };
+  return [
+    { ...PROPOSE, input: { ...INPUT, tier: (["minor", "major"] as const)[random(2)], risk: "low", affected_users: 1 } },
+    { type: "approve", name, note, target_owner: random(2) === 0 ? "chg_9" : null },
+    { type: "approve", name, note, target_owner: null },
+    { type: (["deny", "withdraw"] as const)[random(2)]!, name, note },
+    { type: "expire" },
+    { type: "succeed", operation, circumstance: { adapter: null, ...(operation === "apply" ? facts : {}) } },
+    { type: "succeed", operation, circumstance: { adapter: { name: "a", result: "done" } } },
+    { type: "fail", operation, circumstance: FAILURE },
+    { type: "drift", circumstance: { state: "missing", host: "absent" } },
+  ][random(9)] as Command;
+}
+
+test("in random histories the record is the fold of its entries, whatever was asked", () => {
+  const seen = new Set<string>();
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = numbers(seed);
+    const given = context({
+      required_approvers: { standard: 1, major: 1 + random(3) },
+      minor: { kinds: ["config"], targets: ["*"] },
+    });
+    const log = logOf({ ...given, actor: random(2) === 0 ? ANA : serviceItself() });
+    for (let step = 0; step < 40; step++) {
+      const change_id = `chg_${random(3)}`;
+      const asked = someCommand(random);
+      if ((asked.type === "propose") === log.records.has(change_id)) continue;
+      try {
+        seen.add(log.command(change_id, asked).change.status);
+      } catch (error) {
+        expect(error).toMatchObject({ name: "AppError" });
+      }
+    }
+    for (const [change_id, record] of log.records) {
+      const stored = JSON.parse(JSON.stringify(record)) as ChangeRecord;
+      expect(differences(log.fold(change_id)!, stored, portableSha256), `seed ${seed}`).toEqual([]);
+    }
+  }
+  expect([...seen].sort()).toEqual(STATUSES.filter((status) => status !== "proposed").sort());
+});

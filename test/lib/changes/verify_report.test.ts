@@ -1,0 +1,68 @@
+/** What verify answers to somebody who kept a receipt, or who asks after the log was found broken elsewhere. */
+import { anchorOf } from "../../support/anchor.ts";
+import { expect, test } from "vitest";
+import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { verifyReport } from "../../../lib/changes/verify_report.ts";
+import { holdAgainstAnchor } from "../../../lib/audit/hold_against_anchor.ts";
+import { verifyChain } from "../../../lib/audit/verify.ts";
+import { leavesOf, lengthen, logOf } from "../audit/synthetic_log.ts";
+
+test("a receipt of an entry that was written while a pass ran holds, and the pass is not made twice", async () => {
+  const deps = await logOf(2500);
+  const reads: number[] = [];
+  const { store } = deps;
+  deps.store = {
+    ...store,
+    list: (collection, options) => {
+      if (collection === "audit") reads.push(options.limit);
+      return store.list(collection, options);
+    },
+  };
+  const running = verifyChain(deps);
+  await new Promise((resolve) => setTimeout(resolve));
+  await lengthen(deps, 1);
+  const head = (await leavesOf({ ...deps, store })).at(-1)!;
+  const byLength = verifyReport(deps, { expected_length: 2501, expected_head: head });
+  const byHead = verifyReport(deps, { expected_head: head });
+  expect(await running, "the pass began before").toMatchObject({ length: 2500 });
+  expect(await byLength).toMatchObject({ valid: true, length: 2501, reason: null });
+  expect(await byHead).toMatchObject({ valid: true, length: 2501, reason: null });
+  expect(reads.slice(0, 11)).toEqual([...Array.from({ length: 10 }, () => 250), 1]);
+});
+
+test("a receipt goes on speaking for its entry while the log grows", async () => {
+  const deps = await logOf(8);
+  const [, , third, fourth] = await leavesOf(deps);
+  expect(await verifyReport(deps, { expected_length: 3, expected_head: third })).toMatchObject({
+    valid: true,
+    not_checked: [],
+  });
+  expect(await verifyReport(deps, { expected_length: 3, expected_head: fourth })).toMatchObject({
+    valid: false,
+    first_invalid: 3,
+    reason: expect.stringContaining("rewritten"),
+  });
+});
+
+test("a log that its anchor speaks against is not answered as valid, though the chain by itself holds", async () => {
+  const deps = await logOf(10);
+  const anchored = (await currentCheckpoint(deps)).note.replace("\n10\n", "\n12\n");
+  await holdAgainstAnchor({ ...deps, anchor: anchorOf(anchored) });
+  expect(await verifyReport(deps, {})).toMatchObject({
+    valid: false,
+    length: 10,
+    first_invalid: 11,
+    reason: expect.stringContaining("against the anchor"),
+    state: null,
+  });
+});
+
+test("to have kept the log of no entries shows nothing, and takes nothing off the list", async () => {
+  const deps = await logOf(3);
+  const nothing = { expected_length: 0, expected_head: "0".repeat(64) };
+  expect(await verifyReport(deps, nothing)).toMatchObject({
+    valid: true,
+    not_checked: ["tail_truncation", "full_rewrite"],
+  });
+  expect(await verifyReport(deps, { expected_length: 1 })).toMatchObject({ not_checked: ["full_rewrite"] });
+});

@@ -1,0 +1,205 @@
+/** What a cycle does, in which order, and what must not hold it up. */
+import { afterEach, expect, test, vi } from "vitest";
+import type { SyncReport } from "../../../lib/link/port.ts";
+import { runCycle } from "../../../lib/operations/cycle.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { HOUR, MINUTE, pass } from "../../support/clock.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { fails, gate } from "../../support/scripted_adapter.ts";
+import { filesInMemory, linkOf, openOperations } from "./operations_service.ts";
+
+const NOBODY: SyncReport = { shared: 0, peers: [] };
+
+afterEach(() => void vi.useRealTimers());
+
+const INTENT = {
+  kpis: { incident_rate: { baseline: 0.04, target: 0.01 } },
+  policy: {
+    consent_ttl_hours: 1,
+    guardrails: [{ kpi: "incident_rate", max_regression: 0.01, action: "rollback" }],
+  },
+};
+
+/** A service on which everything that a cycle may do is due. */
+async function everythingDue() {
+  const synced: string[] = [];
+  const service = await openOperations({
+    intent: INTENT,
+    evolved: filesInMemory(),
+    link: linkOf(async () => (synced.push("sync"), NOBODY)),
+  });
+  await service.post("kpi", { incident_rate: 0.02 });
+  const applied = await service.bring("applied", { kpi: "incident_rate" });
+  const lost = await service.bring("applied", { target: "ui.colour" });
+  service.host.host.delete(lost);
+  const pending = await service.bring("pending_consent", { target: "ui.font" });
+  await service.post("/api/tasks", { title: "t" });
+  await pass(service.deps, 2 * HOUR);
+  await service.post("kpi", { incident_rate: 0.05 });
+  service.host.calls.length = 0;
+  return { ...service, applied, lost, pending, synced };
+}
+
+test("a whole cycle expires, rolls back what a guardrail condemned, finds drift, runs a task, asks the peers", async () => {
+  const { cycle, change, applied, pending, lost, synced, get } = await everythingDue();
+  expect(await cycle()).toMatchObject({
+    tick: 1,
+    expired: 1,
+    rolled_back: applied,
+    peers_synced: true,
+    failed_steps: [],
+  });
+  expect((await change(pending)).resolution).toBe("expired");
+  expect((await change(applied)).status).toBe("rolled_back");
+  expect((await get("drift")).body.missing).toMatchObject([{ change_id: lost }]);
+  expect((await get("/api/state")).body.tasks).toMatchObject({ queued: 0, completed: 1 });
+  expect(synced).toEqual(["sync"]);
+});
+
+test("a quick cycle touches neither host nor peers and runs no task; what needs none of them is done", async () => {
+  const { deps, change, applied, pending, host, synced, get } = await everythingDue();
+  const report = await runCycle(deps, { quick: true });
+  expect(report).toMatchObject({ tick: 1, expired: 1, rolled_back: null, task: null, complete: true });
+  expect((await change(pending)).resolution).toBe("expired");
+  expect((await change(applied)).status).toBe("applied");
+  expect(host.calls).toEqual([]);
+  expect(synced).toEqual([]);
+  expect((await get("/api/state")).body.tasks).toMatchObject({ queued: 1 });
+});
+
+test("a quick cycle does not wait for one that hangs, and leaves its turn", async () => {
+  const { opened, open } = gate();
+  let woken = 0;
+  const service = await openOperations({
+    link: linkOf(() => opened.then(() => NOBODY)),
+    wake: () => void woken++,
+  });
+  const hanging = service.cycle();
+  expect(await runCycle(service.deps, { quick: true })).toMatchObject({ tick: 0, complete: false });
+  expect(woken).toBe(1);
+  open();
+  expect((await hanging).tick).toBe(1);
+  // The turn that the quick cycle gave up counts nothing: the next one does.
+  expect((await service.cycle()).tick).toBe(2);
+});
+
+test("peers that do not answer hold a cycle up for 10 seconds at most", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const asked = gate();
+  const silent = (): Promise<never> => {
+    asked.open();
+    return new Promise(() => {});
+  };
+  const service = await openOperations({ link: linkOf(silent) });
+  const cycle = service.cycle();
+  await asked.opened;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await cycle).toMatchObject({ tick: 1, peers_synced: false, failed_steps: ["peers"] });
+});
+
+test("a step that fails does not keep the others from their work", async () => {
+  const service = await openOperations({
+    intent: INTENT,
+    link: linkOf(() => Promise.reject(new Error("no network"))),
+    evolved: { ...filesInMemory(), write: () => Promise.reject(new Error("disk full")) },
+  });
+  const pending = await service.bring("pending_consent");
+  await pass(service.deps, 2 * HOUR);
+  expect(await service.cycle()).toMatchObject({ tick: 1, expired: 1, failed_steps: ["peers", "files"] });
+  expect((await service.change(pending)).status).toBe("denied");
+});
+
+test("when nothing can be written the cycle fails and the tick stays", async () => {
+  const store = failingStore(memoryStore());
+  const service = await openOperations({ store });
+  store.fail();
+  await expect(service.cycle()).rejects.toThrow("no space left");
+  store.mend();
+  expect((await service.cycle()).tick).toBe(1);
+});
+
+test("the growth log is told once when a KPI goes stale, when E moves, and when the chain breaks", async () => {
+  const service = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
+  const titles = async (kind: string): Promise<string[]> =>
+    (await service.get(`/api/log?kind=${kind}`)).body.entries.map(({ title }: { title: string }) => title);
+  await service.post("kpi", { csat: 4 });
+  await service.cycle();
+  await service.post("kpi", { csat: 4.05 });
+  await service.cycle();
+  await service.post("kpi", { csat: 4.2 });
+  await service.cycle();
+  // 0.5, then 0.525 (not worth a row), then 0.6.
+  expect(await titles("effect")).toEqual(["E moved from 0.500 to 0.600", "E moved to 0.500"]);
+  service.hours(8 * 24);
+  for (let cycles = 0; cycles < 3; cycles++) await service.cycle();
+  expect(await titles("stale_kpi")).toEqual(["csat was not fed for more than 7 days"]);
+  await service.post("kpi", { csat: 4.2 });
+  await service.cycle();
+  service.hours(8 * 24);
+  await service.cycle();
+  expect(await titles("stale_kpi")).toHaveLength(2);
+  service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
+  for (let cycles = 0; cycles < 2; cycles++) await service.cycle();
+  expect(await titles("audit_chain")).toEqual(["The audit chain does not hold at entry 2"]);
+});
+
+test("a breach that one process has found is told once, while others that have not run cycles too", async () => {
+  const service = await openOperations();
+  const other = await openOperations({ store: service.deps.store, clock: service.deps.clock });
+  service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
+  for (const { cycle } of [service, other, service, other, service]) await cycle();
+  expect((await service.get("/api/log?kind=audit_chain")).body.entries).toHaveLength(1);
+});
+
+test("a rollback that a guardrail orders and the host refuses is given up after five cycles, and that is told once", async () => {
+  const service = await openOperations({ intent: INTENT });
+  await service.post("kpi", { incident_rate: 0.02 });
+  await service.bring("applied", { kpi: "incident_rate" });
+  await service.post("kpi", { incident_rate: 0.05 });
+  service.host.on("rollback", fails("locked"), 100);
+  for (let cycles = 0; cycles < 7; cycles++) expect((await service.cycle()).rolled_back).toBeNull();
+  const { entries } = (await service.get("/api/log?kind=guardrail")).body;
+  expect(entries.map(({ title }: { title: string }) => title)).toEqual([
+    "The guardrail's rollback of “Show the banner” (ui.banner for tenant t1) is given up",
+    "incident_rate rose by 0.03 (worse) after “Show the banner” (ui.banner for tenant t1)",
+  ]);
+  const seqs = entries.map(({ seq }: { seq: number }) => seq);
+  expect(seqs[0]).toBeGreaterThan(seqs[1]);
+});
+
+test("an outcome is ended when its own 7 days are over, and not with those before it", async () => {
+  const service = await openOperations();
+  const first = await service.bring("applied");
+  service.hours(1);
+  const second = await service.bring("applied", { target: "ui.colour" });
+  const states = async () =>
+    Object.fromEntries(
+      (await service.get("outcomes")).body.outcomes.map((one: { change_id: string; state: string }) => [
+        one.change_id,
+        one.state,
+      ]),
+    );
+  service.hours(7 * 24 - 1);
+  expect((await service.cycle()).outcomes_closed).toBe(0);
+  await pass(service.deps, MINUTE);
+  expect((await service.cycle()).outcomes_closed).toBe(1);
+  expect(await states()).toEqual({ [first]: "final", [second]: "open" });
+  await pass(service.deps, HOUR);
+  expect((await service.cycle()).outcomes_closed).toBe(1);
+});
+
+test("buckets and gaps of long ago are forgotten", async () => {
+  const service = await openOperations();
+  await service.bring("denied");
+  const days = async () => (await service.deps.store.list("tally_days", { limit: 10 })).map(({ id }) => id);
+  const gaps = async () => (await service.get("/api/state")).body.dimensions.M.gaps;
+  expect(await gaps()).toHaveLength(1);
+  service.hours(91 * 24);
+  await service.cycle();
+  expect(await gaps()).toEqual([]);
+  expect(await days()).toEqual(["2026-01-02"]);
+  service.hours(310 * 24);
+  await service.bring("denied", { target: "ui.colour" });
+  await service.cycle();
+  expect(await days()).toEqual(["2027-02-07"]);
+});

@@ -1,0 +1,376 @@
+import { onTestFinished, expect, test } from "vitest";
+import { serveHttp } from "../../../local/node_http.ts";
+import { type CommitSignal, createCommitSignal } from "../../../lib/kit/commit_signal.ts";
+import { readEventsSince, parseCursor, presentCursor, resumed } from "../../../lib/operations/event_cursor.ts";
+import { eventStream } from "../../../lib/operations/event_stream.ts";
+import { beginRound, catchUp } from "../../../lib/projections/catch_up.ts";
+import { followAll } from "../../../lib/projections/follow.ts";
+import { growth } from "../../../lib/projections/growth.ts";
+import { outcomes } from "../../../lib/projections/outcomes.ts";
+import { runNextTask } from "../../../lib/operations/task_runner.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { tornStore } from "../../support/torn_store.ts";
+import { fetchOf, openOperations } from "./operations_service.ts";
+
+const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
+
+/** A time that no test lives to see: what arrives was woken by a commit. */
+const NEVER = 1e9;
+
+interface Received {
+  id: string;
+  event: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the service sent
+  data: any;
+}
+
+const decoded = (stream: ReadableStream<Uint8Array>): ReadableStream<string> =>
+  stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>);
+
+/** Reads a stream of server-sent events, one at a time; comments and fields without an event are passed over. */
+function reader(stream: ReadableStream<Uint8Array>) {
+  const source = decoded(stream).getReader();
+  const waiting: Received[] = [];
+  let text = "";
+  return {
+    next: async (): Promise<Received | undefined> => {
+      while (waiting.length === 0) {
+        const { value, done } = await source.read();
+        if (done) return undefined;
+        text += value;
+        const blocks = text.split("\n\n");
+        text = blocks.pop()!;
+        for (const block of blocks) {
+          const fields = Object.fromEntries(
+            block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+          );
+          if (fields["event"])
+            waiting.push({ id: fields["id"]!, event: fields["event"], data: JSON.parse(fields["data"]!) });
+        }
+      }
+      return waiting.shift();
+    },
+    leave: () => source.cancel(),
+  };
+}
+
+/** A service whose commits are signalled, listening on a real port. */
+async function listening(commits: CommitSignal = createCommitSignal()) {
+  const service = await openOperations({ commits });
+  const server = await serveHttp(fetchOf(service.deps), { host: "127.0.0.1", port: 0, deps: service.deps });
+  onTestFinished(async () => {
+    commits.close();
+    await server.stop();
+  });
+  const open = async (query = "", headers: Record<string, string> = {}) => {
+    const away = new AbortController();
+    const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: away.signal });
+    return { response, away, ...reader(response.body!) };
+  };
+  return { ...service, commits, open };
+}
+
+test("an event for each entry, growth row and tick, as they happen", async () => {
+  const { open, bring, cycle, audit } = await listening();
+  const { response, next } = await open();
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const id = await bring("rolled_back", { kpi: "csat" });
+  await cycle();
+  const received: Received[] = [];
+  while (received.at(-1)?.event !== "tick") received.push((await next())!);
+  const told = (kind: string) => received.filter(({ event }) => event === kind).map(({ data }) => data);
+  expect(told("audit")).toEqual(await audit());
+  expect(told("growth")).toMatchObject([
+    { kind: "rolled_back", ref: id },
+    { kind: "outcome", ref: id },
+  ]);
+  expect(told("tick")).toMatchObject([{ tick: 1 }]);
+});
+
+test("a reader that comes back with its last id misses nothing and is told nothing twice", async () => {
+  const { open, bring, cycle, audit } = await listening();
+  const first = await open();
+  await bring("applied");
+  const seen = [(await first.next())!, (await first.next())!];
+  first.away.abort();
+  await bring("rolled_back", { target: "ui.colour" });
+  await cycle();
+  // A browser repeats the address it began with: the header wins over the query.
+  const second = await open("?after=0.0.0.0", { "last-event-id": seen[1]!.id });
+  while (seen.at(-1)?.event !== "tick") seen.push((await second.next())!);
+  expect(seen.filter(({ event }) => event === "audit").map(({ data }) => data)).toEqual(await audit());
+  const third = await open(`?after=${seen.at(-1)!.id}`);
+  await cycle();
+  expect(await third.next()).toMatchObject({ event: "tick", data: { tick: 2 } });
+});
+
+test("a reader who has seen a longer log, as after a restore, goes on from the present", async () => {
+  const { open, bring, audit } = await listening();
+  await bring("applied");
+  const ahead = await open("?after=1000.1000000000.1000000000.1000");
+  const before = (await audit()).length;
+  await bring("applied", { target: "ui.colour" });
+  expect(await ahead.next()).toMatchObject({ event: "audit", data: (await audit())[before] });
+});
+
+test("each id is a place to go on from", async () => {
+  const service = await openOperations();
+  await service.bring("rolled_back", { kpi: "csat" });
+  await service.cycle();
+  const all = reader(eventStream(service.deps, BEGINNING));
+  const seen: Received[] = [];
+  while (seen.at(-1)?.event !== "tick") seen.push((await all.next())!);
+  await all.leave();
+  for (const [index, { id }] of seen.slice(0, -1).entries()) {
+    const rest = reader(eventStream(service.deps, resumed(await presentCursor(service.deps.store), parseCursor(id)!)));
+    expect(await rest.next()).toEqual(seen[index + 1]);
+    await rest.leave();
+  }
+});
+
+test("a sleeping stream is woken by a commit of its process, not by the clock", async () => {
+  const commits = createCommitSignal();
+  const service = await openOperations({ commits });
+  const { next, leave } = reader(
+    eventStream(service.deps, BEGINNING, undefined, {
+      heartbeat: NEVER,
+      poll: NEVER,
+      lifetime: NEVER,
+    }),
+  );
+  const event = next();
+  await service.propose();
+  expect(await event).toMatchObject({ event: "audit", data: { event_type: "intent_in_force" } });
+  await leave();
+});
+
+test("a commit between the look and the wait is not missed", async () => {
+  const commits = createCommitSignal();
+  const { count } = commits;
+  commits.notify();
+  await commits.wait(count, NEVER);
+  const later = commits.wait(commits.count, NEVER);
+  commits.notify();
+  await later;
+  commits.close();
+  await commits.wait(commits.count, NEVER);
+});
+
+test("what another process wrote to a shared store is found by looking now and then", async () => {
+  const service = await openOperations();
+  const { next, leave } = reader(
+    eventStream(service.deps, BEGINNING, undefined, {
+      heartbeat: NEVER,
+      poll: 5,
+      lifetime: NEVER,
+    }),
+  );
+  const event = next();
+  await service.propose();
+  expect(await event).toMatchObject({ event: "audit" });
+  await leave();
+});
+
+test("while nothing happens a comment keeps the connection, and after its lifetime the stream ends", async () => {
+  const { deps } = await openOperations();
+  const stream = eventStream(deps, BEGINNING, undefined, {
+    heartbeat: 5,
+    poll: 1,
+    lifetime: 500,
+  });
+  const pieces: string[] = [];
+  for await (const piece of decoded(stream) as unknown as AsyncIterable<string>) pieces.push(piece);
+  expect(pieces[0]).toBe("retry: 3000\n\n");
+  expect(pieces.length).toBeGreaterThan(1);
+  expect(new Set(pieces.slice(1))).toEqual(new Set([": \n\n"]));
+});
+
+test("a client that goes frees its place; a stopping process ends every stream", async () => {
+  const left: (() => void)[] = [];
+  const commits = createCommitSignal();
+  let readers = 0;
+  const watched: CommitSignal = Object.create(commits, {
+    join: {
+      value: (most: number) => {
+        const leave = commits.join(most);
+        readers++;
+        return () => {
+          leave?.();
+          readers--;
+          for (const resolve of left.splice(0)) resolve();
+        };
+      },
+    },
+  });
+  const { open } = await listening(watched);
+  const { away } = await open();
+  const staying = await open();
+  expect(readers).toBe(2);
+  const gone = new Promise<void>((resolve) => left.push(resolve));
+  away.abort();
+  await gone;
+  expect(readers).toBe(1);
+  commits.close();
+  expect(await staying.next()).toBeUndefined();
+  expect(readers).toBe(0);
+});
+
+test("no more than 64 readers at a time", async () => {
+  const commits = createCommitSignal();
+  const service = await openOperations({ commits });
+  const fetch = fetchOf(service.deps);
+  const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
+  const streams = await Promise.all(Array.from({ length: 64 }, ask));
+  const refused = await ask();
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toMatchObject({ code: "too_many_streams" });
+  await streams[0]!.body!.cancel();
+  expect((await ask()).status).toBe(200);
+  commits.close();
+});
+
+test("no more than 16 readers at one address, or of one person that the proxy names", async () => {
+  const commits = createCommitSignal();
+  const service = await openOperations({ commits, identityHeader: "x-person" });
+  const fetch = fetchOf(service.deps);
+  const ask = async (ip: string, person?: string) => {
+    const headers = person === undefined ? {} : { "x-person": person };
+    return fetch(Object.assign(new Request("http://127.0.0.1/api/events", { headers }), { ip }));
+  };
+  const streams = await Promise.all(Array.from({ length: 16 }, () => ask("192.0.2.1")));
+  expect((await ask("192.0.2.1")).status).toBe(503);
+  expect((await ask("192.0.2.2")).status).toBe(200);
+  for (let count = 0; count < 16; count++) expect((await ask("192.0.2.1", "ana")).status).toBe(200);
+  expect((await ask("192.0.2.9", "ana")).status).toBe(503);
+  expect((await ask("192.0.2.1", "bo")).status).toBe(200);
+  await streams[3]!.body!.cancel();
+  expect((await ask("192.0.2.1")).status).toBe(200);
+  commits.close();
+});
+
+test("a reader whose stream failed with the store does not count any more", async () => {
+  const commits = createCommitSignal();
+  const base = memoryStore();
+  let broken = false;
+  const read = <T>(work: () => Promise<T>): Promise<T> => (broken ? Promise.reject(new Error("no database")) : work());
+  const service = await openOperations({
+    commits,
+    store: {
+      ...base,
+      get: (collection, id) => read(() => base.get(collection, id)),
+      list: (collection, options) => read(() => base.list(collection, options)),
+    },
+  });
+  const fetch = fetchOf(service.deps);
+  const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
+  const streams = (await Promise.all(Array.from({ length: 64 }, ask))).map(({ body }) => body!.getReader());
+  for (const stream of streams) await stream.read();
+  broken = true;
+  for (const stream of streams) await expect(stream.read()).rejects.toThrow("no database");
+  broken = false;
+  expect((await ask()).status).toBe(200);
+  commits.close();
+});
+
+test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
+  const commits = createCommitSignal();
+  const service = await openOperations({ commits });
+  const stream = eventStream(service.deps, BEGINNING).getReader();
+  await stream.read();
+  // The first proposal brings the intent's own entry with it.
+  for (let made = 1; made < 250; made++) await service.propose();
+  const counts: number[] = [];
+  while (counts.reduce((sum, count) => sum + count, 0) < 250) {
+    const { value } = await stream.read();
+    counts.push(new TextDecoder().decode(value).split("\nevent: ").length - 1);
+  }
+  expect(counts).toEqual([100, 100, 50]);
+  await stream.cancel();
+});
+
+test.each(["x", "1", "1.2", "1.2.3.4.5", "-1.0.0.0", "1.2.3.9999999999999999"])(
+  "an id such as %s is refused",
+  async (after) => {
+    const { get } = await openOperations();
+    const { status, body } = await get(`/api/events?after=${after}`);
+    expect([status, body.code]).toEqual([400, "invalid_field"]);
+  },
+);
+
+test("HEAD answers at once and opens no stream", async () => {
+  const { deps } = await openOperations();
+  const response = await fetchOf(deps)(new Request("http://127.0.0.1/api/events", { method: "HEAD" }));
+  expect(response.status).toBe(200);
+  expect(response.body).toBeNull();
+});
+
+test("a reader that comes with a cursor of an older version goes on from the present of what was numbered otherwise", async () => {
+  const service = await openOperations();
+  await service.bring("rolled_back", { kpi: "csat" });
+  await service.post("/api/tasks", { title: "t" });
+  await service.cycle();
+  const present = await presentCursor(service.deps.store);
+  expect(present.growth).toBeGreaterThan(0);
+  expect(present.notice).toBeGreaterThan(0);
+  expect(resumed(present, parseCursor("2.7.0")!)).toEqual({ ...present, audit: 2, tick: 0 });
+});
+
+test("rows that are being made anew are not told a second time, nor is the reader sent back", async () => {
+  const service = await openOperations();
+  await service.bring("rolled_back", { kpi: "csat" });
+  await service.cycle();
+  const { store } = service.deps;
+  const seen = await presentCursor(store);
+  await store.transact((tx) =>
+    tx.put("cursors", "growth", { entry: 0, step: "", state: { rows: { seq: 0, count: 0 } } }),
+  );
+  expect(resumed(await presentCursor(store), seen)).toEqual(seen);
+  expect(await readEventsSince(store, seen, 100)).toEqual([]);
+  await service.bring("rolled_back", { target: "ui.other", kpi: "csat" });
+  await followAll(service.deps);
+  const rows = (await readEventsSince(store, seen, 100)).flatMap(({ type, data }) => (type === "growth" ? [data] : []));
+  expect(rows.map(({ kind }) => kind)).toEqual(["rolled_back", "outcome"]);
+});
+
+test("a row is told when every follower that makes rows has passed its place, and in the order of places", async () => {
+  const service = await openOperations();
+  const { store } = service.deps;
+  await service.bring("rolled_back", { kpi: "csat" });
+  await followAll(service.deps);
+  await service.bring("rolled_back", { target: "ui.other", kpi: "csat" });
+  const rowsAt = async (): Promise<number[]> =>
+    (await readEventsSince(store, BEGINNING, 100)).flatMap(({ type, cursor }) =>
+      type === "growth" ? [cursor.growth] : [],
+    );
+  const before = await rowsAt();
+  expect(before).toHaveLength(2);
+  await catchUp(service.deps, outcomes, await beginRound(service.deps));
+  expect(await rowsAt()).toEqual(before);
+  await catchUp(service.deps, growth, await beginRound(service.deps));
+  const after = await rowsAt();
+  expect(after).toHaveLength(4);
+  expect(after).toEqual([...after].sort((a, b) => a - b));
+});
+
+test.each(["audit", "growth_rows", "outcome_rows", "notices"] as const)(
+  "a page of %s that are just being made leaves no event out",
+  async (collection) => {
+    const { deps, bring, post } = await openOperations();
+    const make = async (target: string) => {
+      await bring("rolled_back", { target, kpi: "csat" });
+      await followAll(deps);
+      await post("/api/tasks", { title: "t" });
+      await runNextTask(deps);
+    };
+    await make("ui.banner");
+    const torn = tornStore(deps.store, collection, () => make("ui.other"));
+    const events = await readEventsSince(torn, BEGINNING, 100);
+    events.push(...(await readEventsSince(torn, events.at(-1)!.cursor, 100)));
+    const names = (list: typeof events) =>
+      list.map(({ type, data }) => `${type} ${type === "growth" ? data.seq : type === "audit" ? data.id : ""}`).sort();
+    const all = await readEventsSince(deps.store, BEGINNING, 100);
+    expect(names(events)).toEqual(names(all));
+    expect(all.filter(({ type }) => type === "audit")).toHaveLength(9);
+    expect(all.filter(({ type }) => type === "growth")).toHaveLength(6);
+  },
+);

@@ -1,0 +1,231 @@
+/** The rules behind M, R, N and the levels, one by one. */
+import { describe, expect, test } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
+import { proposerKindOf } from "../../../lib/changes/rules/actor.ts";
+import { levelOf } from "../../../lib/changes/rules/autonomy_level.ts";
+import { recordOf } from "../../../lib/projections/record_keeping.ts";
+import { reliabilityOf, wilson } from "../../../lib/operations/reliability.ts";
+import { inLong } from "../../support/length.ts";
+import { openOperations } from "./operations_service.ts";
+
+describe("R", () => {
+  // Published values of the interval, to four places.
+  test.each([
+    [0, 1, 0, 0.7935],
+    [1, 1, 0.2065, 1],
+    [8, 10, 0.4902, 0.9433],
+    [0, 10, 0, 0.2775],
+    [81, 263, 0.2553, 0.3662],
+  ])("Wilson's interval for %i of %i is %f to %f", (successes, n, low, high) => {
+    expect(wilson(successes, n).low).toBeCloseTo(low, 4);
+    expect(wilson(successes, n).high).toBeCloseTo(high, 4);
+  });
+
+  test("nothing attempted is no data", () => {
+    const window = { from: "2026-01-01", to: "2026-01-30" };
+    expect(reliabilityOf({}, window)).toMatchObject({ value: null, n: 0, interval: null });
+    expect(reliabilityOf({ attempts: 4, attempts_failed: 1 }, window)).toMatchObject({ value: 0.75, n: 4, failed: 1 });
+  });
+
+  test("an attempt that drifted and was then rolled back failed once, and shows under both causes", async () => {
+    const { bring, host, cycle, hours, act, get } = await openOperations();
+    const id = await bring("applied");
+    host.host.delete(id);
+    await cycle();
+    hours(24);
+    host.host.set(id, "applied");
+    await act("rollback", id);
+    expect((await get("/api/state")).body.dimensions.R).toMatchObject({
+      n: 1,
+      failed: 1,
+      causes: { adapter_failure: 0, rolled_back: 1, drifted: 1 },
+    });
+  });
+
+  test("an attempt that drifts twice failed once, and the trend shows both times", async () => {
+    const { bring, host, cycle, get } = await openOperations();
+    const id = await bring("applied");
+    for (const shown of ["absent", "applied", "unknown"] as const) {
+      host.host.set(id, shown);
+      await cycle();
+    }
+    expect((await get("/api/state")).body.dimensions.R).toMatchObject({ n: 1, failed: 1, causes: { drifted: 1 } });
+    expect((await get("/api/l1l5_trend")).body.totals.L5).toBe(2);
+  });
+
+  test("a failure counts on the day of its attempt: 30 days after the apply it is out, whenever it was rolled back", async () => {
+    const { bring, hours, act, get } = await openOperations();
+    const id = await bring("applied");
+    hours(29 * 24);
+    await act("rollback", id);
+    expect((await get("/api/state")).body.R).toBe(0);
+    hours(24);
+    expect((await get("/api/state")).body.R).toBeNull();
+  });
+});
+
+describe("M", () => {
+  const change = (over: Partial<Change>): Change =>
+    ({ rationale: "r", approver: "ana", approval_note: "n", approvals: [], ...over }) as Change;
+  const outcome = (verdict: Outcome["verdict"]): Outcome => ({ verdict }) as Outcome;
+
+  test.each<[string, Partial<Change>, Outcome | null, string[], string[]]>([
+    ["denied and whole", {}, null, ["rationale", "decider", "note"], []],
+    ["applied and whole", {}, outcome("missed"), ["rationale", "decider", "note", "verdict"], []],
+    ["blank rationale", { rationale: " \n" }, null, ["rationale", "decider", "note"], ["rationale"]],
+    ["no note", { approval_note: "" }, null, ["rationale", "decider", "note"], ["note"]],
+    [
+      "a note with the first of two consents",
+      { approval_note: "", approvals: [{ approver: "bo", note: "yes", at: "" }] },
+      null,
+      ["rationale", "decider", "note"],
+      [],
+    ],
+    [
+      "expired: nobody decided",
+      { approver: "policy:expiry" },
+      null,
+      ["rationale", "decider", "note"],
+      ["decider", "note"],
+    ],
+    [
+      "minor: no note is due",
+      { approver: "policy:minor", approval_note: null },
+      outcome("met"),
+      ["rationale", "decider", "verdict"],
+      [],
+    ],
+    ["nothing was measured", {}, outcome("inconclusive"), ["rationale", "decider", "note", "verdict"], ["verdict"]],
+  ])("%s", (_, over, result, expected, missing) => {
+    expect(recordOf(change(over), result)).toEqual({ expected, missing });
+  });
+});
+
+test("M looks back 90 days, its gaps too", async () => {
+  const { bring, hours, get } = await openOperations();
+  const id = await bring("denied");
+  const memory = async () => (await get("/api/state")).body.dimensions.M;
+  hours(89 * 24);
+  expect(await memory()).toMatchObject({ closed: 1, gaps: [{ change_id: id }] });
+  hours(24);
+  expect(await memory()).toMatchObject({ value: null, closed: 0, gaps: [] });
+});
+
+describe("levels", () => {
+  const at = "2026-01-10T00:00:00.000Z";
+  test.each([
+    ["a human proposed and decided", "pat", "ana", undefined, "L1"],
+    ["nobody is named as proposer", null, "ana", undefined, "L1"],
+    ["a human's proposal 7 days after a model's draft", "pat", "ana", "2026-01-03T00:00:00.000Z", "L2"],
+    ["a human's proposal a moment later than that", "pat", "ana", "2026-01-02T23:59:59.999Z", "L1"],
+    ["a human's proposal before the draft", "pat", "ana", "2026-01-10T00:00:00.001Z", "L1"],
+    ["a model's proposal", "llm:m", "ana", undefined, "L3"],
+    ["a model's second draft", "llm:m", "ana", "2026-01-09T00:00:00.000Z", "L3"],
+    ["a peer's proposal", "peer:acme-crm@berlin", "ana", undefined, "L3"],
+    ["a peer's proposal after a model's draft", "Peer:acme-crm@berlin", "ana", "2026-01-09T00:00:00.000Z", "L3"],
+    ["somebody whose name only begins alike", "peer", "ana", undefined, "L1"],
+    ["an agent's proposal, whoever typed its name", "agent:pricing", "ana", undefined, "L3"],
+    ["minor, asked for by a peer", "peer:acme-crm@berlin", "policy:minor", undefined, "L4"],
+    ["minor", "pat", "policy:minor", undefined, "L4"],
+    ["a model's draft that expired", "llm:m", "policy:expiry", undefined, null],
+    ["what nobody answered in time", "pat", "policy:expiry", undefined, null],
+  ])("%s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
+    const change = { proposer, proposer_kind: proposerKindOf(proposer), created_at: at };
+    const by = { approver, authenticated: "claimed", principals: false } as const;
+    expect(levelOf(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
+  });
+
+  test.each([
+    ["both are known", "person", "proxy", "L1"],
+    ["the proposer is merely claimed", "unknown", "proxy", "unattributed"],
+    ["the decider is merely claimed", "person", "claimed", "unattributed"],
+    ["the decider is said by a holder of the token", "person", "token", "unattributed"],
+    ["nobody is named", "unknown", null, "unattributed"],
+    ["an agent's proposal", "agent", "claimed", "L3"],
+    ["a model's proposal", "model", "token", "L3"],
+    ["an agent that takes its own back", "agent", "agent", null],
+  ] as const)("where the intent has principals, %s: %s, %s is %s", (_, proposer_kind, authenticated, level) => {
+    const change = { proposer: "pat", proposer_kind, created_at: at };
+    expect(levelOf(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
+    const atItsWord = levelOf(change, { approver: "ana", authenticated, principals: false }, undefined);
+    expect(atItsWord).toBe(level === "unattributed" ? "L1" : level);
+  });
+});
+
+test("a revocation is no second decision among the levels of autonomy", async () => {
+  const service = await openOperations();
+  const change_id = await service.bring("approved");
+  const totals = async () => (await service.get("/api/l1l5_trend")).body.totals;
+  const before = await totals();
+  expect(before.L1).toBe(1);
+  await service.must("revoke", change_id);
+  expect(await totals()).toEqual(before);
+});
+
+describe("N", () => {
+  const items = async (service: Awaited<ReturnType<typeof openOperations>>) =>
+    (await service.get("/api/state")).body.dimensions.N.items;
+
+  test("a change is overdue when it has been pending for more than 24 hours, and not a moment before", async () => {
+    const service = await openOperations();
+    await service.propose();
+    service.hours(24);
+    expect(await items(service)).toEqual([{ item: "pending_changes", open: 1, overdue: 0 }]);
+    service.deps.clock.advance(1);
+    expect(await items(service)).toEqual([{ item: "pending_changes", open: 1, overdue: 1 }]);
+  });
+
+  test.each([
+    ["urgent", 4, "tasks_urgent"],
+    ["high", 24, "tasks_high"],
+    ["normal", 72, "tasks_normal"],
+    ["low", 168, "tasks_low"],
+    ["7", 4, "tasks_urgent"],
+    ["3.5", 24, "tasks_high"],
+    ["0", 168, "tasks_low"],
+    ["-5", 168, "tasks_low"],
+  ])("a task of priority %s is overdue after %i hours", async (priority, limit, item) => {
+    const service = await openOperations();
+    await service.post("/api/tasks", { title: "t", priority });
+    service.hours(limit);
+    expect(await items(service)).toEqual([{ item, open: 1, overdue: 0 }]);
+    service.deps.clock.advance(1);
+    expect(await items(service)).toEqual([{ item, open: 1, overdue: 1 }]);
+  });
+
+  test("a KPI is stale 7 days after its last feed", async () => {
+    const service = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
+    await service.post("kpi", { csat: 4.1 });
+    service.hours(7 * 24);
+    expect(await items(service)).toEqual([]);
+    service.deps.clock.advance(1);
+    expect(await items(service)).toEqual([{ item: "stale_kpis", open: 1, overdue: 1 }]);
+  });
+
+  test("drift and a broken chain are overdue at once", async () => {
+    const service = await openOperations();
+    const id = await service.bring("applied");
+    service.host.host.set(id, "unknown");
+    await service.cycle();
+    service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
+    expect(await items(service)).toEqual([
+      { item: "drift", open: 1, overdue: 1 },
+      { item: "audit_chain", open: 1, overdue: 1 },
+    ]);
+    expect((await service.get("/api/state")).body.N).toBe(16 / (16 + 8));
+  });
+
+  inLong(test)("more overdue changes than are counted: at least so many", async () => {
+    const service = await openOperations();
+    const need = async () => (await service.get("/api/state")).body.dimensions.N;
+    const propose = (count: number) => Promise.all(Array.from({ length: count }, () => service.propose()));
+    await propose(999);
+    service.hours(25);
+    expect(await need()).toMatchObject({ overdue: 999, open: 999, at_least: false });
+    await propose(2);
+    service.hours(25);
+    await service.cycle();
+    expect(await need()).toMatchObject({ overdue: 1000, open: 1001, at_least: true });
+  });
+});

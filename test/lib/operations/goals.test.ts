@@ -1,0 +1,72 @@
+/** Goals: where a KPI stands, as far as anybody knows. */
+import { expect, test } from "vitest";
+import { goalsOf } from "../../../lib/operations/goals.ts";
+import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import { NO_KPIS, type KpiState } from "../../../lib/changes/rules/kpi.ts";
+import { DAY } from "../../support/clock.ts";
+import { openOperations } from "./operations_service.ts";
+
+const BEGUN = Date.parse("2026-01-01T00:00:00.000Z");
+const at = (days: number): string => new Date(BEGUN + days * DAY).toISOString();
+
+test.each<[string, number | null, number, string | undefined, string, boolean | null]>([
+  ["no value", null, 0, undefined, "no_data", null],
+  ["at its baseline", 4, 10, undefined, "behind", null],
+  ["below it", 3.9, 10, undefined, "behind", null],
+  ["better than its baseline, without a deadline", 4.1, 10, undefined, "under_way", null],
+  ["at its target", 5, 10, undefined, "met", null],
+  ["half of the time gone and half of the way", 4.5, 50, at(100), "on_track", true],
+  ["half of the time gone and less of the way", 4.4, 50, at(100), "behind", false],
+  ["the deadline over and not there", 4.9, 101, at(100), "behind", false],
+  ["the deadline over and there", 5, 101, at(100), "met", true],
+  ["at its baseline on the first day", 4, 0, at(100), "behind", true],
+])("%s: %s after %s days is %s", (_, value, days, deadline, status, on_pace) => {
+  const intent = { kpis: { csat: { baseline: 4, target: 5, weight: 1, ...(deadline && { deadline }) } } };
+  const fed_at = value === null ? null : at(days);
+  const kpis: KpiState =
+    fed_at === null
+      ? NO_KPIS
+      : { values: { csat: { value: value!, at: fed_at, entry: 2, first: 4, first_at: at(0) } }, last_at: fed_at };
+  const [goal] = goalsOf(kpis, kpis, intent, BEGUN + days * DAY);
+  expect(goal).toMatchObject({ status, on_pace, fed_at, deadline: deadline ?? null, current: value });
+});
+
+test.each<[number, "met" | "behind", 0 | 1]>([
+  [4, "met", 1],
+  [4.2, "met", 1],
+  [3.9, "behind", 0],
+])("a goal that is only to be kept, at 4, is with %s %s", (value, status, progress) => {
+  const fed_at = at(10);
+  const kpis: KpiState = {
+    values: { csat: { value, at: fed_at, entry: 2, first: 4, first_at: fed_at } },
+    last_at: fed_at,
+  };
+  const [goal] = goalsOf(kpis, kpis, { kpis: { csat: { baseline: 4, target: 4, weight: 1 } } }, BEGUN + 10 * DAY);
+  expect(goal).toMatchObject({ status, progress });
+});
+
+test("a progress beyond the range of numbers is left out of the metrics", async () => {
+  const svc = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 4.000001 } } } });
+  await svc.post("kpi", { csat: -1e308 });
+  const text = await businessMetrics(svc.deps);
+  expect(text).toContain("countersign_kpi_value");
+  expect(text).not.toContain("countersign_kpi_goal_progress_ratio{");
+  expect(text).not.toMatch(/Inf$/m);
+});
+
+test("a goal whose KPI was last fed 13 days ago is on no track, whatever it was", async () => {
+  const intent = { kpis: { csat: { baseline: 4, target: 5 }, nrr_quarterly: { baseline: 1, target: 2 } } };
+  const service = await openOperations({ intent });
+  await service.post("kpi", { csat: 4.5, nrr_quarterly: 2 });
+  const fed_at = service.deps.clock.iso();
+  const statuses = async () =>
+    (await service.get("/api/state")).body.goals.map((one: { status: string }) => one.status);
+  expect(await statuses()).toEqual(["under_way", "met"]);
+  service.hours(13 * 24);
+  expect(await statuses()).toEqual(["stale", "stale"]);
+  const { goals, dimensions } = (await service.get("/api/state")).body;
+  expect(goals[0]).toMatchObject({ current: 4.5, progress: 0.5, fed_at });
+  expect(dimensions.E.parts).toMatchObject([{ stale: true, attainment: 0.75 }, { stale: true }]);
+  await service.post("kpi", { csat: 4.5 });
+  expect(await statuses()).toEqual(["under_way", "stale"]);
+});

@@ -1,0 +1,99 @@
+/** N: only what is overdue moves it. */
+import { describe, expect, test } from "vitest";
+import { HOUR } from "../../support/clock.ts";
+import { mulberry } from "../projections/hand_made.ts";
+import { openOperations, type OperationsService } from "./operations_service.ts";
+
+const need = async (service: OperationsService) => (await service.get("/api/state")).body.dimensions.N;
+const valueOf = (weight: number): number => weight / (weight + 8);
+const DAY = 24;
+
+describe("N", () => {
+  test("is 0 while nothing is overdue, and does not move when a stranger adds 40 tasks", async () => {
+    const service = await openOperations();
+    await service.propose();
+    expect((await need(service)).value).toBe(0);
+    service.hours(DAY + 1);
+    expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 1, overdue: 1 });
+    for (let made = 0; made < 40; made++) await service.post("/api/tasks", { title: `t${made}`, priority: "low" });
+    expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 41, overdue: 1 });
+    service.hours(7 * DAY + 1);
+    expect(await need(service)).toMatchObject({ value: valueOf(4 + 40 / 2), open: 41, overdue: 41 });
+  });
+
+  test("counts what was approved and waits for its apply, from its approval on", async () => {
+    const service = await openOperations();
+    const { change_id } = await service.propose();
+    service.hours(DAY - 1);
+    await service.must("approve", change_id);
+    service.hours(DAY);
+    expect(await need(service)).toMatchObject({ value: 0, items: [{ item: "approved_changes", open: 1, overdue: 0 }] });
+    service.deps.clock.advance(1);
+    expect(await need(service)).toMatchObject({ value: valueOf(4), items: [{ item: "approved_changes", overdue: 1 }] });
+    await service.must("apply", change_id);
+    expect(await need(service)).toMatchObject({ value: 0, items: [] });
+  });
+
+  test.each([
+    ["of low risk", { risk: "low" }, 4],
+    ["of high risk", { risk: "high" }, 8],
+    ["that cannot be undone", { reversible: false }, 8],
+    ["that cannot be undone and is of high risk", { risk: "high", reversible: false }, 8],
+    ["that only asks for two consents", { tier: "major" }, 4],
+  ] as const)("weighs a change %s, pending and approved", async (_, fields, weight) => {
+    const service = await openOperations();
+    const { change_id } = await service.propose({ ...fields });
+    service.hours(DAY + 1);
+    expect((await need(service)).weight).toBe(weight);
+    await service.must("approve", change_id);
+    service.hours(DAY + 1);
+    expect((await need(service)).weight).toBe(weight);
+  });
+
+  test("weighs a review that is due 8 and a stale KPI 2, at once", async () => {
+    const intent = {
+      kpis: { csat: { baseline: 4, target: 5 } },
+      policy: {
+        required_approvers: { standard: 2 },
+        break_glass: { approvers: ["ana"], required: 1, review_hours: 72 },
+      },
+    };
+    const service = await openOperations({ intent });
+    const { change_id } = await service.propose();
+    await service.post("approve", { change_id, approver: "ana", emergency: true, note: "down" });
+    expect(await need(service)).toMatchObject({
+      weight: 8,
+      items: [{ item: "approved_changes" }, { item: "review_due" }],
+    });
+    await service.must("apply", change_id);
+    await service.post("kpi", { csat: 4 });
+    service.hours(7 * DAY + 1);
+    expect((await need(service)).weight).toBe(8 + 2);
+  });
+});
+
+test("adding what is not overdue never moves N, and adding what is never lowers it, in a random life", async () => {
+  const service = await openOperations();
+  const random = mulberry(7);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+  const approved: string[] = [];
+  let moved = 0;
+  let before = 0;
+  for (let step = 0; step < 120; step++) {
+    const kind = pick(["task", "change", "approved", "hours"]);
+    if (kind === "hours") service.deps.clock.advance(pick([1, 5, 30]) * HOUR);
+    // Time alone lets things become overdue, and never less so.
+    const aged = (await need(service)).value;
+    expect(aged).toBeGreaterThanOrEqual(before);
+    moved += Number(aged > before);
+    if (kind === "task")
+      await service.post("/api/tasks", { title: "t", priority: pick(["low", "normal", "high", "urgent"]) });
+    if (kind === "change") await service.propose({ target: `ui.t${step}`, risk: pick(["low", "high"]) });
+    if (kind === "approved") approved.push(await service.bring("approved", { target: `ui.t${step}` }));
+    before = (await need(service)).value;
+    expect(before, kind).toBe(aged);
+  }
+  expect(moved).toBeGreaterThan(5);
+  for (const change_id of approved) await service.must("apply", change_id);
+  expect((await need(service)).value).toBeLessThan(before);
+});

@@ -1,0 +1,554 @@
+/** Webhooks against a real receiver that is well, slow, failing, or gone. */
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startNotifier } from "../../../lib/operations/notify.ts";
+import type { NotifyTimes } from "../../../lib/operations/notify/sending.ts";
+import { promptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
+import type { NotifyFormat } from "../../../lib/operations/notify/format.ts";
+import { NOTIFICATION_TYPES } from "../../../lib/operations/notify/notification.ts";
+import { keyOf, signatureOf } from "../../../lib/kit/webhook_signature.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { fails } from "../../support/scripted_adapter.ts";
+import { openOperations, type OperationsService } from "./operations_service.ts";
+
+const SECRET = "a secret of the two of us";
+/** Waits that no test lives to see the end of, unless it is about them. */
+const TIMES: NotifyTimes = { timeout: 1e9, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
+
+interface Delivery {
+  headers: IncomingMessage["headers"];
+  text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever was sent
+  body: any;
+}
+
+type Manner = (response: ServerResponse, request: IncomingMessage) => void;
+
+const ok: Manner = (response) => void response.writeHead(204).end();
+
+/** A receiver; `manners` are used up first, then it is well. Drops are no deliveries it took. */
+async function receiver(...manners: Manner[]) {
+  const deliveries: Delivery[] = [];
+  const watchers = new Set<() => void>();
+  const server: Server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => pieces.push(piece));
+    request.on("end", () => {
+      const text = Buffer.concat(pieces).toString();
+      deliveries.push({ headers: request.headers, text, body: JSON.parse(text) });
+      (manners.shift() ?? ok)(response, request);
+      for (const look of watchers) look();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    deliveries,
+    /** Resolves when so many have arrived. */
+    arrived: (count: number) =>
+      new Promise<void>((resolve) => {
+        const look = () => deliveries.length >= count && (watchers.delete(look), resolve());
+        watchers.add(look);
+        look();
+      }),
+  };
+}
+
+/** Notifies from the next event on, and stops with the test. */
+async function notifying(
+  of: OperationsService,
+  url: string,
+  over: Partial<NotifyTimes> = {},
+  { format = "json" }: { format?: NotifyFormat } = {},
+) {
+  const notifier = startNotifier(of.deps, { url, format, secret: SECRET, times: { ...TIMES, ...over } });
+  while (!(await of.deps.store.get("meta", "notify"))) await new Promise((resolve) => setImmediate(resolve));
+  onTestFinished(() => notifier.stop());
+  return notifier;
+}
+
+const types = (deliveries: readonly Delivery[]): string[] => deliveries.map(({ body }) => body.type);
+
+/** As a receiver would check it, with other code than the sender's. */
+function expectSigned({ headers, text }: Delivery): void {
+  const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${text}`;
+  const mac = createHmac("sha256", SECRET).update(signed).digest("base64");
+  expect(headers["webhook-signature"]).toBe(`v1,${mac}`);
+}
+
+test("the signature is that of Standard Webhooks", () => {
+  // The example of the specification's reference libraries.
+  const key = keyOf("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+  const signature = signatureOf(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, '{"test": 2432232314}');
+  expect(signature).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+});
+
+test.each([
+  ["short", "must have 16 characters or more"],
+  ["whsec_c2hvcnQ=", "must have 16 characters or more"],
+  ["whsec_no base64 at all!", "must be base64 after whsec_"],
+])("the secret %s is refused, and not repeated", (secret, message) => {
+  expect(() => keyOf(secret)).toThrow(message);
+  expect(() => keyOf(secret)).not.toThrow(secret);
+});
+
+test("a notification for each thing somebody must know of, in order, signed, and no token in it", async () => {
+  const { url, deliveries, arrived } = await receiver();
+  const svc = await openOperations({
+    adminToken: "sesame-open-now",
+    intent: {
+      kpis: { csat: { baseline: 4, target: 5 } },
+      policy: {
+        minor: { kinds: ["config"], targets: ["ui.*"] },
+        required_approvers: { standard: 2 },
+        guardrails: [{ kpi: "csat", max_regression: 0.1, action: "rollback" }],
+      },
+    },
+  });
+  await notifying(svc, url);
+  const token = { "x-svc-admin-token": "sesame-open-now" };
+  const post = async (path: string, fields: Record<string, string | number | boolean>) =>
+    (await svc.post(path, fields, token)).body;
+
+  await post("kpi", { csat: 4 });
+  const proposal = { tenant_id: "t1", kind: "config", target: "crm.score", summary: "Score anew", kpi: "csat" };
+  const { change_id } = await post("propose", proposal);
+  await post("approve", { change_id, approver: "ana" });
+  await post("approve", { change_id, approver: "bo" });
+  svc.host.on("apply", fails("disk full"), 1);
+  await post("apply", { change_id });
+  await post("apply", { change_id });
+  svc.host.host.delete(change_id);
+  await svc.cycle();
+  svc.host.host.set(change_id, "applied");
+  svc.host.on("rollback", fails("disk full"), 1);
+  await post("rollback", { change_id });
+  await post("kpi", { csat: 3.5 });
+  await svc.cycle();
+  await post("propose", {
+    ...proposal,
+    target: "ui.a",
+    tier: "minor",
+    affected_users: 1,
+    risk: "low",
+    reversible: true,
+  });
+  await arrived(11);
+  await svc.cycle();
+
+  // Entries come in the order of the log; what was noticed meanwhile comes after them.
+  const noticed = ["guardrail.tripped", "outcome.verdict"];
+  expect(types(deliveries).filter((type) => !noticed.includes(type))).toEqual([
+    "change.waiting_for_consent",
+    "change.waiting_for_consent",
+    "change.decided",
+    "change.apply_failed",
+    "change.applied",
+    "change.drifted",
+    "change.rollback_failed",
+    "change.rolled_back",
+    "change.decided",
+  ]);
+  expect(types(deliveries).filter((type) => noticed.includes(type))).toEqual(noticed);
+  // What time and tampering bring about has tests of its own.
+  const others = ["change.expiring", "change.review_due", "breach.found"];
+  expect(new Set(types(deliveries))).toEqual(new Set(NOTIFICATION_TYPES.filter((type) => !others.includes(type))));
+  for (const delivery of deliveries) {
+    expectSigned(delivery);
+    expect(delivery.headers["webhook-id"]).toBe(delivery.body.id);
+    expect(delivery.text).not.toContain("sesame");
+  }
+  expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(deliveries.length);
+  const entries = deliveries.flatMap(({ body }) => body.data.audit_entry?.id ?? []);
+  expect(entries).toEqual([...entries].sort((a, b) => a - b));
+  const failed = deliveries.find(({ body }) => body.type === "change.apply_failed")!.body;
+  expect(failed).toMatchObject({
+    product_id: "acme-crm",
+    instance_id: "acme-crm@local",
+    data: {
+      change: { change_id, target: "crm.score", summary: "Score anew" },
+      audit_entry: { event_type: "change_apply_failed" },
+    },
+  });
+  const verdict = deliveries.find(({ body }) => body.type === "outcome.verdict")!.body;
+  expect(verdict.data).toMatchObject({
+    change: { change_id },
+    outcome: { change_id, kpi: "csat", verdict: "regressed" },
+  });
+});
+
+test.each<[string, Manner, Partial<NotifyTimes>]>([
+  ["answers 500", (response) => void response.writeHead(500).end("no"), {}],
+  ["redirects elsewhere", (response) => void response.writeHead(307, { location: "/elsewhere" }).end(), {}],
+  ["drops the connection", (_response, request) => void request.socket.destroy(), {}],
+  ["never answers", () => {}, { timeout: 50 }],
+])(
+  "a receiver that %s gets the same notification again, under the same id, until it takes it",
+  async (_, manner, times) => {
+    const { url, deliveries, arrived } = await receiver(manner, manner, manner);
+    const svc = await openOperations();
+    const notifier = await notifying(svc, url, times);
+    await svc.propose();
+    await arrived(3);
+    expect(notifier.problem()).toMatch(/^the receiver /);
+    while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+    const tries = deliveries.length;
+    expect(tries).toBeGreaterThanOrEqual(4);
+    expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(1);
+    await svc.propose({ target: "ui.colour" });
+    await arrived(tries + 1);
+    expect(deliveries[tries]!.body.id).not.toBe(deliveries[0]!.body.id);
+    for (const delivery of deliveries) expectSigned(delivery);
+  },
+);
+
+test("a receiver that never answers is given up on, whatever is collected meanwhile", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { url, arrived } = await receiver(() => {});
+  const svc = await openOperations();
+  await notifying(svc, url, { timeout: 200 });
+  await svc.propose();
+  await arrived(1);
+  let again = false;
+  const second = arrived(2).then(() => (again = true));
+  while (!again) {
+    collect();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await second;
+});
+
+test("a notification leads to the change in the console, where its address is known", async () => {
+  const { url, deliveries, arrived } = await receiver();
+  const svc = await openOperations({ publicUrl: "https://gov.acme.example/console" });
+  await notifying(svc, url);
+  const { change_id } = await svc.propose();
+  await arrived(1);
+  expect(deliveries[0]!.body.url).toBe(`https://gov.acme.example/console/#/changes/${change_id}`);
+});
+
+test("requests do not wait for a receiver that does not answer", async () => {
+  const { url, deliveries, arrived } = await receiver(() => {});
+  const svc = await openOperations();
+  await notifying(svc, url);
+  await svc.propose();
+  await arrived(1);
+  for (let made = 0; made < 20; made++) expect((await svc.bring("applied")).startsWith("chg_")).toBe(true);
+  expect(deliveries).toHaveLength(1);
+});
+
+test("a restart goes on where it stopped: nothing is lost, and what was taken is not sent again", async () => {
+  const hang: Manner = () => {};
+  const { url, deliveries, arrived } = await receiver(ok, hang);
+  const svc = await openOperations();
+  const first = await notifying(svc, url);
+  const taken = await svc.propose();
+  const open = await svc.propose({ target: "ui.colour" });
+  await arrived(2);
+  await first.stop();
+  const missed = await svc.propose({ target: "ui.font" });
+  await notifying(svc, url);
+  await arrived(4);
+  const about = deliveries.map(({ body }) => body.data.change.change_id);
+  expect(about).toEqual([taken.change_id, open.change_id, open.change_id, missed.change_id]);
+  expect(deliveries[1]!.body.id).toBe(deliveries[2]!.body.id);
+});
+
+test("of several that wait at a restart, those that were taken are not sent again", async () => {
+  const { url, deliveries, arrived } = await receiver(ok, () => {});
+  const svc = await openOperations();
+  await (await notifying(svc, url)).stop();
+  const changes = [await svc.propose(), await svc.propose({ target: "ui.colour" })];
+  const second = await notifying(svc, url);
+  await arrived(2);
+  await second.stop();
+  await notifying(svc, url);
+  await arrived(3);
+  const [first, next] = changes.map(({ change_id }) => change_id);
+  expect(deliveries.map(({ body }) => body.data.change.change_id)).toEqual([first, next, next]);
+});
+
+test("what happened before the first start is not told", async () => {
+  const { url, deliveries, arrived } = await receiver();
+  const svc = await openOperations();
+  await svc.bring("applied");
+  await notifying(svc, url);
+  const { change_id } = await svc.propose({ target: "ui.colour" });
+  await arrived(1);
+  expect(deliveries[0]!.body.data.change.change_id).toBe(change_id);
+});
+
+test("a store that cannot be read holds the next notification back, and loses none", async () => {
+  const { url, deliveries, arrived } = await receiver();
+  const base = memoryStore();
+  let broken = false;
+  let refused: () => void = () => {};
+  const refusal = new Promise<void>((resolve) => (refused = resolve));
+  const unlessBroken = <T>(read: () => Promise<T>): Promise<T> => {
+    if (!broken) return read();
+    refused();
+    return Promise.reject(new Error("disk gone"));
+  };
+  const store: Store = {
+    ...base,
+    get: (collection, id) => unlessBroken(() => base.get(collection, id)),
+    list: (collection, options) => unlessBroken(() => base.list(collection, options)),
+  };
+  const svc = await openOperations({ store });
+  await notifying(svc, url);
+  await svc.propose();
+  await arrived(1);
+  broken = true;
+  svc.deps.commits!.notify();
+  await refusal;
+  broken = false;
+  await svc.propose({ target: "ui.colour" });
+  await arrived(2);
+  expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.waiting_for_consent"]);
+});
+
+test("the wait between tries doubles up to its bound, and chance only shortens it", async () => {
+  const waits: number[] = [];
+  const { url, arrived } = await receiver(
+    ...Array.from({ length: 6 }, (): Manner => (response) => void response.writeHead(500).end()),
+  );
+  const svc = await openOperations();
+  const notifier = startNotifier(svc.deps, {
+    url,
+    secret: SECRET,
+    times: { ...TIMES, firstRetry: 1, longestRetry: 8 },
+    random: () => {
+      waits.push(performance.now());
+      return 1;
+    },
+  });
+  onTestFinished(() => notifier.stop());
+  while (!(await svc.deps.store.get("meta", "notify"))) await new Promise((resolve) => setImmediate(resolve));
+  await svc.propose();
+  await arrived(7);
+  expect(waits).toHaveLength(6);
+  // 1, 2, 4, 8, 8 ms at least between one failure and the next.
+  for (const [index, wait] of [1, 2, 4, 8, 8].entries())
+    expect(waits[index + 1]! - waits[index]!).toBeGreaterThanOrEqual(wait - 1);
+});
+
+const refusing =
+  (status: number, said = "", headers = {}): Manner =>
+  (response) =>
+    void response.writeHead(status, headers).end(said);
+
+test.each<[string, string, number]>([
+  // The clock stands at 05.678.
+  ["until a moment", "Fri, 02 Jan 2026 03:04:06 GMT", 322],
+  ["for so many seconds, as far as that is bearable", "86400", 400],
+])("a receiver that asks to be left alone %s is left alone", async (_, asked, ms) => {
+  const { url, deliveries, arrived } = await receiver(refusing(429, "", { "retry-after": asked }));
+  const svc = await openOperations();
+  const notifier = await notifying(svc, url, { longestPause: 400 }, { format: "slack" });
+  await svc.propose();
+  await arrived(1);
+  const answered = performance.now();
+  while (notifier.problem() === null) await new Promise((resolve) => setImmediate(resolve));
+  expect(notifier.problem()).toBe("the receiver answered 429: it asks for a pause");
+  await arrived(2);
+  expect(performance.now() - answered).toBeGreaterThanOrEqual(ms - 10);
+  expect(deliveries[1]!.text).toBe(deliveries[0]!.text);
+});
+
+test.each<[NotifyFormat, number, string, string]>([
+  [
+    "slack",
+    404,
+    "no_service",
+    "the receiver answered 404 no_service: its webhook was removed or disabled; make a new one in Slack and give its address as --notify-url",
+  ],
+  [
+    "slack",
+    410,
+    "channel_is_archived",
+    "the receiver answered 410 channel_is_archived: the channel of the webhook is archived; open it again, or make a webhook for another one",
+  ],
+  [
+    "teams",
+    404,
+    '{"error":"hooks.example/secret"}',
+    "the receiver answered 404: there is nothing at this address any more; give the right one as --notify-url",
+  ],
+  [
+    "teams",
+    400,
+    "",
+    "the receiver answered 400: it does not read this as a message; does --notify-format fit the address?",
+  ],
+  [
+    "teams",
+    200,
+    "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429 with ContextId a=b,c=hidden",
+    "the receiver answered 200, and Teams says that the delivery failed with HTTP error 429",
+  ],
+  ["json", 401, "", "the receiver answered 401: it does not let this service in; its secret must be SVC_NOTIFY_SECRET"],
+  ["json", 418, "hooks.example/secret", "the receiver answered 418"],
+])("%s: what %i %s means is said in plain words, and no address", async (format, status, said, words) => {
+  const lines: unknown[] = [];
+  const line = (message: string, fields?: object) => void lines.push({ message, ...fields });
+  const log = { info: line, warn: line, error: line };
+  const svc = await openOperations({ log });
+  const { url, arrived } = await receiver(...Array.from({ length: 3 }, () => refusing(status, said)));
+  const notifier = await notifying(svc, `${url}/T0/B0/hidden`, {}, { format });
+  await svc.propose();
+  await arrived(2);
+  expect(notifier.problem()).toBe(words);
+  await arrived(4);
+  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+  const told = lines.filter((one) => JSON.stringify(one).includes("notification"));
+  expect(told).toEqual([
+    { message: "a notification did not get through; it is tried again", id: expect.any(String), failure: words },
+    { message: "notifications get through again", id: expect.any(String) },
+  ]);
+  expect(JSON.stringify(lines)).not.toMatch(/hidden|secret"|127\.0\.0\.1/);
+});
+
+test.each<NotifyFormat>(["slack", "teams"])(
+  "what goes to %s has no signature: its address is the secret",
+  async (format) => {
+    const { url, deliveries, arrived } = await receiver();
+    const svc = await openOperations({ publicUrl: "https://gov.acme.example" });
+    await notifying(svc, url, {}, { format });
+    const { change_id } = await svc.propose({ proposer: "pat" });
+    await arrived(1);
+    expect(Object.keys(deliveries[0]!.headers).filter((name) => name.startsWith("webhook"))).toEqual([]);
+    expect(deliveries[0]!.text).toContain("pat proposes “Show the banner” (ui.banner for tenant t1)");
+    expect(deliveries[0]!.text).toContain(`https://gov.acme.example/#/changes/${change_id}`);
+  },
+);
+
+test("notifications that do not get through show in the capability map", async () => {
+  let problem: string | null = null;
+  const svc = await openOperations({ notifier: { problem: () => problem } });
+  const shown = async () =>
+    (await svc.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "notifications");
+  expect(await shown()).toMatchObject({ status: "available", reason: null });
+  problem = "the receiver answered 500";
+  expect(await shown()).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
+});
+
+test("a store that takes no writes has nothing sent twice, and the log has one line about it", async () => {
+  const lines: string[] = [];
+  const log = { info: () => {}, warn: (message: string) => void lines.push(message), error: () => {} };
+  const base = memoryStore();
+  let broken = false;
+  let refused = 0;
+  let refusedOften: () => void = () => {};
+  const often = new Promise<void>((resolve) => (refusedOften = resolve));
+  const store: Store = {
+    ...base,
+    transact: (decide) => {
+      if (!broken) return base.transact(decide);
+      if (++refused === 5) refusedOften();
+      return Promise.reject(new Error("disk full"));
+    },
+  };
+  const { url, arrived, deliveries } = await receiver((response) => {
+    broken = true;
+    ok(response, response.req);
+  });
+  const svc = await openOperations({ store, log });
+  const notifier = await notifying(svc, url, { poll: 1 });
+  await svc.propose();
+  await often;
+  expect(types(deliveries)).toEqual(["change.waiting_for_consent"]);
+  expect(notifier.problem()).toBe("the store cannot be used");
+  expect(lines).toEqual(["notifications wait for the store"]);
+  broken = false;
+  await svc.propose({ target: "ui.other" });
+  await arrived(2);
+  expect(deliveries[1]!.body.data.change.target).toBe("ui.other");
+  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+});
+
+describe("a host that runs only when it is called", () => {
+  const decided = async ({ propose, act }: OperationsService) => act("approve", (await propose()).change_id);
+  const prompted = async (of: OperationsService, url: string) => {
+    const notifier = promptedNotifier(of.deps, { url, secret: SECRET });
+    await notifier.send(); // begins with what happens from now on
+    return notifier;
+  };
+
+  test("sends what is due when it is told to, in order and once, however often it is told", async () => {
+    const { url, deliveries } = await receiver();
+    const svc = await openOperations();
+    await svc.propose();
+    const notifier = await prompted(svc, url);
+    expect(deliveries).toEqual([]);
+    await decided(svc);
+    await Promise.all([notifier.send(), notifier.send(), notifier.send()]);
+    expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.decided"]);
+    deliveries.forEach(expectSigned);
+    await notifier.send();
+    expect(deliveries).toHaveLength(2);
+  });
+
+  test("tries once at each call, goes on where it stopped, and also as another instance", async () => {
+    const failing: Manner = (response) => void response.writeHead(500).end();
+    const { url, deliveries } = await receiver(failing, failing);
+    const svc = await openOperations();
+    const notifier = await prompted(svc, url);
+    await decided(svc);
+    await notifier.send();
+    expect(deliveries).toHaveLength(1);
+    expect(notifier.problem()).toBe("the receiver answered 500");
+    await notifier.send();
+    expect(deliveries).toHaveLength(2);
+    const restarted = promptedNotifier(svc.deps, { url, secret: SECRET });
+    await restarted.send();
+    expect(types(deliveries.slice(1))).toEqual([
+      "change.waiting_for_consent",
+      "change.waiting_for_consent",
+      "change.decided",
+    ]);
+    expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(2);
+    expect(restarted.problem()).toBeNull();
+  });
+
+  test("leaves a receiver alone for as long as it asks", async () => {
+    const { url, deliveries } = await receiver(
+      (response) => void response.writeHead(429, { "retry-after": "120" }).end(),
+    );
+    const svc = await openOperations();
+    const notifier = await prompted(svc, url);
+    await svc.propose();
+    await notifier.send();
+    await notifier.send();
+    expect(deliveries).toHaveLength(1);
+    svc.hours(1);
+    await notifier.send();
+    expect(deliveries).toHaveLength(2);
+    expect(notifier.problem()).toBeNull();
+  });
+
+  test("never fails whoever tells it: a store that cannot be used is a problem until it can", async () => {
+    const { url, deliveries } = await receiver();
+    const svc = await openOperations();
+    const notifier = await prompted(svc, url);
+    await svc.propose();
+    const { get } = svc.deps.store;
+    svc.deps.store.get = () => Promise.reject(new Error("gone"));
+    await notifier.send();
+    expect(notifier.problem()).toBe("the store cannot be used");
+    svc.deps.store.get = get;
+    await notifier.send();
+    expect(types(deliveries)).toEqual(["change.waiting_for_consent"]);
+    expect(notifier.problem()).toBeNull();
+  });
+});

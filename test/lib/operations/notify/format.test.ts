@@ -1,0 +1,248 @@
+/** What people wrote stays what they wrote, in a sentence, in Slack and in Teams. */
+import { describe, expect, test } from "vitest";
+import type { Change } from "../../../../lib/changes/rules/change.ts";
+import { dealt } from "../../../support/length.ts";
+import { bodyOf } from "../../../../lib/operations/notify/format.ts";
+import { NOTIFICATION_TYPES, type Notification } from "../../../../lib/operations/notify/notification.ts";
+import { describeMatter, type Matter } from "../../../../lib/operations/notify/sentence.ts";
+import { lacking } from "../../../../lib/operations/notify/words.ts";
+
+const CHANGE = {
+  change_id: "chg_1",
+  tenant_id: "t1",
+  target: "limits.seats",
+  summary: "Raise the limit",
+  risk: "high",
+  reversible: false,
+  affected_users: 1,
+  proposer: "pat",
+  status: "pending_consent",
+  resolution: null,
+  approvals: [],
+} as unknown as Change;
+
+const describeOver = (over: Partial<Matter> = {}, change: Partial<Change> = {}): string =>
+  describeMatter({
+    type: "change.waiting_for_consent",
+    change: { ...CHANGE, ...change },
+    missing: [{ rule: "required_approvers", count: 1, of: ["ana", "bo"] }],
+    expires_at: "2026-01-03T19:04:05.678Z",
+    ...over,
+  });
+
+const decided = (detail: object) => ({ event_type: "consent_decision", detail });
+
+const notification = (text: string, url?: string): Notification => ({
+  id: "evt_1",
+  type: "change.waiting_for_consent",
+  timestamp: "2026-01-02T03:04:05.678Z",
+  product_id: "acme-crm",
+  instance_id: "acme-crm@local",
+  text,
+  ...(url === undefined ? {} : { url }),
+  data: { change: null, missing: [], expires_at: null },
+});
+
+test("a sentence says who, what, for whom, how grave it is, whose word is missing and until when", () => {
+  expect(describeOver()).toBe(
+    "Consent is needed until 2026-01-03 at 19:04 UTC: pat proposes “Raise the limit” (limits.seats for tenant t1); high risk, cannot be undone, reaches 1 person; still missing: one of ana or bo.",
+  );
+  expect(describeOver({}, { status: "denied", resolution: "withdrawn" })).toBe(
+    "Proposed by pat: “Raise the limit” (limits.seats for tenant t1); high risk, cannot be undone, reaches 1 person; meanwhile it is withdrawn.",
+  );
+});
+
+test.each<[string, Partial<Matter>, Partial<Change>, string]>([
+  [
+    "approved",
+    { type: "change.decided", entry: decided({ decision: "approved", approver: "ana", note: "Fine." }) },
+    { status: "approved", reversible: true, risk: "low", affected_users: null },
+    "Approved by ana: “Raise the limit” (limits.seats for tenant t1), proposed by pat; note: “Fine.”; it can be applied until 2026-01-03 at 19:04 UTC.",
+  ],
+  [
+    "minor",
+    { type: "change.decided", entry: { event_type: "change_proposed", detail: { tier: "minor", proposer: "pat" } } },
+    { risk: "low", reversible: true, affected_users: null },
+    "Proposed by pat as a minor change, approved by the intent: “Raise the limit” (limits.seats for tenant t1).",
+  ],
+  [
+    "lapsed",
+    { type: "change.decided", entry: decided({ decision: "lapsed", approver: "policy:expiry" }) },
+    {},
+    "Lapsed, approved but not applied in time: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
+  ],
+  [
+    "failed",
+    {
+      type: "change.apply_failed",
+      entry: { event_type: "change_apply_failed", detail: { stage: "apply", error: "disk\nfull" } },
+    },
+    {},
+    "Apply failed in apply: “Raise the limit” (limits.seats for tenant t1), proposed by pat; error: “disk full”; it is still approved.",
+  ],
+  [
+    "drifted",
+    { type: "change.drifted", entry: { event_type: "change_drifted", detail: { state: "missing" } } },
+    {},
+    "Drifted, the host product shows nothing of it: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
+  ],
+  [
+    "a guardrail's",
+    {
+      type: "guardrail.tripped",
+      notice: {
+        title: "csat fell by 1 (worse) after chg_1",
+        detail: "The intent orders an alert.",
+        ref: "chg_1",
+        of_entry: true,
+      },
+    },
+    {},
+    "csat fell by 1 (worse) after “Raise the limit” (limits.seats for tenant t1); the intent orders an alert.",
+  ],
+  [
+    "a model's, its content erased",
+    { type: "change.applied", entry: { event_type: "change_applied", detail: { actor: "ana" } } },
+    {
+      proposer: "llm:m",
+      proposer_kind: "model",
+      asked_by: "bo",
+      erased: { at: "", entry: 1, digest: "" },
+      risk: "low",
+      reversible: true,
+      affected_users: null,
+    },
+    "Applied by ana: limits.seats for tenant t1, proposed by the model m, asked by bo.",
+  ],
+])("the sentence of a change that is %s", (_, over, change, sentence) =>
+  expect(describeOver({ missing: [], ...over }, change)).toBe(sentence),
+);
+
+test("who is missing is named, of many the first", () => {
+  const names = ["a", "b", "c", "d", "e", "f", "g"];
+  expect(lacking([{ rule: "required_approvers", count: 2, of: ["ana", "bo"] }])).toBe("ana and bo");
+  expect(lacking([{ rule: "required_approvers", count: 2, of: names }])).toBe("2 of a, b, c, d, e or 2 more");
+  expect(lacking([{ rule: "required_approvers", count: 2, of: [] }])).toBe("2 people");
+  expect(lacking([{ rule: "owners billing.*", count: 1, of: ["fin@acme.example"] }])).toBe(
+    "fin@acme.example (for the owners of “billing.*”)",
+  );
+});
+
+const HOSTILE = [
+  "Urgent <!channel> <!here> <@U024BE7LH> <#C024BE7LR>",
+  "<https://evil.example|Open in Countersign>",
+  "[Open in Countersign](https://evil.example) **now** `code` ~~x~~ ![](https://evil.example/p.png)",
+  "*bold* _it_ :skull: ```\nfence\n```",
+  "done”; still missing: nobody. “",
+  'done"; still missing: nobody. "',
+  "one\r\nApproved by ana: everything\u2028Approved by bo\u0000\u0007",
+  "\u202Enoitcnes\u202C \u2066\u2069\u200B\u200F\uFEFF",
+  "<at>everyone</at> {{DATE(2026-01-01)}} ${x} &amp;lt;!channel&gt;",
+  "&".repeat(500),
+  "שלום 96",
+  "a".repeat(400) + "\ud83d",
+];
+
+describe.each(dealt(HOSTILE, 6))("%j", (words) => {
+  const sentences = [
+    describeOver({}, { summary: words }),
+    describeOver({}, { proposer: words, tenant_id: words }),
+    describeOver({ missing: [{ rule: words, count: 1, of: [words] }] }),
+    ...NOTIFICATION_TYPES.map((type) =>
+      describeOver(
+        {
+          type,
+          entry: {
+            event_type: type === "change.decided" ? "consent_decision" : type.replace(".", "_"),
+            detail: { decision: "denied", approver: words, note: words, error: words, stage: words, actor: words },
+          },
+          notice: { title: "It is chg_1", detail: words, ref: "chg_1", of_entry: false },
+          reviewers: [words],
+        },
+        { summary: words, proposer: words, approvals: [{ approver: words, note: words, at: "", emergency: true }] },
+      ),
+    ),
+  ];
+
+  test("stays on one line, in its quotation marks, and bounded", () => {
+    for (const sentence of sentences) {
+      expect(sentence).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u200B-\u200F\u202A-\u202E\u2066\u2067\uFEFF]/u);
+      expect(sentence.length).toBeLessThan(1300);
+      expect(sentence.isWellFormed()).toBe(true);
+      // Marks open and close in turn: what stands outside of them is ours.
+      expect(sentence.replace(/[^“”]/g, "")).toMatch(/^(“”)*$/);
+      expect(sentence.replace(/[^\u2068\u2069]/g, "")).toMatch(/^(\u2068\u2069)*$/);
+      const outside = sentence.replace(/“[^”]*”/g, "");
+      for (const call of ["<", "evil", "nobody. ", "everyone", "Approved by ana", "skull"])
+        expect(outside).not.toContain(call);
+    }
+  });
+
+  test("says nothing to Slack, where only the button is a link", () => {
+    for (const sentence of sentences) {
+      const body = bodyOf.slack(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
+      const { text, blocks } = JSON.parse(body);
+      const texts = [
+        text,
+        ...blocks.slice(0, 2).flatMap((block: Block) => (block.elements ?? [block.text!]).map(textIn)),
+      ];
+      for (const shown of texts) {
+        expect(shown).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
+        expect(shown.length).toBeLessThanOrEqual(3000);
+      }
+      expect(new Set(types(blocks))).toEqual(new Set(["section", "context", "actions", "button", "plain_text"]));
+      expect(body.match(/"url":"[^"]*"/g)).toEqual(['"url":"https://gov.acme.example/#/changes/chg_1"']);
+      if (shortOf(sentence)) expect(unescaped(blocks[0].text.text)).toBe(sentence);
+    }
+  });
+
+  test("is no Markdown to Teams, where only the button is a link", () => {
+    for (const sentence of sentences) {
+      const body = bodyOf.teams(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
+      const { attachments } = JSON.parse(body);
+      const { body: blocks, actions } = attachments[0].content;
+      expect(blocks[0].inlines).toEqual([{ type: "TextRun", text: sentence }]);
+      expect(new Set(types(blocks))).toEqual(new Set(["RichTextBlock", "TextRun"]));
+      expect(actions).toEqual([
+        { type: "Action.OpenUrl", title: "Open in Countersign", url: "https://gov.acme.example/#/changes/chg_1" },
+      ]);
+    }
+  });
+});
+
+interface Block {
+  type: string;
+  text?: { text: string };
+  elements?: { text: string }[];
+}
+const textIn = ({ text }: { text: string }): string => text;
+const types = (blocks: unknown): string[] =>
+  [...JSON.stringify(blocks).matchAll(/(?<=[{,])"type":"(\w+)"/g)].map(([, type]) => type!);
+const shortOf = (sentence: string): boolean => sentence.length < 550;
+const unescaped = (text: string): string =>
+  text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+
+test("what is written from right to left does not carry along the figure beside it", () => {
+  const sentence = describeOver(
+    {},
+    { summary: "שלום", proposer: "דנה", risk: "low", reversible: true, affected_users: 96 },
+  );
+  expect(sentence).toContain(
+    ": \u2068דנה\u2069 proposes \u2068“שלום”\u2069 (limits.seats for tenant t1); reaches 96 people",
+  );
+});
+
+test("without an address of the console there is no button", () => {
+  expect(JSON.parse(bodyOf.slack(notification("It is.")))).toEqual({
+    text: "It is.",
+    blocks: [
+      { type: "section", text: { type: "plain_text", text: "It is.", emoji: false } },
+      {
+        type: "context",
+        elements: [{ type: "plain_text", text: "acme-crm@local · change.waiting_for_consent", emoji: false }],
+      },
+    ],
+  });
+  const [{ content }] = JSON.parse(bodyOf.teams(notification("It is."))).attachments;
+  expect(content).not.toHaveProperty("actions");
+});

@@ -1,0 +1,301 @@
+/** What time and tampering alone bring about is told of once an episode, whatever is restarted in between. */
+import { expect, test } from "vitest";
+import { entryKey } from "../../../../lib/audit/chain.ts";
+import type { AuditEntry } from "../../../../lib/audit/entry.ts";
+import { runCycle } from "../../../../lib/operations/cycle.ts";
+import { readEventsSince, presentCursor, resumed } from "../../../../lib/operations/event_cursor.ts";
+import { noticeExpiring } from "../../../../lib/operations/expiring.ts";
+import { noticeMismatches } from "../../../../lib/operations/mismatches.ts";
+import { buildNotification } from "../../../../lib/operations/notifications.ts";
+import type { Notification } from "../../../../lib/operations/notify/notification.ts";
+import type { ChangeRecord } from "../../../../lib/changes/rules/record.ts";
+import { HOUR, MINUTE, pass } from "../../../support/clock.ts";
+import { inLong, inShort } from "../../../support/length.ts";
+import { restarted, type TestDeps } from "../../../support/deps.ts";
+import { openOperations } from "../operations_service.ts";
+
+const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
+const TTL = { consent_ttl_hours: 40, approval_ttl_hours: 80 };
+
+/** Every notification of these types that the log so far gives, as a receiver would get them. */
+async function told(deps: TestDeps, ...types: Notification["type"][]): Promise<Notification[]> {
+  const events = await readEventsSince(deps.store, BEGINNING, 10_000);
+  const all = await Promise.all(events.map((event) => buildNotification(deps, event)));
+  return all.filter((one) => one !== undefined).filter(({ type }) => types.includes(type));
+}
+
+/** Time goes by for certain, and cycles run. */
+async function wait(deps: TestDeps, ms: number): Promise<void> {
+  await pass(deps, ms);
+  await runCycle(deps);
+}
+
+const about = (notifications: readonly Notification[]) => notifications.map(({ data }) => data.change?.change_id);
+
+inShort(test)(
+  "a change that waits for consent is told of when a quarter of its time is left, and never again",
+  async () => {
+    const svc = await openOperations({ intent: { policy: TTL } });
+    const { change_id } = await svc.propose({ value: true });
+    await wait(svc.deps, 29 * HOUR);
+    expect(await told(svc.deps, "change.expiring")).toEqual([]);
+    await wait(svc.deps, HOUR);
+    const [first, ...more] = await told(svc.deps, "change.expiring");
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({
+      text: `Time runs out: without consent it expires on 2026-01-03 at 19:04 UTC: “Show the banner” (ui.banner for tenant t1), proposed by an unnamed person; still missing: 1 person.`,
+      data: { change: { change_id }, expires_at: "2026-01-03T19:04:05.678Z", missing: [{ count: 1 }] },
+    });
+    await wait(svc.deps, HOUR);
+    const again = await restarted(svc.deps, { intent: { policy: TTL } });
+    await wait(again, HOUR);
+    await wait(again, HOUR);
+    expect(await told(again, "change.expiring")).toEqual([first]);
+  },
+);
+
+inLong(test)(
+  "an approved change that lapses is told of as well, though it was told of while it was pending",
+  async () => {
+    const svc = await openOperations({ intent: { policy: TTL } });
+    const { change_id } = await svc.propose();
+    await wait(svc.deps, 32 * HOUR);
+    await svc.must("approve", change_id);
+    await wait(svc.deps, HOUR);
+    const later = await svc.propose({ target: "ui.b" });
+    await wait(svc.deps, 35 * HOUR);
+    await wait(svc.deps, 22 * HOUR);
+    expect(about(await told(svc.deps, "change.expiring"))).toEqual([change_id, later.change_id]);
+    await wait(svc.deps, 2 * HOUR);
+    const [, , third, ...more] = await told(svc.deps, "change.expiring");
+    expect(more).toEqual([]);
+    expect(third!.data.change).toMatchObject({ change_id });
+    expect(third!.text).toContain("approved and not applied, it lapses on 2026-01-06 at");
+  },
+);
+
+inLong(test)("each of many is told of once, the one whose time is over first, by however many cycles", async () => {
+  const svc = await openOperations({ intent: { policy: TTL } });
+  const ids: string[] = [];
+  for (let made = 0; made < 25; made++) {
+    ids.push((await svc.propose({ target: `ui.a${made}` })).change_id);
+    if (made % 5 === 0) svc.deps.clock.advance(MINUTE);
+  }
+  // Of approved ones the order of their decisions counts, not that of their proposals.
+  const approved = [ids[7]!, ids[3]!];
+  for (const id of approved) {
+    svc.deps.clock.advance(MINUTE);
+    await svc.must("approve", id);
+  }
+  await wait(svc.deps, 31 * HOUR);
+  await wait(svc.deps, HOUR);
+  const pending = ids.filter((id) => !approved.includes(id));
+  expect(about(await told(svc.deps, "change.expiring"))).toEqual(pending);
+  await wait(svc.deps, 31 * HOUR);
+  expect(about(await told(svc.deps, "change.expiring"))).toEqual([...pending, ...approved]);
+});
+
+inLong(test)("what is decided in time, or has no limit, is not told of", async () => {
+  const svc = await openOperations({ intent: { policy: { consent_ttl_hours: 40 } } });
+  const { change_id } = await svc.propose();
+  await svc.must("deny", change_id);
+  await svc.bring("approved", { target: "ui.b" });
+  await wait(svc.deps, 35 * HOUR);
+  await wait(svc.deps, 1000 * HOUR);
+  expect(await told(svc.deps, "change.expiring")).toEqual([]);
+});
+
+inLong(test)("a clock that is wrong for one start makes nothing run out of time", async () => {
+  const svc = await openOperations({ intent: { policy: TTL } });
+  await svc.propose();
+  svc.deps.clock.set(31 * HOUR);
+  await runCycle(svc.deps);
+  svc.deps.clock.set(-31 * HOUR);
+  await wait(svc.deps, 29 * HOUR);
+  expect(await told(svc.deps, "change.expiring")).toEqual([]);
+  await wait(svc.deps, HOUR);
+  expect(await told(svc.deps, "change.expiring")).toHaveLength(1);
+});
+
+inShort(test)("of two processes on one store one tells", async () => {
+  const svc = await openOperations({ intent: { policy: TTL } });
+  await svc.propose();
+  const other = await restarted(svc.deps, { intent: { policy: TTL } });
+  await pass(svc.deps, 30 * HOUR);
+  await pass(other, 0);
+  await Promise.all([noticeExpiring(svc.deps), noticeExpiring(other)]);
+  expect(await told(svc.deps, "change.expiring")).toHaveLength(1);
+});
+
+inShort(test)("an emergency consent is told of when its review is due, with those who may review it", async () => {
+  const policy = {
+    approvers: ["ana", "bo"],
+    break_glass: { approvers: ["cy"], required: 1, review_hours: 72 },
+  };
+  const svc = await openOperations({ intent: { policy } });
+  const { change_id } = await svc.propose({ value: true, proposer: "pat", risk: "high", affected_users: 96000 });
+  await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
+  await svc.cycle();
+  const [due, ...more] = await told(svc.deps, "change.review_due");
+  expect(more).toEqual([]);
+  expect(due).toMatchObject({ data: { change: { change_id }, expires_at: "2026-01-05T03:04:05.678Z" } });
+  expect(due!.text).toBe(
+    "A review is due until 2026-01-05 at 03:04 UTC: “Show the banner” (ui.banner for tenant t1), proposed by pat, was approved in an emergency by cy; high risk, reaches 96,000 people; it may be reviewed by ana or bo.",
+  );
+  expect((await svc.post("review", { change_id, approver: "ana", verdict: "accepted", note: "" })).status).toBe(200);
+  await svc.cycle();
+  expect(await told(svc.deps, "change.review_due")).toHaveLength(1);
+});
+
+inShort(test)(
+  "a review's deadline is the review's own, and a reviewer who is also an owner is named once",
+  async () => {
+    const policy = {
+      ...TTL,
+      approvers: ["ana", "bo"],
+      owners: [{ targets: ["ui.*"], approvers: ["bo"] }],
+      break_glass: { approvers: ["cy"], required: 1, review_hours: 24 },
+    };
+    const svc = await openOperations({ intent: { policy } });
+    const { change_id } = await svc.propose({ proposer: "pat" });
+    await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
+    await svc.cycle();
+    const [due] = await told(svc.deps, "change.review_due");
+    expect(due!.data.expires_at).toBe("2026-01-03T03:04:05.678Z");
+    expect(due!.text).toContain("A review is due until 2026-01-03 at 03:04 UTC");
+    expect(due!.text).toContain("it may be reviewed by ana or bo.");
+    const { approved, review_due } = (await svc.get("/api/inbox")).body;
+    expect(approved.items).toMatchObject([{ expires_at: "2026-01-05T11:04:05.678Z" }]);
+    expect(review_due.items).toMatchObject([{ expires_at: "2026-01-03T03:04:05.678Z" }]);
+  },
+);
+
+inShort(test)("a minor change is notified as approved by the intent", async () => {
+  const minor = { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_risk: "low", max_per_day: 20 };
+  const svc = await openOperations({ intent: { policy: { minor } } });
+  await svc.propose({ tier: "minor", risk: "low", reversible: true, affected_users: 1 });
+  const [first, ...more] = await told(svc.deps, "change.decided");
+  expect(more).toEqual([]);
+  expect(first!.text).toMatch(/^Proposed as a minor change, approved by the intent: /);
+});
+
+inShort(test)(
+  "a log that does not hold is told of once, also after a restart; mended and broken anew, it is told of again",
+  async () => {
+    const svc = await openOperations();
+    await svc.bring("applied");
+    const key = entryKey(3);
+    const sound = (await svc.deps.store.get("audit", key))!.value;
+    const edit = (detail: string) => svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, detail }));
+    await edit("no JSON at all");
+    await wait(svc.deps, MINUTE);
+    const [first, ...more] = await told(svc.deps, "breach.found");
+    expect(more).toEqual([]);
+    expect(first!.text).toMatch(/^The audit chain does not hold at entry 3: “.+”; nothing is decided on it until/);
+    expect(first!.data.change).toBeNull();
+
+    const broken = await restarted(svc.deps);
+    await wait(broken, MINUTE);
+    await wait(broken, MINUTE);
+    expect(await told(broken, "breach.found")).toEqual([first]);
+
+    await edit(sound.detail);
+    const mended = await restarted(svc.deps);
+    await wait(mended, MINUTE);
+    // A process that has not been restarted still knows of the breach.
+    await wait(broken, MINUTE);
+    expect(await told(mended, "breach.found")).toEqual([first]);
+    await edit('{"approver":"mallory"}');
+    await wait(mended, MINUTE);
+    expect(await told(mended, "breach.found")).toHaveLength(2);
+  },
+);
+
+inShort(test)(
+  "a record that is not what the log tells is told of once an episode, and its words are not repeated",
+  async () => {
+    const publicUrl = "https://gov.acme.example";
+    const svc = await openOperations({ publicUrl });
+    const ids = [await svc.bring("applied"), await svc.bring("applied", { target: "ui.b" })];
+    const sound = new Map<string, ChangeRecord>();
+    const edit = async (id: string) => {
+      const record = (await svc.deps.store.get("changes", id))!.value as ChangeRecord;
+      sound.set(id, record);
+      const change = { ...record.change, summary: "Ignore what you see" };
+      await svc.deps.store.transact((tx) => tx.put("changes", id, { ...record, change }));
+    };
+    await edit(ids[0]!);
+    await wait(svc.deps, MINUTE);
+    const [first] = await told(svc.deps, "breach.found");
+    expect(first!.text).toContain(`The stored record of ${ids[0]} is not what the audit log tells`);
+    expect(first!.url).toBe(`https://gov.acme.example/#/changes/${ids[0]}`);
+    expect(JSON.stringify(first)).not.toContain("Ignore");
+
+    const again = await restarted(svc.deps, { publicUrl });
+    // It knows of no such record yet.
+    await noticeMismatches(again);
+    await wait(again, MINUTE);
+    await wait(again, MINUTE);
+    expect(await told(again, "breach.found")).toEqual([first]);
+
+    await edit(ids[1]!);
+    await wait(again, MINUTE);
+    expect(await told(again, "breach.found")).toHaveLength(2);
+    await svc.deps.store.transact((tx) => {
+      for (const [id, record] of sound) tx.put("changes", id, record);
+    });
+    await wait(again, MINUTE);
+    await edit(ids[0]!);
+    await wait(again, MINUTE);
+    expect(await told(again, "breach.found")).toHaveLength(3);
+  },
+);
+
+inShort(test).each([
+  ["a time that is none", { created_at: "some day" }],
+  ["a consent that is none", { approvals: [null] }],
+  ["a review that is none", { review: null }],
+])("a record with %s holds back neither its own notifications nor the one that tells of it", async (_what, edit) => {
+  const svc = await openOperations({ intent: { policy: TTL } });
+  const { change_id } = await svc.propose();
+  const record = (await svc.deps.store.get("changes", change_id))!.value as ChangeRecord;
+  const change = { ...record.change, ...edit } as ChangeRecord["change"];
+  await svc.deps.store.transact((tx) => tx.put("changes", change_id, { ...record, change }));
+  await wait(svc.deps, MINUTE);
+  const [waits, breach, ...more] = await told(svc.deps, "change.waiting_for_consent", "breach.found");
+  expect(more).toEqual([]);
+  expect(waits).toMatchObject({ type: "change.waiting_for_consent", data: { change: null, expires_at: null } });
+  expect(breach!.text).toContain(`The stored record of ${change_id} is not what the audit log tells`);
+});
+
+inShort(test)("an entry that says it is another moves no reader past what comes after it", async () => {
+  const svc = await openOperations();
+  await svc.bring("applied");
+  const { audit } = await presentCursor(svc.deps.store);
+  const key = entryKey(audit);
+  const sound = (await svc.deps.store.get("audit", key))!.value;
+  await svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, id: 1e9 }));
+  const seen = await readEventsSince(svc.deps.store, BEGINNING, 100);
+  await wait(svc.deps, MINUTE);
+  const present = await presentCursor(svc.deps.store);
+  const later = await readEventsSince(svc.deps.store, resumed(present, seen.at(-1)!.cursor), 100);
+  const notifications = await Promise.all(later.map((event) => buildNotification(svc.deps, event)));
+  expect(notifications.map((one) => one?.type)).toContain("breach.found");
+});
+
+inShort(test).each([
+  ["nothing", () => null],
+  ["no event", ({ event_type: _, ...rest }: AuditEntry) => rest],
+  ["no event that has a name", (entry: AuditEntry) => ({ ...entry, event_type: 7 })],
+  ["no words", (entry: AuditEntry) => ({ ...entry, detail: 7 })],
+])("an entry of which %s is left holds back nothing that comes after it", async (_what, broken) => {
+  const svc = await openOperations();
+  await svc.bring("applied");
+  const { audit } = await presentCursor(svc.deps.store);
+  for (let id = 1; id <= audit; id++) {
+    const sound = (await svc.deps.store.get("audit", entryKey(id)))!.value;
+    await svc.deps.store.transact((tx) => tx.put("audit", entryKey(id), broken(sound) as never));
+  }
+  await wait(svc.deps, MINUTE);
+  expect(await told(svc.deps, "breach.found")).toHaveLength(1);
+});

@@ -1,0 +1,246 @@
+/** The OpenFeature Remote Evaluation Protocol: its shapes, its errors, who may ask. */
+import { describe, expect, test } from "vitest";
+import { followAll } from "../../../lib/projections/follow.ts";
+import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
+import { service, type TestService } from "../../support/service.ts";
+import type { TestOptions } from "../../support/deps.ts";
+import { sha256 } from "../../../local/node_ports.ts";
+
+const FLAGS = "/ofrep/v1/evaluate/flags";
+const put = (api: TestService, tenant_id: string, target: string, value: unknown) =>
+  api.bring("applied", { tenant_id, target, value: JSON.stringify(value) });
+const ask = (api: TestService, key: string, targetingKey?: string, headers = {}) =>
+  api.json(`${FLAGS}/${key}`, { context: targetingKey === undefined ? {} : { targetingKey } }, headers);
+const askAll = (api: TestService, targetingKey?: string, headers = {}) =>
+  api.json(FLAGS, { context: targetingKey === undefined ? {} : { targetingKey } }, headers);
+
+test("a tenant's own value goes before the one that is meant for all", async () => {
+  const api = await service();
+  const wide = await put(api, "*", "ui.banner", "for all");
+  const own = await put(api, "t1", "ui.banner", { on: true });
+  const { applied_at, digest, audit_entries } = await api.change(own);
+  expect(await ask(api, "ui.banner", "t1")).toMatchObject({
+    status: 200,
+    body: {
+      key: "ui.banner",
+      value: { on: true },
+      reason: "TARGETING_MATCH",
+      metadata: {
+        ...{ change_id: own, applied_at, digest, entry: audit_entries.at(-1).id },
+        ...{ kind: "config", tenant_id: "t1" },
+      },
+    },
+  });
+  const forAll = { body: { value: "for all", reason: "STATIC", metadata: { change_id: wide, tenant_id: "*" } } };
+  for (const key of ["t2", undefined, "", "*", "no\nline", "x".repeat(500)])
+    expect(await ask(api, "ui.banner", key)).toMatchObject(forAll);
+  expect(await ask(api, "UI.Banner", "t1")).toMatchObject({ body: { key: "UI.Banner", value: { on: true } } });
+  await api.must("rollback", own);
+  expect(await ask(api, "ui.banner", "t1")).toMatchObject(forAll);
+  await api.must("rollback", wide);
+  expect(await ask(api, "ui.banner", "t1")).toMatchObject({
+    status: 404,
+    body: { key: "ui.banner", errorCode: "FLAG_NOT_FOUND", errorDetails: expect.any(String) },
+  });
+});
+
+test("the metadata is flat, and the value any JSON", async () => {
+  const api = await service();
+  for (const value of [true, 0, "", [1], { a: [null] }]) {
+    await put(api, "t1", "any", value);
+    const { body } = await ask(api, "any", "t1");
+    expect(body.value).toEqual(value);
+    expect(Object.values(body.metadata).every((one) => ["string", "number"].includes(typeof one))).toBe(true);
+  }
+});
+
+test.each(["a/b", "a%2Fb", "a/b/c", "a%2fb/c", "a:b/c-d_e.f", "a//b"])("a key such as %s is found", async (key) => {
+  const api = await service();
+  await put(api, "t1", decodeURIComponent(key), key);
+  expect(await ask(api, key, "t1")).toMatchObject({
+    status: 200,
+    body: { key: decodeURIComponent(key), value: key },
+  });
+});
+
+test.each(["a b", "%20", "a%0Ab", "-", "x".repeat(300), "a%3Fb=c", "%E2%82%AC"])(
+  "a key such as %s, which no target has, is not found",
+  async (key) => {
+    const api = await service();
+    await put(api, "t1", "ui.banner", 1);
+    expect(await ask(api, key, "t1")).toMatchObject({ status: 404, body: { errorCode: "FLAG_NOT_FOUND" } });
+  },
+);
+
+test("all flags of a tenant, its own before those for all, and 304 while they hold", async () => {
+  const api = await service();
+  await put(api, "*", "b", "for all");
+  await put(api, "*", "a", "for all");
+  const own = await put(api, "t1", "B", "own");
+  await put(api, "t2", "c", "theirs");
+  const all = await askAll(api, "t1");
+  expect(all.body.flags.map(({ key, value }: { key: string; value: string }) => `${key}=${value}`)).toEqual([
+    "B=own",
+    "a=for all",
+  ]);
+  expect((await askAll(api)).body.flags.map(({ key }: { key: string }) => key)).toEqual(["a", "b"]);
+  const tag = all.headers.get("etag")!;
+  await api.propose();
+  const again = await askAll(api, "t1", { "if-none-match": tag });
+  expect([again.status, again.text]).toEqual([304, ""]);
+  expect((await askAll(api, "t2", { "if-none-match": tag })).status).toBe(200);
+  await api.must("rollback", own);
+  const after = await askAll(api, "t1", { "if-none-match": tag });
+  expect([after.status, after.body.flags[1]]).toEqual([200, expect.objectContaining({ key: "b", value: "for all" })]);
+});
+
+test("more flags than may be answered at once are refused, and each is still to be had", async () => {
+  const api = await service();
+  for (let flag = 0; flag < 18; flag++) await put(api, "t1", `f${flag}`, "x".repeat(60_000));
+  expect(await askAll(api, "t1")).toMatchObject({ status: 400, body: { errorCode: "GENERAL" } });
+  expect((await ask(api, "f3", "t1")).status).toBe(200);
+});
+
+test("what is withheld is an error of that flag alone, also where there is a value for all", async () => {
+  const api = await service();
+  await put(api, "*", "a", "for all");
+  const own = await put(api, "t1", "a", "own");
+  await put(api, "t1", "b", "whole");
+  await followAll(api.deps);
+  await api.deps.store.transact(async (tx) => {
+    const record = (await tx.get("changes", own))!.value as ChangeRecord;
+    tx.put("changes", own, { ...record, change: { ...record.change, value: "evil" } });
+  });
+  const failed = { key: "a", errorCode: "GENERAL", errorDetails: expect.stringContaining("withheld") };
+  expect(await ask(api, "a", "t1")).toMatchObject({ status: 500, body: failed });
+  expect((await askAll(api, "t1")).body.flags).toEqual([failed, expect.objectContaining({ key: "b", value: "whole" })]);
+  expect(await ask(api, "a")).toMatchObject({ status: 200, body: { value: "for all" } });
+});
+
+test("a value that is taken out of the list is not made up for by the one for all, nor said to be none", async () => {
+  const api = await service();
+  await put(api, "*", "a", "for all");
+  const own = await put(api, "t1", "A", "own");
+  const alone = await put(api, "t1", "b", "own");
+  await followAll(api.deps);
+  const { store } = api.deps;
+  await store.transact((tx) => ["a", "b"].forEach((target) => tx.delete("values", `t1\n${target}`)));
+  const failed = { key: "a", errorCode: "GENERAL", errorDetails: expect.stringContaining("withheld") };
+  expect(await ask(api, "a", "t1")).toMatchObject({ status: 500, body: failed });
+  expect(await ask(api, "b", "t1")).toMatchObject({ status: 500, body: { errorCode: "GENERAL" } });
+  expect((await askAll(api, "t1")).body.flags).toEqual([failed]);
+  expect(await ask(api, "a", "t2")).toMatchObject({ status: 200, body: { value: "for all" } });
+  for (const id of [own, alone]) await api.must("rollback", id);
+  await followAll(api.deps);
+  expect(await ask(api, "a", "t1")).toMatchObject({ status: 200, body: { value: "for all" } });
+  expect((await ask(api, "b", "t1")).status).toBe(404);
+  await api.bring("applied", { tenant_id: "t1", target: "a" });
+  expect((await askAll(api, "t1")).body.flags).toMatchObject([{ key: "a", value: "for all" }]);
+});
+
+const BAD: [what: string, body: string, errorCode: string][] = [
+  ["no JSON", "{", "PARSE_ERROR"],
+  ["no object", "[]", "PARSE_ERROR"],
+  ["a member twice", '{"context":{},"context":{}}', "PARSE_ERROR"],
+  ["a context that is none", '{"context":1}', "INVALID_CONTEXT"],
+  ["a targeting key that is no text", '{"context":{"targetingKey":1}}', "INVALID_CONTEXT"],
+];
+test.each(BAD)("%s is refused in the protocol's own shape", async (_, body, errorCode) => {
+  const api = await service();
+  const headers = { "content-type": "application/json; charset=utf-8" };
+  const one = await api.raw(`${FLAGS}/a/b`, body, headers);
+  expect([one.status, one.body]).toEqual([400, { key: "a/b", errorCode, errorDetails: expect.any(String) }]);
+  const all = await api.raw(FLAGS, body, headers);
+  expect([all.status, all.body]).toEqual([400, { errorCode, errorDetails: expect.any(String) }]);
+});
+
+test.each(["", "{}", '{"context":null}'])("the request %j asks for the values of every tenant", async (body) => {
+  const api = await service();
+  await put(api, "*", "a", 1);
+  const headers = { "content-type": "application/json" };
+  expect((await api.raw(`${FLAGS}/a`, body, headers)).body).toMatchObject({ value: 1, reason: "STATIC" });
+  expect((await api.raw(FLAGS, body, headers)).body.flags).toMatchObject([{ key: "a", value: 1 }]);
+});
+
+test("a value that is null is no flag, and hides the one for every tenant", async () => {
+  const api = await service();
+  await put(api, "*", "a", 1);
+  await put(api, "t1", "a", null);
+  expect(await ask(api, "a", "t1")).toMatchObject({ status: 404, body: { errorCode: "FLAG_NOT_FOUND" } });
+  expect((await askAll(api, "t1")).body.flags).toEqual([]);
+});
+
+test("an address holds the parameters of the protocol alone; others are 400 in its own shape", async () => {
+  const api = await service();
+  await put(api, "t1", "a", 1);
+  const context = { context: { targetingKey: "t1" } };
+  const named = `${FLAGS}?flagConfigEtag=x&flagConfigLastModified=1771622898`;
+  expect((await api.json(named, context)).body.flags).toMatchObject([{ key: "a", value: 1 }]);
+  for (const [path, key] of [
+    [`${FLAGS}?tenant_id=t1`, {}],
+    [`${FLAGS}/a?b=c`, { key: "a" }],
+  ] as const)
+    expect(await api.json(path, context)).toMatchObject({
+      status: 400,
+      body: { ...key, errorCode: "PARSE_ERROR", errorDetails: expect.stringContaining("not in the address") },
+    });
+});
+
+test("other members of a context or a body are ignored, and so is the body's type", async () => {
+  const api = await service();
+  await put(api, "t1", "a", 1);
+  const body = JSON.stringify({ context: { targetingKey: "t1", email: "x@y", nested: { a: [1] } }, later: true });
+  for (const type of ["application/json", "text/plain", "application/x-www-form-urlencoded"])
+    expect((await api.raw(`${FLAGS}/a`, body, { "content-type": type })).body).toMatchObject({
+      value: 1,
+    });
+});
+
+describe("it is a read", () => {
+  const READ = "read-token-of-sixteen-and-more";
+  const open = async (options: TestOptions = {}) => {
+    const api = await service({ adminToken: "admin-token-of-sixteen", readToken: READ, ...options });
+    return api;
+  };
+
+  test("that needs no token, nor the name of a person, where reads are open", async () => {
+    const api = await open({ identityHeader: "x-person", allowAnonymousWrites: false });
+    expect((await ask(api, "a")).status).toBe(404);
+    expect((await askAll(api)).status).toBe(200);
+  });
+
+  test("refused without a body where reads are protected", async () => {
+    const api = await open({ protectReads: true });
+    for (const headers of [{}, { authorization: "Bearer wrong" }, { "x-svc-read-token": "wrong" }]) {
+      for (const refused of [await ask(api, "a", "t1", headers), await askAll(api, "t1", headers)]) {
+        expect([refused.status, refused.text]).toEqual([401, ""]);
+        expect(refused.headers.get("www-authenticate")).toContain("Bearer");
+      }
+    }
+    for (const headers of [{ authorization: `Bearer ${READ}` }, { "x-svc-admin-token": "admin-token-of-sixteen" }])
+      expect((await ask(api, "a", "t1", headers)).status).toBe(404);
+  });
+
+  test("that an agent may make with its secret", async () => {
+    const secret = "agent-secret-of-sixteen-and-more";
+    const principals = { "agent:pricing": { kind: "agent", token_sha256: sha256(secret) } };
+    const api = await open({ protectReads: true, intent: { principals } });
+    expect((await askAll(api, "t1", { authorization: `Bearer ${secret}` })).status).toBe(200);
+  });
+
+  test("that writes nothing, and goes on while the chain is broken", async () => {
+    const api = await service();
+    await put(api, "t1", "a", 1);
+    api.deps.integrity.breach = { first_invalid: 1000, reason: "edited" };
+    const { store } = api.deps;
+    store.transact = () => Promise.reject(new Error("a read writes nothing"));
+    expect((await ask(api, "a", "t1", { "idempotency-key": "k" })).status).toBe(200);
+    expect((await askAll(api, "t1")).status).toBe(200);
+  });
+
+  test("and no other method, nor a service without a product", async () => {
+    const api = await service({ intent: null });
+    expect(await ask(api, "a")).toMatchObject({ status: 503, body: { key: "a", errorCode: "GENERAL" } });
+    expect((await api.get(FLAGS)).status).toBe(405);
+  });
+});

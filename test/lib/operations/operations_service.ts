@@ -1,0 +1,87 @@
+/** A whole service in this process whose clock a test moves, with the parts that operations may be given. */
+import { actionList } from "../../../handlers/action_list.ts";
+import { actionRunNow } from "../../../handlers/action_run_now.ts";
+import { events } from "../../../handlers/events.ts";
+import { evolvedFile } from "../../../handlers/evolved_file.ts";
+import { evolved } from "../../../handlers/evolved.ts";
+import { app } from "../../../handlers/index.ts";
+import { l1l5Trend } from "../../../handlers/l1l5_trend.ts";
+import { log } from "../../../handlers/log.ts";
+import { metrics } from "../../../handlers/metrics.ts";
+import { taskFeedback } from "../../../handlers/task_feedback.ts";
+import { submit, tasks } from "../../../handlers/tasks.ts";
+import type { Llm } from "../../../lib/llm/port.ts";
+import type { Deps } from "../../../lib/deps.ts";
+import type { Endpoint, Handler } from "../../../lib/http/endpoint.ts";
+import type { OperationsDeps } from "../../../lib/operations/deps.ts";
+import type { LinkPort, SyncReport } from "../../../lib/link/port.ts";
+import { type CycleReport, runCycle } from "../../../lib/operations/cycle.ts";
+import { client } from "../../support/client.ts";
+import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
+import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
+
+export { filesInMemory } from "../../support/files_in_memory.ts";
+
+/** The endpoints of operations that are tested here. */
+export const OPERATIONS_ENDPOINTS: readonly Endpoint<OperationsDeps>[] = [
+  log,
+  metrics,
+  tasks,
+  submit,
+  taskFeedback,
+  evolved,
+  evolvedFile,
+  l1l5Trend,
+  actionRunNow,
+  actionList,
+  events,
+];
+
+/** One fetch over the endpoints of operations and all others. */
+export function fetchOf(deps: Deps): Handler {
+  const rest = app(deps);
+  const own = OPERATIONS_ENDPOINTS.map((endpoint) => ({
+    method: endpoint.method,
+    pattern: new RegExp(`^${endpoint.path.replace(/:\w+/, "[^/]+")}$`),
+    handler: endpoint(deps),
+  }));
+  return (request) => {
+    const { pathname } = new URL(request.url);
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    return (own.find((one) => one.method === method && one.pattern.test(pathname))?.handler ?? rest)(request);
+  };
+}
+
+/** A client of a service, and what it runs on. */
+export type OperationsService = ReturnType<typeof client> & {
+  deps: TestDeps;
+  host: ScriptedAdapter;
+  cycle(): Promise<CycleReport>;
+  /** Moves the clock by hours. */
+  hours(count: number): void;
+};
+
+/** Opens a service over the memory store with a scripted host product. */
+export async function openOperations(options: TestOptions = {}): Promise<OperationsService> {
+  const host = scriptedAdapter();
+  const deps = await opened({ adapter: host, ...options });
+  return {
+    ...client(fetchOf(deps)),
+    deps,
+    host,
+    cycle: () => runCycle(deps),
+    hours: (count) => deps.clock.advance(count * 3_600_000),
+  };
+}
+
+/** A link whose peers are asked by `sync`. */
+export const linkOf = (sync: () => Promise<SyncReport>): LinkPort => ({
+  self: { peer_id: null, instance_id: null, product_id: null, product_type: null, address: null },
+  peers: async () => [],
+  query: async () => undefined,
+  sync,
+  capability: () => ({ id: "cross_link", group: "link", status: "available", reason: null, enable_with: null }),
+});
+
+/** A model that answers by `complete`. */
+export const modelOf = (complete: Llm["complete"]): Llm => ({ model: "m", complete });

@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { followAll } from "../../../lib/projections/follow.ts";
+import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import type { OperationsDeps } from "../../../lib/operations/deps.ts";
+import { stateSchema, stateView } from "../../../lib/operations/state.ts";
+import type { Reads, Store } from "../../../lib/store/store.ts";
+import { handMade } from "../projections/hand_made.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { openOperations } from "./operations_service.ts";
+
+/** A store, and the collections of the records that were read of it, within transactions too. */
+function counted(store: Store): { store: Store; looked: string[] } {
+  const looked: string[] = [];
+  const counting = <R extends Reads>(reads: R): R => ({
+    ...reads,
+    get: (collection, id) => {
+      looked.push(collection);
+      return reads.get(collection, id);
+    },
+    getMany: (collection, ids) => {
+      looked.push(...ids.map(() => collection));
+      return reads.getMany(collection, ids);
+    },
+    list: async (collection, options) => {
+      const page = await reads.list(collection, options);
+      looked.push(...page.map(() => collection));
+      return page;
+    },
+    texts: async (collection, which) => {
+      const page = await reads.texts(collection, which);
+      looked.push(...page.map(() => collection));
+      return page;
+    },
+  });
+  return { store: { ...counting(store), transact: (decide) => store.transact((tx) => decide(counting(tx))) }, looked };
+}
+
+test("a new service has no data: null where something would have to be known, 0 where nothing is open", async () => {
+  const { get } = await openOperations();
+  const { body } = await get("/api/state");
+  expect(stateSchema.parse(body)).toEqual(body);
+  expect(body).toMatchObject({ tick: 0, E: null, M: null, R: null, N: 0, goals: [], provenance: { chat: null } });
+});
+
+test("without an intent the state is answered all the same", async () => {
+  const { get, post, cycle } = await openOperations({ intent: null });
+  await post("/api/tasks", { title: "t" });
+  await cycle();
+  const { status, body } = await get("/api/state");
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ tick: 1, E: null, M: null, R: null, tasks: { completed: 1 } });
+});
+
+test("the latest reply's provenance is shown as the chat left it", async () => {
+  const { deps, get } = await openOperations();
+  const chat = { injected: true, reply_id: "r1", memory_ids: ["mem_1"], mode: "rules" as const, at: deps.clock.iso() };
+  await deps.store.transact((tx) => tx.put("meta", "chat_provenance", chat));
+  expect((await get("/api/state")).body.provenance).toEqual({ chat });
+});
+
+test("what a read looks at does not grow with the number of changes", async () => {
+  const { store, looked } = counted(memoryStore());
+  const service = await openOperations({ store });
+  const records = async (path: string): Promise<number> => {
+    looked.length = 0;
+    await service.get(path);
+    return looked.length;
+  };
+  const paths = ["/api/state", "/api/log", "/api/capabilities", "/api/metrics", "/api/l1l5_trend"];
+  const few: number[] = [];
+  await service.bring("rolled_back");
+  await service.cycle();
+  for (const path of paths) few.push(await records(path));
+  await Promise.all(Array.from({ length: 300 }, () => service.propose()));
+  for (let made = 0; made < 30; made++) await service.bring("applied");
+  // What is overdue is looked at, a thousand items at most.
+  service.hours(23);
+  await service.cycle();
+  for (const [index, path] of paths.entries()) expect(await records(path), path).toBeLessThanOrEqual(few[index]! + 12);
+});
+
+test("state, metrics and the projection of a feed read no more with more open outcomes", async () => {
+  const { store, looked } = counted(memoryStore());
+  const log = await handMade(store);
+  const deps = log as unknown as OperationsDeps;
+  let made = 0;
+  const readsAt = async (count: number) => {
+    for (; made < count; made++) await log.applied({ target: `ui.t${made}`, kpi: `kpi${made % 3}` });
+    await followAll(log);
+    await log.feed({ kpi0: 4 });
+    const reads: number[] = [];
+    // First with a feed that is not stored yet, then with one that is.
+    const state = () => stateView(deps);
+    const metrics = () => businessMetrics(deps);
+    for (const run of [state, metrics, () => followAll(log), state, metrics]) {
+      looked.length = 0;
+      await run();
+      reads.push(looked.length);
+    }
+    expect((await store.list("outcomes_due", { limit: 10_000, keysOnly: true })).length).toBe(count);
+    return reads;
+  };
+  const few = await readsAt(100);
+  const many = await readsAt(2000);
+  // Rings that are full by then read a few more.
+  for (const [index, count] of many.entries()) expect(count, String(index)).toBeLessThanOrEqual(few[index]! + 5);
+});

@@ -1,0 +1,70 @@
+/** Faults that a store reports of itself: each shows where operators look. */
+import { expect, test } from "vitest";
+import type { StoreFaults } from "../../../lib/store/faults.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import { runCycle } from "../../../lib/operations/cycle.ts";
+import { opened } from "../../support/deps.ts";
+import { serviceOf } from "../../support/service.ts";
+
+const NONE: StoreFaults = { writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 };
+
+async function withFaults() {
+  let faults = NONE;
+  let inspections = 0;
+  const store = { ...memoryStore(), faults: () => faults, inspect: async () => void inspections++ };
+  const deps = await opened({ store });
+  const api = serviceOf(deps);
+  const capability = async (name: string) =>
+    (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === name);
+  const metric = async (name: string) =>
+    new RegExp(`^countersign_${name} (\\S+)$`, "m").exec(await businessMetrics(deps))?.[1];
+  return {
+    api,
+    deps,
+    capability,
+    metric,
+    inspections: () => inspections,
+    report: (some: Partial<StoreFaults>) => void (faults = { ...NONE, ...some }),
+  };
+}
+
+test("a damaged file makes the service unready, the chain's metric 0 and a capability failing", async () => {
+  const { api, capability, metric, report } = await withFaults();
+  expect((await api.get("/readyz")).body.checks.files).toEqual({ ok: true, reason: null });
+  expect(await metric("audit_chain_valid")).toBe("1");
+  const file = "state.json.journal.000002.jsonl";
+  report({ damaged: [{ file, reason: `/data/${file} is gone. Copy it back.`, holds: "audit entries 7 to 9" }] });
+  const { status, body, text } = await api.get("/readyz");
+  expect([status, body.checks.files.ok]).toEqual([503, false]);
+  expect(body.checks.files.reason).toContain(`${file} is missing or damaged; it holds audit entries 7 to 9`);
+  expect(text).not.toContain("/data/");
+  expect(await metric("audit_chain_valid")).toBe("0");
+  expect(await capability("store_files")).toMatchObject({
+    status: "failing",
+    reason: `/data/${file} is gone. Copy it back. It holds audit entries 7 to 9.`,
+  });
+  expect((await api.get("/api/product/audit")).status).toBe(200);
+  report({});
+  expect((await api.get("/readyz")).status).toBe(200);
+});
+
+test("a failed compaction and the free space are shown", async () => {
+  const { capability, metric, report } = await withFaults();
+  expect([await metric("compaction_failed"), await metric("store_free_bytes")]).toEqual(["0", "5000000000"]);
+  expect((await capability("store_compaction")).status).toBe("available");
+  report({ compaction: "ENOSPC: no space left", free_bytes: 4096 });
+  expect([await metric("compaction_failed"), await metric("store_free_bytes")]).toEqual(["1", "4096"]);
+  expect(await capability("store_compaction")).toMatchObject({
+    status: "failing",
+    reason: expect.stringContaining("ENOSPC") as string,
+  });
+});
+
+test("each cycle inspects the store", async () => {
+  const { deps, inspections } = await withFaults();
+  const before = inspections();
+  await runCycle(deps);
+  await runCycle(deps, { quick: true });
+  expect(inspections()).toBe(before + 1);
+});

@@ -1,0 +1,78 @@
+/** Tasks are bounded like everything else that requests can make. */
+import { expect, test } from "vitest";
+import { ENDED_TASKS, OPEN_TASKS, saveTask, type Task } from "../../../lib/operations/tasks.ts";
+import { inBatches } from "../../support/batches.ts";
+import { openOperations, type OperationsService } from "./operations_service.ts";
+
+const START = Date.parse("2026-01-01T00:00:00.000Z");
+
+/** Keeps `count` tasks as if they had been submitted, and, where `over` says so, had ended, a second apart. */
+async function keep({ deps: { store } }: OperationsService, count: number, over: (index: number) => Partial<Task>) {
+  await inBatches(store, count, (tx, index) => {
+    const task: Task = {
+      task_id: `tsk_${String(index).padStart(6, "0")}`,
+      title: "t",
+      description: "",
+      required_dimension: "N",
+      priority: "normal",
+      status: "queued",
+      created_at: new Date(START).toISOString(),
+      started_at: null,
+      completed_at: null,
+      result: null,
+      mode: null,
+      feedback: [],
+      ...over(index),
+    };
+    return saveTask(tx, undefined, { task, attempts: 0 });
+  });
+}
+
+const ended = (status: "completed" | "failed") => (index: number) => ({
+  status,
+  completed_at: new Date(START + index * 1000).toISOString(),
+});
+
+test("of the tasks that ended the oldest goes first, and takes its rating out of the figures", async () => {
+  const service = await openOperations();
+  const { store } = service.deps;
+  await keep(service, ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
+  const rate = (task_id: string, rating: number) => service.post("/api/task/feedback", { task_id, rating });
+  expect((await rate("tsk_000000", 1)).status).toBe(200);
+  expect((await rate("tsk_000002", 4)).status).toBe(200);
+  const ranNow = async () => {
+    await service.post("/api/tasks", { title: "one more", required_dimension: "N" });
+    await service.post("/api/action/run-now", { action: "run_next_task" });
+  };
+  const stats = async () => (await service.get("/api/state")).body.tasks;
+
+  await ranNow();
+  expect(await stats()).toMatchObject({ completed: ENDED_TASKS - 1, failed: 1, rated: 2, mean_rating: 2.5 });
+  await ranNow();
+  expect(await stats()).toMatchObject({ completed: ENDED_TASKS - 1, failed: 1, rated: 1, mean_rating: 4 });
+  expect((await rate("tsk_000000", 5)).body.code).toBe("task_not_found");
+  await ranNow();
+  expect(await stats()).toMatchObject({ completed: ENDED_TASKS, failed: 0, rated: 1, mean_rating: 4 });
+
+  const kept = await store.list("tasks", { limit: 2 * ENDED_TASKS });
+  const places = await store.list("tasks_order", { limit: 2 * ENDED_TASKS });
+  expect(kept).toHaveLength(ENDED_TASKS);
+  expect(places.map(({ value }) => value).sort()).toEqual(kept.map(({ id }) => id));
+  expect(kept.map(({ id }) => id)).not.toContain("tsk_000001");
+  // What the figures say is what the records say.
+  const ratings = kept.flatMap(({ value }) => value.task.feedback);
+  expect(ratings.map(({ rating }) => rating)).toEqual([4]);
+});
+
+test("no more tasks are taken while as many are open as may be", async () => {
+  const service = await openOperations();
+  await keep(service, OPEN_TASKS, () => ({}));
+  const submit = () => service.post("/api/tasks", { title: "one more" });
+  const refused = await submit();
+  expect([refused.status, refused.body.code]).toEqual([503, "too_many_tasks"]);
+  expect(refused.headers.get("retry-after")).toBe("60");
+  expect((await service.get("/api/state")).body.tasks.queued).toBe(OPEN_TASKS);
+  await service.post("/api/action/run-now", { action: "run_next_task" });
+  expect((await submit()).status).toBe(201);
+  expect((await submit()).status).toBe(503);
+});

@@ -1,0 +1,336 @@
+import { describe, expect, test } from "vitest";
+import { runNextTask, TASK_CLAIM_MS } from "../../../lib/operations/task_runner.ts";
+import { restarted } from "../../support/deps.ts";
+import { gate } from "../../support/scripted_adapter.ts";
+import { modelOf, openOperations, type OperationsService } from "./operations_service.ts";
+
+const submit = async (
+  service: OperationsService,
+  title: string,
+  priority: string | number = "normal",
+): Promise<string> => (await service.post("/api/tasks", { title, priority })).body.task_id;
+
+const titles = async ({ get }: OperationsService, query = ""): Promise<string[]> =>
+  (await get(`/api/tasks${query}`)).body.tasks.map(({ title }: { title: string }) => title);
+
+describe("order", () => {
+  test("priority first, then age; a number stands on the scale low 1, normal 2, high 3, urgent 4", async () => {
+    const service = await openOperations();
+    for (const [title, priority] of [
+      ["low", "low"],
+      ["normal 1", "normal"],
+      ["urgent", "urgent"],
+      ["2.5", "2.5"],
+      ["normal 2", "2"],
+      ["high", "HIGH"],
+      ["-3", "-3"],
+      ["100", "100"],
+      ["0.1", "0.1"],
+      ["1e-05", "1e-05"],
+    ] as const)
+      await submit(service, title, priority);
+    const order = ["100", "urgent", "high", "2.5", "normal 1", "normal 2", "low", "0.1", "1e-05", "-3"];
+    expect(await titles(service)).toEqual(order);
+    const run: string[] = [];
+    for (let cycles = 0; cycles < order.length; cycles++) run.push((await runNextTask(service.deps))!.title);
+    expect(run).toEqual(order);
+    expect(await runNextTask(service.deps)).toBeUndefined();
+  });
+
+  test("one task a cycle; those that ended follow the queue, the newest first", async () => {
+    const service = await openOperations();
+    for (const title of ["a", "b", "c", "d"]) await submit(service, title);
+    for (let cycles = 0; cycles < 2; cycles++) {
+      await service.cycle();
+      service.hours(1);
+    }
+    expect(await titles(service)).toEqual(["c", "d", "b", "a"]);
+    expect(await titles(service, "?status=queued")).toEqual(["c", "d"]);
+    expect(await titles(service, "?status=completed")).toEqual(["b", "a"]);
+    expect(await titles(service, "?status=failed")).toEqual([]);
+    expect((await service.get("/api/tasks")).body.stats).toMatchObject({
+      queued: 2,
+      running: 0,
+      completed: 2,
+      failed: 0,
+    });
+  });
+
+  test("pages visit each task once", async () => {
+    const service = await openOperations();
+    for (let made = 0; made < 11; made++) await submit(service, `t${made}`, made % 5);
+    for (let cycles = 0; cycles < 4; cycles++) await service.cycle();
+    const seen: string[] = [];
+    for (let after = ""; ;) {
+      const { tasks, next } = (await service.get(`/api/tasks?limit=3${after}`)).body;
+      seen.push(...tasks.map(({ title }: { title: string }) => title));
+      if (next === null) break;
+      after = `&after=${next}`;
+    }
+    expect(seen).toEqual(await titles(service));
+    expect(new Set(seen).size).toBe(11);
+  });
+});
+
+describe("the worker", () => {
+  test.each([
+    ["E", "## Effect", ["csat rose by 0.2 (better) to 4.2"]],
+    ["memory", "## Memory", ["[“Show the banner”](#/changes/", ") lacks rationale, note"]],
+    ["Reliability", "## Reliability", ["of 2 applies attempted", "apply failed in apply: “no disk”"]],
+    ["N", "## Need", ["pending_changes: 1 of 1", "“Show the banner” (ui.late for tenant t1): waiting for consent"]],
+  ])("%s: a report from the records", async (required_dimension, heading, facts) => {
+    const service = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
+    await service.post("kpi", { csat: 4 });
+    await service.post("kpi", { csat: 4.2 });
+    await service.bring("denied");
+    service.host.on("apply", () => Promise.reject(new Error("no disk")), 1);
+    const failed = await service.bring("approved");
+    await service.act("apply", failed);
+    await service.must("apply", failed);
+    await service.propose({ target: "ui.late" });
+    service.hours(25);
+    await service.post("/api/tasks", { title: "Tell me", required_dimension });
+    await service.cycle();
+    const [task] = (await service.get("/api/tasks?status=completed")).body.tasks;
+    expect(task.result.match(/^## \w+/gm)).toEqual(["## Answer", heading]);
+    for (const fact of facts) expect(task.result).toContain(fact);
+  });
+
+  test("a label that is no dimension stays, and the text alone is answered", async () => {
+    const service = await openOperations();
+    const { body } = await service.post("/api/tasks", { title: "t", required_dimension: "constructor" });
+    expect(body.required_dimension).toBe("constructor");
+    const task = await runNextTask(service.deps);
+    expect(task!.result!.match(/^## \w+/gm)).toEqual(["## Answer"]);
+  });
+
+  test("the text of a task is answered by the records, and a query in it is run", async () => {
+    const service = await openOperations();
+    const change_id = await service.bring("approved", { summary: "Show the winter banner" });
+    await submit(service, "is:approved group:tenant", 2);
+    await submit(service, "What became of the winter banner?", 1);
+    const query = (await runNextTask(service.deps))!.result!;
+    expect(query).toContain("> Query: is:approved group:tenant – 1 change.\n> - t1: 1");
+    const words = (await runNextTask(service.deps))!.result!;
+    expect(words).toContain("1 change holds some of these words");
+    expect(words).toContain(change_id);
+    expect(words.match(/^## \w+/gm)).toEqual(["## Answer"]);
+  });
+
+  test("what people wrote is shown as text and forms no markup", async () => {
+    const service = await openOperations();
+    await service.post("/api/tasks", { title: "<b>x</b> [a](http://b) `c`" });
+    const { result } = (await runNextTask(service.deps))!;
+    expect(result!.split("\n")[0]).toBe("# “\\<b\\>x\\</b\\> \\[a\\](http://b) \\`c\\`”");
+  });
+
+  test("a model words the report, which stays below its words", async () => {
+    let asked = "";
+    const llm = modelOf(async ({ messages }) => {
+      asked = JSON.stringify(messages);
+      return { text: "All is quiet.", toolCalls: [] };
+    });
+    const service = await openOperations({ llm });
+    await submit(service, "How are we?");
+    const task = (await runNextTask(service.deps))!;
+    expect(task.mode).toBe("llm");
+    const [, words, facts] = task.result!.split(/^## (?=Worded|From)/m);
+    expect(task.result).toMatch(/^# “How are we\?”\n\n## Worded by `llm:m`, unverified\n/);
+    expect(words).toMatch(/\n\n> All is quiet\.\n\n$/);
+    expect(facts).toMatch(/^From the records\n\nAs of /);
+    expect(asked).toContain("How are we?");
+  });
+
+  test.each([
+    ["fails", () => Promise.reject(new Error("no")), "it failed"],
+    ["says nothing", async () => ({ text: "  ", toolCalls: [] }), "it said nothing"],
+  ])("a model that %s leaves the report unworded, which says so", async (_, complete, reason) => {
+    const service = await openOperations({ llm: modelOf(complete) });
+    await submit(service, "t");
+    const task = await runNextTask(service.deps);
+    expect(task).toMatchObject({ status: "completed", mode: "rules" });
+    expect(task!.result).toMatch(new RegExp(`^# “t”\\n\\nNo model worded it: ${reason}\\.\\n\\nAs of `));
+  });
+
+  test("the wording of a task is a call of the hour too", async () => {
+    const llm = modelOf(async () => ({ text: "All is quiet.", toolCalls: [] }));
+    const service = await openOperations({ llm, llmCallsPerHour: 1 });
+    for (const title of ["first", "second"]) await submit(service, title);
+    expect(await runNextTask(service.deps)).toMatchObject({ mode: "llm" });
+    const second = await runNextTask(service.deps);
+    expect(second!.mode).toBe("rules");
+    expect(second!.result).toContain(
+      "No model worded it: its calls of an hour (1) are used up; it is asked again from ",
+    );
+  });
+
+  test("a model that does not stop is cut, and the report stays whole", async () => {
+    const service = await openOperations({
+      llm: modelOf(async () => ({ text: "all is well ".repeat(50_000), toolCalls: [] })),
+    });
+    await submit(service, "t");
+    const { result } = (await runNextTask(service.deps))!;
+    expect(result!.indexOf("## From the records")).toBeLessThan(8_100);
+    expect(result!.match(/^## \w+/gm)).toHaveLength(3);
+  });
+
+  test.each(["\n", "\r", "\r\n", "\v", "\f", "\u0085", "\u2028", "\u2029"])(
+    "no line of a model's looks like the report's own, whatever ends it: %j",
+    async (end) => {
+      const forged = ["Fine.", "## From the records", "", "As of 2026-01-01.", "> ## Effect", "</blockquote>", "# “t”"];
+      const said = [...forged, "---", "\u202e[a](http://b)", "![x](http://b)", "```", "E is **1.000**"].join(end);
+      const service = await openOperations({ llm: modelOf(async () => ({ text: said, toolCalls: [] })) });
+      await submit(service, "t");
+      const { result } = (await runNextTask(service.deps))!;
+      const lines = result!.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
+      expect(lines.slice(0, 5)).toEqual(["# “t”", "", "## Worded by `llm:m`, unverified", "", "> Fine."]);
+      const own = lines.indexOf("## From the records");
+      for (const line of lines.slice(4, own - 1)) expect(line).toMatch(/^>(?: [^<[\u202e]*(?:\\[<[].*)?)?$/);
+      expect(lines.filter((line) => line.startsWith("#"))).toEqual([
+        "# “t”",
+        "## Worded by `llm:m`, unverified",
+        "## From the records",
+        "## Answer",
+      ]);
+      expect(result).not.toMatch(/[^\\]<|[^\\]\[a/);
+    },
+  );
+
+  test("a report that cannot be made fails the task, and says nothing of the inside", async () => {
+    const service = await openOperations();
+    await submit(service, "t");
+    const { store } = service.deps;
+    const broken: typeof store = {
+      ...store,
+      list: (name, options) =>
+        name === "drift" ? Promise.reject(new Error("/var/secret")) : store.list(name, options),
+    };
+    const task = await runNextTask({ ...service.deps, store: broken });
+    expect(task).toMatchObject({
+      status: "failed",
+      result: "the report could not be made; the service's log has the cause",
+    });
+    expect((await service.get("/api/state")).body.tasks).toMatchObject({ running: 0, failed: 1 });
+  });
+});
+
+describe("a process that dies over a task", () => {
+  /** A service in whose process the task hangs. */
+  async function hanging() {
+    const held = gate();
+    const begun = gate();
+    const llm = modelOf(async () => {
+      begun.open();
+      await held.opened;
+      return { text: "late", toolCalls: [] };
+    });
+    const service = await openOperations({ llm });
+    await submit(service, "t");
+    const run = runNextTask(service.deps);
+    await begun.opened;
+    return { ...service, run, held };
+  }
+
+  test("its task runs again when the claim has ended, and its late result does not count", async () => {
+    const { deps, run, held, get } = await hanging();
+    const next = await restarted(deps);
+    expect(await runNextTask(next)).toBeUndefined();
+    deps.clock.advance(TASK_CLAIM_MS);
+    expect(await runNextTask(next)).toMatchObject({ status: "completed", mode: "rules" });
+    held.open();
+    await run;
+    const [task] = (await get("/api/tasks")).body.tasks;
+    expect(task).toMatchObject({ status: "completed", mode: "rules" });
+    expect((await get("/api/state")).body.tasks).toMatchObject({ running: 0, completed: 1 });
+  });
+
+  test("a second run of the same process is not ended by the first one's result", async () => {
+    const { deps, run, held, get } = await hanging();
+    deps.clock.advance(TASK_CLAIM_MS);
+    const begun = gate();
+    const other = gate();
+    const llm = modelOf(async () => {
+      begun.open();
+      await other.opened;
+      return { text: "second", toolCalls: [] };
+    });
+    const second = runNextTask({ ...deps, llm });
+    await begun.opened;
+    held.open();
+    expect(await run).toMatchObject({ status: "running" });
+    other.open();
+    expect((await second)!.result).toContain("\n> second\n");
+    expect((await get("/api/state")).body.tasks).toMatchObject({ running: 0, completed: 1 });
+  });
+
+  test("after three runs that never ended the task fails", async () => {
+    const { deps, get } = await hanging();
+    for (let restarts = 0; restarts < 2; restarts++) {
+      deps.clock.advance(TASK_CLAIM_MS);
+      const begun = gate();
+      const llm = modelOf(() => (begun.open(), new Promise<never>(() => {})));
+      void runNextTask(Object.assign(await restarted(deps), { llm }));
+      await begun.opened;
+    }
+    deps.clock.advance(TASK_CLAIM_MS);
+    expect(await runNextTask(await restarted(deps))).toBeUndefined();
+    const [task] = (await get("/api/tasks?status=failed")).body.tasks;
+    expect(task.result).toBe("given up after 3 runs that were interrupted");
+    expect((await get("/api/log?kind=task_failed")).body.entries).toHaveLength(1);
+  });
+});
+
+describe("feedback", () => {
+  test("counts in the task's mean, in the state, in memory and in the growth log", async () => {
+    const service = await openOperations();
+    const first = await submit(service, "a");
+    const second = await submit(service, "b");
+    for (let cycles = 0; cycles < 2; cycles++) await service.cycle();
+    const rate = (task_id: string, rating: number, rater = "", comment = "") =>
+      service.post("/api/task/feedback", { task_id, rating, rater, comment });
+    expect((await rate(first, 5, "Ana", "clear")).body).toEqual({
+      task_id: first,
+      feedback: { rating: 5, comment: "clear", rater: "Ana", at: service.deps.clock.iso() },
+      mean_rating: 5,
+    });
+    expect((await rate(first, 2, "bo")).body.mean_rating).toBe(3.5);
+    // The same person again replaces the earlier rating; nameless ones add up.
+    expect((await rate(first, 3, "ＡＮＡ")).body.mean_rating).toBe(2.5);
+    expect((await rate(second, 1)).body.mean_rating).toBe(1);
+    expect((await rate(second, 2)).body.mean_rating).toBe(1.5);
+    // 2, 3, 1 and 2 over both tasks.
+    expect((await service.get("/api/state")).body.tasks).toMatchObject({ rated: 2, mean_rating: 2 });
+    const { tasks } = (await service.get("/api/tasks")).body;
+    expect(tasks.find((task: { task_id: string }) => task.task_id === first).feedback).toMatchObject([
+      { rating: 2, rater: "bo" },
+      { rating: 3, rater: "ANA" },
+    ]);
+    expect((await service.get("/api/log?kind=feedback")).body.entries).toHaveLength(5);
+    const memories = await service.deps.store.list("memories", { limit: 10 });
+    expect(memories.map(({ value }) => value)).toContainEqual(
+      expect.objectContaining({ kind: "feedback", text: `Task ${first} was rated 5 of 5 (a): clear` }),
+    );
+  });
+
+  test("behind a trusted proxy nobody rates in another's name", async () => {
+    const service = await openOperations({ identityHeader: "x-user" });
+    const task_id = await submit(service, "a");
+    await service.cycle();
+    const rate = (rating: number, user: string, rater?: string) =>
+      service.post("/api/task/feedback", { task_id, rating, ...(rater ? { rater } : {}) }, { "x-user": user });
+    expect((await rate(5, "ana")).body.feedback.rater).toBe("ana");
+    const other = await rate(1, "bo", "ana");
+    expect([other.status, other.body.code]).toEqual([403, "identity_mismatch"]);
+    expect((await rate(4, "ana", "ANA")).body.mean_rating).toBe(4);
+    expect((await rate(2, "bo")).body.mean_rating).toBe(3);
+  });
+
+  test("only a completed task can be rated", async () => {
+    const service = await openOperations();
+    const task_id = await submit(service, "a");
+    const early = await service.post("/api/task/feedback", { task_id, rating: 3 });
+    expect([early.status, early.body.code]).toEqual([400, "task_not_completed"]);
+    const unknown = await service.post("/api/task/feedback", { task_id: "tsk_none", rating: 3 });
+    expect([unknown.status, unknown.body.code]).toEqual([404, "task_not_found"]);
+  });
+});

@@ -1,0 +1,341 @@
+/** What each target should be: the newest applied change's value, from the records, and only where those are what the log tells. */
+import { describe, expect, test } from "vitest";
+import { entryKey } from "../../../lib/audit/chain.ts";
+import { entryHash } from "../../../lib/audit/entry.ts";
+import { followAll, rebuild } from "../../../lib/projections/follow.ts";
+import { reading } from "../../../lib/projections/reading.ts";
+import { values } from "../../../lib/projections/values.ts";
+import { verifyFollowers } from "../../../lib/projections/verify.ts";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { canonicalContent } from "../../../lib/changes/rules/content.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { mulberry } from "../projections/hand_made.ts";
+import { bench, unsynced } from "../../local/file_adapter/fixture.ts";
+import { restarted } from "../../support/deps.ts";
+import { dealt } from "../../support/length.ts";
+import { service, serviceOf, type TestService } from "../../support/service.ts";
+
+const of = async (api: TestService, query = "") => {
+  const { status, body, text } = await api.get(`values${query}`);
+  if (status !== 200) throw new Error(text);
+  return body.values as { tenant_id: string; target: string; state: string; value?: unknown; problem?: string }[];
+};
+/** `tenant target=value`, or what is said in place of a value. */
+const told = async (api: TestService, query = "") =>
+  (await of(api, query)).map(
+    (one) =>
+      `${one.tenant_id} ${one.target}=${one.state === "governed" ? JSON.stringify(one.value) : `(${one.problem})`}`,
+  );
+const put = (api: TestService, value: unknown, over: object = {}) =>
+  api.bring("applied", value === undefined ? { ...over } : { value: JSON.stringify(value), ...over });
+
+test("a value is that of the newest applied change, with where it comes from; without an adapter too", async () => {
+  const api = await service();
+  expect((await api.get("values")).body).toMatchObject({ values: [], next: null, behind: 0 });
+  const first = await put(api, { on: true });
+  const pending = await api.bring("approved", { value: '"not yet"' });
+  const change = await api.change(first);
+  const entry = change.audit_entries.at(-1);
+  expect((await api.get("values")).body).toEqual({
+    values: [
+      {
+        tenant_id: "t1",
+        target: "ui.banner",
+        change_id: first,
+        entry: entry.id,
+        applied_at: entry.timestamp,
+        state: "governed",
+        value: { on: true },
+        kind: "config",
+        digest: change.digest,
+      },
+    ],
+    next: null,
+    as_of: entry.id + 2,
+    behind: 0,
+  });
+  await api.must("apply", pending);
+  expect(await told(api)).toEqual(['t1 ui.banner="not yet"']);
+});
+
+test("a rollback brings back what was there before, past what was rolled back meanwhile, at last nothing", async () => {
+  const api = await service();
+  const [one, two, three] = [await put(api, 1), await put(api, 2), await put(api, 3)];
+  await put(api, undefined);
+  await api.must("rollback", two);
+  expect(await told(api)).toEqual(["t1 ui.banner=3"]);
+  await api.must("rollback", three);
+  expect(await told(api)).toEqual(["t1 ui.banner=1"]);
+  expect((await of(api))[0]).toMatchObject({ change_id: one });
+  await api.must("rollback", one);
+  expect(await told(api)).toEqual([]);
+});
+
+test("null is a value, and targets compare without case", async () => {
+  const api = await service();
+  await put(api, 1, { target: "UI.Banner" });
+  await put(api, null, { target: "ui.banner" });
+  expect(await told(api)).toEqual(["t1 UI.Banner=null"]);
+  expect(await told(api, "?tenant_id=t1&target=Ui.baNNer")).toEqual(["t1 UI.Banner=null"]);
+});
+
+test("by tenant, by target, and in pages; one tenant's values are not another's", async () => {
+  const api = await service();
+  for (const tenant_id of ["t1", "t1 b", "t", "*"])
+    for (const target of ["ui.banner", "a/b", "ui"]) await put(api, `${tenant_id} ${target}`, { tenant_id, target });
+  const all = ["*", "t", "t1", "t1 b"].flatMap((tenant) =>
+    ["a/b", "ui", "ui.banner"].map((target) => `${tenant} ${target}="${tenant} ${target}"`),
+  );
+  expect(await told(api)).toEqual(all);
+  expect(await told(api, "?tenant_id=t1")).toEqual(all.slice(6, 9));
+  expect(await told(api, "?target=UI")).toEqual(all.filter((_, index) => index % 3 === 1));
+  expect(await told(api, "?tenant_id=t&target=ui")).toEqual([all[4]]);
+  expect(await told(api, "?tenant_id=t2&target=ui")).toEqual([]);
+  for (const query of ["", "&tenant_id=t1", "&target=ui.banner"]) {
+    const paged: string[] = [];
+    for (let next: string | null = ""; next !== null;) {
+      const { body } = await api.get(`values?limit=2${query}${next && `&after=${next}`}`);
+      paged.push(...body.values.map((one: { value: string }) => one.value));
+      expect(body.values.length).toBeLessThanOrEqual(2);
+      next = body.next;
+    }
+    expect(paged).toEqual((await of(api, query.replace("&", "?"))).map(({ value }) => value));
+  }
+  for (const wrong of ["?after=?", "?after=a", "?limit=0", "?target=a b", "?tenant_id="])
+    expect((await api.get(`values${wrong}`)).status, wrong).toBe(400);
+});
+
+test("the ETag holds while the values do, whatever else the log tells", async () => {
+  const api = await service();
+  const id = await put(api, 1);
+  const tag = (await api.get("values")).headers.get("etag")!;
+  await api.propose();
+  const again = await api.get("values", { "if-none-match": `"x", W/${tag}` });
+  expect([again.status, again.text, again.headers.get("etag")]).toEqual([304, "", tag]);
+  await api.must("rollback", id);
+  expect((await api.get("values", { "if-none-match": tag })).status).toBe(200);
+});
+
+test("what is erased is gone, and a rebuild makes the same rows", async () => {
+  const api = await service();
+  await put(api, 1, { target: "ui.Banner" });
+  const gone = await put(api, 2);
+  const empty = await put(api, undefined, { target: "ui.empty" });
+  await put(api, undefined, { target: "ui.empty" });
+  await api.must("rollback", gone);
+  for (const change_id of [gone, empty])
+    expect((await api.post("erase", { change_id, actor: "dpo", note: "asked" })).status).toBe(200);
+  await followAll(api.deps);
+  const rows = async () =>
+    Promise.all(values.collections.map((collection) => api.deps.store.list(collection, { limit: 100 })));
+  const bare = async () => (await rows()).map((list) => list.map(({ id, value }) => [id, value]));
+  const before = await bare();
+  expect(before.map((list) => list.length)).toEqual([1, 1, 1]);
+  await rebuild(api.deps);
+  expect(await bare()).toEqual(before);
+  expect(await verifyFollowers(api.deps)).toEqual({ tallies_match: true, mismatches: [] });
+  expect(await told(api)).toEqual(["t1 ui.Banner=1"]);
+});
+
+describe("what is not whole is not handed out", () => {
+  const edit = (store: Store, id: string, how: (record: ChangeRecord) => object) =>
+    store.transact(async (tx) => {
+      const record = (await tx.get("changes", id))!.value as ChangeRecord;
+      tx.put("changes", id, { ...record, ...how(record) } as ChangeRecord);
+    });
+  const content = ({ change }: ChangeRecord, over: Partial<Change>) => ({ change: { ...change, ...over } });
+
+  const EDITS: Record<string, (record: ChangeRecord) => object> = {
+    "another value": (record) => content(record, { value: "evil" }),
+    "another value under its own digest": (record) => {
+      const change = { ...record.change, value: "evil" };
+      return { change: { ...change, digest: portableSha256(canonicalContent(change)) } };
+    },
+    "another tenant": (record) => content(record, { tenant_id: "t2" }),
+    "no value": (record) => content(record, { value: undefined }),
+    "an entry left out": ({ audit }) => ({ audit: audit.slice(0, -1) }),
+    "no record": () => ({ change: undefined }),
+  };
+  test.each(Object.keys(EDITS))("%s", async (name) => {
+    const api = await service();
+    const id = await put(api, "good");
+    await put(api, "other", { target: "ui.other" });
+    await followAll(api.deps);
+    await edit(api.deps.store, id, EDITS[name]!);
+    const [held, other] = await of(api);
+    expect(held).toMatchObject({ tenant_id: "t1", target: "ui.banner", change_id: id, state: "withheld" });
+    expect(held).not.toHaveProperty("value");
+    expect(other).toMatchObject({ state: "governed", value: "other" });
+  });
+
+  test("an entry edited with its record and its own hash, as far as it was read", async () => {
+    const api = await service();
+    const id = await put(api, "good");
+    await api.deps.store.transact(async (tx) => {
+      const record = (await tx.get("changes", id))!.value as ChangeRecord;
+      const change = { ...record.change, value: "evil" };
+      const digest = portableSha256(canonicalContent(change));
+      for (const number of record.audit) {
+        const { value: entry } = (await tx.get("audit", entryKey(number)))!;
+        const next = { ...entry, detail: entry.detail.replaceAll(record.change.digest, digest) };
+        tx.put("audit", entryKey(number), { ...next, current_hash: entryHash(next, portableSha256) });
+      }
+      tx.put("changes", id, { ...record, change: { ...change, digest } });
+    });
+    expect((await of(api))[0]).toMatchObject({ state: "withheld" });
+  });
+
+  test("a record set back to before its rollback, with the rows that were there then", async () => {
+    const api = await service();
+    const id = await put(api, "good");
+    await followAll(api.deps);
+    const record = (await api.deps.store.get("changes", id))!.value;
+    const row = (await api.deps.store.get("values", "t1\nui.banner"))!.value;
+    await api.must("rollback", id);
+    await followAll(api.deps);
+    await api.deps.store.transact((tx) => {
+      tx.put("changes", id, record);
+      tx.put("values", "t1\nui.banner", row);
+    });
+    expect(await told(api)).toEqual(["t1 ui.banner=(the record leaves an entry out)"]);
+  });
+
+  test("a row that names another change", async () => {
+    const api = await service();
+    await put(api, "theirs", { tenant_id: "t2" });
+    const denied = await api.bring("denied", { value: '"denied"' });
+    await put(api, "older");
+    await followAll(api.deps);
+    const { value: older } = (await api.deps.store.get("values", "t1\nui.banner"))!;
+    await put(api, "ours");
+    await put(api, undefined);
+    await followAll(api.deps);
+    expect(await told(api, "?tenant_id=t1")).toEqual(['t1 ui.banner="ours"']);
+    const { value: other } = (await api.deps.store.get("values", "t2\nui.banner"))!;
+    for (const row of [other, { ...other, change_id: denied }, older]) {
+      await api.deps.store.transact((tx) => tx.put("values", "t1\nui.banner", row));
+      expect((await of(api, "?tenant_id=t1"))[0]).toMatchObject({ state: "withheld", tenant_id: "t1" });
+    }
+    expect((await verifyFollowers(api.deps)).mismatches[0]).toMatch(/^values\//);
+  });
+
+  test("an older value, with the entry of the newer one's apply edited so that it speaks of another target", async () => {
+    const api = await service();
+    await put(api, "older");
+    await followAll(api.deps);
+    const { value: older } = (await api.deps.store.get("values", "t1\nui.banner"))!;
+    await put(api, "newer");
+    await followAll(api.deps);
+    await api.deps.store.transact(async (tx) => {
+      const { id, value } = (await tx.list("audit", { limit: 1, reverse: true }))[0]!;
+      const entry = { ...value, detail: value.detail.replace("ui.banner", "ui.other") };
+      tx.put("audit", id, { ...entry, current_hash: entryHash(entry, portableSha256) });
+      tx.put("values", "t1\nui.banner", older);
+    });
+    expect(await of(api)).toMatchObject([{ target: "ui.banner", state: "withheld" }]);
+  });
+
+  test("what comes after the place from which the chain does not hold", async () => {
+    const api = await service();
+    await put(api, "before");
+    const { as_of } = (await api.get("values")).body;
+    await put(api, "after", { target: "ui.other" });
+    api.deps.integrity.breach = { first_invalid: as_of + 1, reason: "edited" };
+    expect(await told(api)).toEqual([
+      't1 ui.banner="before"',
+      `t1 ui.other=(the audit chain does not hold from entry ${as_of + 1} on)`,
+    ]);
+  });
+});
+
+test("an apply or a rollback between the look at the values and that at their changes is not overlooked, nor taken for an edit", async () => {
+  const base = memoryStore();
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const store: Store = {
+    ...base,
+    getMany: async (collection, ids) => {
+      if (collection === "changes" && meanwhile) {
+        const act = meanwhile;
+        meanwhile = undefined;
+        await act();
+      }
+      return base.getMany(collection, ids);
+    },
+  };
+  const api = await service({ store });
+  await put(api, 1);
+  const two = await put(api, 2);
+  await followAll(api.deps);
+  meanwhile = () => api.must("rollback", two);
+  expect(await told(api)).toEqual(["t1 ui.banner=1"]);
+  await put(api, 3);
+  meanwhile = () => put(api, 4);
+  expect(await told(api)).toEqual(["t1 ui.banner=4"]);
+});
+
+test("a value is shown at the same cost however often another was applied over it and taken back", async () => {
+  const counts = [];
+  for (const rounds of [2, 12]) {
+    const base = memoryStore();
+    let read = 0;
+    const getMany: Store["getMany"] = (collection, ids) => {
+      read += ids.length;
+      return base.getMany(collection, ids);
+    };
+    const api = await service({ store: { ...base, getMany } });
+    await put(api, 1);
+    for (let round = 0; round < rounds; round++) await api.must("rollback", await put(api, 2));
+    await followAll(api.deps);
+    read = 0;
+    expect(await told(api)).toEqual(["t1 ui.banner=1"]);
+    counts.push(read);
+  }
+  expect(counts[1]).toBe(counts[0]);
+});
+
+test("after a restart, on what was never followed, and under a store that grew", async () => {
+  const api = await service();
+  const ids: string[] = [];
+  for (let value = 0; value < 24; value++) ids.push(await put(api, value, { target: `ui.t${value % 7}` }));
+  for (const id of ids.filter((_, index) => index % 3 === 0)) await api.must("rollback", id);
+  const before = await told(api);
+  const later = serviceOf(await restarted(api.deps));
+  expect((await reading(later.deps, values)).as_of).toBeGreaterThan(0);
+  expect(await told(later)).toEqual(before);
+  await followAll(later.deps);
+  expect(await told(later)).toEqual(before);
+});
+
+test.each(dealt([1, 2, 3, 4], 1))("as the file adapter writes them, over random histories: seed %i", async (seed) => {
+  const random = mulberry(seed);
+  const roll = (below: number): number => Math.floor(random() * below);
+  const { adapter, content } = await bench({ files: unsynced });
+  const api = await service({ adapter });
+  const applied: string[] = [];
+  const approved: string[] = [];
+  for (let step = 0; step < 60; step++) {
+    const what = roll(8);
+    if (what < 3 || approved.length + applied.length === 0) {
+      const value = roll(5) === 0 ? {} : { value: JSON.stringify([roll(100), null, { a: roll(9) }][roll(3)]) };
+      const place = { tenant_id: `t${roll(2)}`, target: ["ui.banner", "UI.Banner", "a/b"][roll(3)]! };
+      approved.push(await api.bring("approved", { ...place, ...value }));
+    } else if (what < 6 && approved.length > 0) {
+      const [id] = approved.splice(roll(approved.length), 1);
+      await api.must("apply", id!);
+      applied.push(id!);
+    } else if (applied.length > 0) {
+      const [id] = applied.splice(roll(applied.length), 1);
+      await api.must("rollback", id!);
+    } else continue;
+    if (roll(6) === 0) await followAll(api.deps);
+    const file = ((await content().catch(() => ({}))).values ?? {}) as Record<string, Record<string, unknown>>;
+    const written = Object.entries(file).flatMap(([tenant, held]) =>
+      Object.entries(held).map(([target, value]) => `${tenant} ${target.toLowerCase()}=${JSON.stringify(value)}`),
+    );
+    const shown = (await told(api)).map((line) => line.replace(/ \S+=/, (target) => target.toLowerCase()));
+    expect(shown).toEqual(written.sort());
+  }
+});

@@ -1,0 +1,136 @@
+/** The weekly reports of the simulated month: the complete text of one, and what all of them list against the ledger. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Month } from "../../support/month/acts.ts";
+import type { Did } from "../../support/month/ledger.ts";
+import { monthToRead } from "../../support/month/month.ts";
+import { isWithin, reckonAt } from "../../support/month/reckoning.ts";
+import { testClock } from "../../support/clock.ts";
+import { filesInMemory, openOperations } from "./operations_service.ts";
+
+let month: Month;
+beforeAll(async () => void (month = await monthToRead()));
+
+const reportOf = (week: string): string => month.files.texts.get(`report-2026-${week}.md`)!;
+
+/** A report with the names of the ledger in place of ids. */
+function named(report: string): string {
+  let text = report;
+  for (const { name, id } of month.ledger.changes.values()) text = text.replaceAll(id, name);
+  return text;
+}
+
+const WEEKS = {
+  W42: ["2026-10-12", "2026-10-18", "2026-10-19T00:10:00.000Z"],
+  W43: ["2026-10-19", "2026-10-25", "2026-10-26T00:10:00.000Z"],
+  W44: ["2026-10-26", "2026-11-01", "2026-11-02T00:10:00.000Z"],
+  W45: ["2026-11-02", "2026-11-08", "2026-11-09T00:10:00.000Z"],
+  W46: ["2026-11-09", "2026-11-15", "2026-11-16T00:10:00.000Z"],
+} as const;
+
+describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) => {
+  /** The changes whose links a section lists. */
+  const linked = (heading: string): string[] => {
+    const section = named(reportOf(week))
+      .split(/^## /m)
+      .find((part) => part.startsWith(heading))!;
+    return [...section.matchAll(/#\/changes\/([^)]*)\)/g)].map(([, name]) => name!).sort();
+  };
+  const done = (...dids: Did[]): string[] =>
+    month.ledger.acts
+      .flatMap((act) => (dids.includes(act.did) && isWithin(act.at, from, to) ? [act.change!] : []))
+      .sort();
+
+  test("lists what the ledger says was applied, and what ended", () => {
+    expect(linked("Applied")).toEqual(done("applied"));
+    expect(linked("Rolled back")).toEqual(done("rolled_back", "denied", "withdrawn", "expired", "revoked", "lapsed"));
+  });
+
+  test("lists the promises whose verdict the ledger gives in the week", () => {
+    const now = reckonAt(month.ledger, at);
+    const decided = now.known.filter(({ name }) => {
+      const outcome = now.outcomeOf(name);
+      if (!outcome || outcome.kpi === null || outcome.state === "open" || outcome.verdict === "too_early") return false;
+      return isWithin(outcome.closed_at, from, to);
+    });
+    expect(linked("Promises")).toEqual(decided.map(({ name }) => name).sort());
+  });
+
+  test("fits on a screen", () => {
+    expect(reportOf(week).split("\n").length).toBeLessThanOrEqual(45);
+  });
+});
+
+test("the report of W44, as it is read on Monday", () => {
+  expect(named(reportOf("W44"))).toBe(`# Week 2026-W44 (2026-10-26 to 2026-11-01, UTC)
+
+**Worse:** the effect E fell from 0.543 to 0.424. **Worse:** incident_rate rose by 0.027 (worse) to 0.065, after [“Wait longer between two retries”](#/changes/back-off) (rolled back since) and [“Double the size of the work queue”](#/changes/queue size); deal_win_rate fell by 0.01 (worse) to 0.19, after [“Send at most two mails a week”](#/changes/fewer mails), [“Double the size of the work queue”](#/changes/queue size) and 2 more, none of which names it. Better: csat rose by 0.05 (better) to 4.15, after [“Send at most two mails a week”](#/changes/fewer mails); nrr_quarterly rose by 0.005 (better) to 1.035, after [“Send each lead to the seller nearest to it”](#/changes/lead routing) and [“Cap discounts at 15 percent”](#/changes/discount cap).
+
+## Applied
+
+- northwind: [“Wait longer between two retries”](#/changes/back-off) (rolled back since), [“Accept sessions of the old key again”](#/changes/login outage)
+
+## Rolled back or denied
+
+- [“Wait longer between two retries”](#/changes/back-off): rolled back by a guardrail of the intent: incident_rate rose by 0.027 (worse)
+- [“Shorten the sign-up form to three fields”](#/changes/short form): rolled back by chen@acme.example: “Sales could not reach leads without a phone number”
+- [“Try the new search with one customer”](#/changes/beta search): expired without consent: “no consent within 120 hours”
+
+## Waiting since this week, as of 2026-11-02 00:10
+
+- [“Accept sessions of the old key again”](#/changes/login outage) waits for a review of its emergency by bo@acme.example, until 2026-11-02 02:40
+- [“Score leads by their last visit”](#/changes/lead scoring) waits to be applied, until 2026-11-07 10:00
+
+## Promises decided (a correlation, not a cause)
+
+- [“Wait longer between two retries”](#/changes/back-off): **regressed**. incident_rate: expected to fall by 0.01, it rose by 0.027 (worse), shared with 1 other, a KPI of the whole product.
+- [“Double the size of the work queue”](#/changes/queue size): **regressed**. incident_rate: expected to fall by 0.005, it rose by 0.027 (worse), shared with 1 other, a KPI of the whole product.
+- [“Cap discounts at 15 percent”](#/changes/discount cap): missed. nrr_quarterly: expected to rise by 0.03, it rose by 0.005 (better), shared with 1 other, a KPI of the whole product.
+- [“Send each lead to the seller nearest to it”](#/changes/lead routing): missed. nrr_quarterly: expected to rise by 0.01, it rose by 0.005 (better), shared with 1 other, a KPI of the whole product.
+- [“Send at most two mails a week”](#/changes/fewer mails): missed. csat: expected to rise by 0.1, it rose by 0.05 (better), a KPI of the whole product.
+
+## Due within seven days
+
+Nothing.
+`);
+});
+
+test("a week begins at midnight of the time zone that is asked for", async () => {
+  const files = filesInMemory();
+  // Sunday evening in UTC is Monday in Auckland.
+  const service = await openOperations({ clock: testClock("2026-01-04T20:00:00.000Z"), evolved: files });
+  await service.bring("applied", { summary: "Late on Sunday" });
+  await service.post("/api/action/run-now", { action: "write_report", tz: "Pacific/Auckland" });
+  await service.post("/api/action/run-now", { action: "write_report" });
+  expect([...files.texts.keys()].sort()).toEqual(["report-2026-W01.md", "report-2026-W02.md"]);
+  const text = files.texts.get("report-2026-W02.md")!;
+  expect(text).toContain("# Week 2026-W02 (2026-01-05 to 2026-01-11, Pacific/Auckland)\n");
+  expect(text).toMatch(/## Applied\n\n- t1: \[“Late on Sunday”\]/);
+  expect(text).toContain("as of 2026-01-05 09:00");
+  expect((await service.post("/api/action/run-now", { action: "write_report", tz: "Mars" })).body).toMatchObject({
+    code: "invalid_field",
+    error: "tz must be a time zone such as Europe/Berlin",
+  });
+});
+
+test("ids are links below the public address, where the service knows it", async () => {
+  const files = filesInMemory();
+  const service = await openOperations({ evolved: files, publicUrl: "https://gov.example/x" });
+  const id = await service.bring("applied");
+  await service.post("/api/action/run-now", { action: "write_report" });
+  expect(files.texts.get("report-2026-W01.md")).toContain(`](https://gov.example/x/#/changes/${id})`);
+});
+
+test("of many changes a report lists the first and counts the others", async () => {
+  const files = filesInMemory();
+  const service = await openOperations({ evolved: files });
+  for (let made = 0; made < 12; made++) await service.propose({ target: `ui.n${made}` });
+  for (let made = 0; made < 11; made++) await service.bring("denied", { target: `ui.d${made}` });
+  for (let made = 0; made < 6; made++) await service.bring("applied", { target: `ui.a${made}` });
+  await service.post("/api/action/run-now", { action: "write_report" });
+  const text = files.texts.get("report-2026-W01.md")!;
+  expect(text).toMatch(/^- t1: (?:\[[^\]]*\]\([^)]*\), ){4}and 2 more$/m);
+  expect(text.match(/denied by/g)).toHaveLength(8);
+  expect(text).toContain("denied by ana: no reason given\n- and 3 more\n");
+  expect(text.match(/waits for the consent/g)).toHaveLength(8);
+  expect(text).toContain("\n- and 4 more\n");
+});

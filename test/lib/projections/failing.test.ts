@@ -1,0 +1,111 @@
+/** What follows the log can fail, all of it, and nothing that is governed waits for it. */
+import { expect, test } from "vitest";
+import { followAll, FOLLOWERS } from "../../../lib/projections/follow.ts";
+import { verifyFollowers } from "../../../lib/projections/verify.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Collection } from "../../../lib/store/store.ts";
+import { brokenCollections } from "../../support/broken_collections.ts";
+import { testClock } from "../../support/clock.ts";
+import { events } from "../../support/client.ts";
+import { countedIds } from "../../support/ids.ts";
+import { openOperations, type OperationsService } from "../operations/operations_service.ts";
+import { followed } from "./hand_made.ts";
+
+const INTENT = {
+  kpis: { incident_rate: { baseline: 0.04, target: 0.01 } },
+  policy: {
+    minor: { kinds: ["config" as const], targets: ["ui.*"], max_affected_users: 50 },
+    consent_ttl_hours: 24 * 30,
+    forbidden_targets: ["billing.*"],
+    guardrails: [{ kpi: "incident_rate", max_regression: 0.01, action: "rollback" as const }],
+  },
+};
+
+/** Everything that followers own, and where they stand. */
+const OWN: Collection[] = ["cursors", ...FOLLOWERS.flatMap(({ collections }) => collections)];
+
+/** The same life, whatever becomes of those who follow it. */
+async function live({ post, propose, must, bring, cycle, hours, host }: OperationsService): Promise<void> {
+  expect((await post("kpi", { incident_rate: 0.02 })).status).toBe(200);
+  const applied = await bring("applied", { kpi: "incident_rate", rationale: "r" });
+  await bring("denied", { target: "crm.a" });
+  const { change_id: withdrawn } = await propose({ target: "crm.b", proposer: "pat" });
+  await must("withdraw", withdrawn);
+  const minor = await propose({ tier: "minor", affected_users: 1, risk: "low", reversible: true });
+  expect(minor.status).toBe("approved");
+  await must("apply", minor.change_id);
+  await bring("rolled_back", { target: "crm.c" });
+  expect((await post("propose", { tenant_id: "t1", kind: "config", target: "billing.x", summary: "s" })).status).toBe(
+    403,
+  );
+  hours(1);
+  expect((await post("kpi", { incident_rate: 0.05 })).status).toBe(200);
+  const report = await cycle();
+  expect(report).toMatchObject({ rolled_back: applied, tick: 1 });
+  host.host.delete(minor.change_id);
+  await cycle();
+}
+
+test("with every read and write of followers' records failing all is governed as ever; mended, they catch up exactly", async () => {
+  let broken = true;
+  const base = memoryStore();
+  const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds() });
+  const service = await openOperations({ ...options(), store: brokenCollections(base, OWN, () => broken) });
+  await live(service);
+  const whole = await openOperations(options());
+  await live(whole);
+  const entries = async ({ audit }: OperationsService) =>
+    (await audit()).map(({ event_type, change_id, detail }) => ({ event_type, change_id, detail }));
+  expect(events(await service.audit())).toContain("change_rolled_back");
+  expect(events(await service.audit())).toContain("change_drifted");
+  expect(await entries(service)).toEqual(await entries(whole));
+
+  const capabilities = async () =>
+    (await service.get("/api/capabilities")).body.capabilities.filter(({ id }: { id: string }) =>
+      id.startsWith("follow_"),
+    );
+  const report = await service.cycle();
+  expect(report.failed_steps).toEqual(expect.arrayContaining(FOLLOWERS.map(({ name }) => `follow_${name}`)));
+  expect(await capabilities()).toEqual(
+    FOLLOWERS.map(({ name }) =>
+      expect.objectContaining({
+        id: `follow_${name}`,
+        status: "failing",
+        reason: expect.stringContaining("cannot be used"),
+      }),
+    ),
+  );
+  broken = false;
+  await followAll(service.deps);
+  await whole.cycle();
+  expect(await followed(base)).toEqual(await followed(whole.deps.store));
+  expect(await verifyFollowers(service.deps)).toEqual({ tallies_match: true, mismatches: [] });
+  expect(await capabilities()).toEqual(
+    FOLLOWERS.map(({ name }) => ({
+      id: `follow_${name}`,
+      group: "follow",
+      status: "available",
+      reason: null,
+      enable_with: null,
+    })),
+  );
+});
+
+test("while the newest entries cannot be followed, reads answer as of those that were stored, and say so in the log", async () => {
+  const warned: string[] = [];
+  const log = { info: () => {}, warn: (message: string) => void warned.push(message), error: () => {} };
+  const base = memoryStore();
+  let broken = false;
+  const service = await openOperations({ log, store: brokenCollections(base, ["audit"], () => broken) });
+  await service.bring("applied");
+  await service.cycle();
+  await service.propose();
+  warned.length = 0;
+  broken = true;
+  for (const path of ["/api/state", "/api/product/approvals", "/api/log", "/api/metrics"])
+    expect((await service.get(path)).status, path).toBe(200);
+  expect((await service.get("/api/product/approvals")).body.pending).toEqual([]);
+  expect(warned).toContain("the newest entries could not be followed: figures are as they were stored");
+  broken = false;
+  expect((await service.get("/api/product/approvals")).body.pending).toHaveLength(1);
+});

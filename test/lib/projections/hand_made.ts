@@ -1,0 +1,143 @@
+/** A log whose entries are made by hand, without the governed core: what followers are given. */
+import { createChain, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
+import type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
+import type { FollowDeps } from "../../../lib/projections/follower.ts";
+import { FOLLOWERS } from "../../../lib/projections/follow.ts";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
+import { createKeyedMutex } from "../../../lib/kit/keyed_mutex.ts";
+import { portableSha256 as sha256 } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { HOUR, type TestClock, testClock } from "../../support/clock.ts";
+import { countedIds } from "../../support/ids.ts";
+import { silentLog } from "../../support/silent_log.ts";
+
+/** What following needs, and the log that is followed. */
+export type HandMade = Awaited<ReturnType<typeof handMade>>;
+
+/** What following needs over a store, as one more process on it has it. */
+export const followDeps = (store: Store, clock: TestClock = testClock()): FollowDeps & { clock: TestClock } => ({
+  store,
+  clock,
+  sha256,
+  integrity: {},
+  mutex: createKeyedMutex(),
+  log: silentLog,
+});
+
+/** A new log over a store, to which a test appends. */
+export async function handMade(store: Store = memoryStore()) {
+  const deps = followDeps(store);
+  const { clock } = deps;
+  const ids = countedIds();
+  await store.transact((tx) => void createChain(tx, "acme-crm", { ids, sha256 }, clock.now()));
+
+  const append = (event_type: EventType, detail: object, about?: ChangeRecord): Promise<AuditEntry> =>
+    store.transact(async (tx) => {
+      const { change_id, tenant_id: tenant } = about?.change ?? { change_id: "", tenant_id: "" };
+      const next = nextEntry((await readHead(tx))!, { event_type, change_id, tenant, detail }, clock.iso(), sha256);
+      tx.put("audit", entryKey(next.entry.id), next.entry);
+      tx.put("meta", "chain", next.head);
+      if (about) tx.put("changes", change_id, { ...about, audit: [...about.audit, next.entry.id] });
+      return next.entry;
+    });
+
+  const record = async (changeId: string): Promise<ChangeRecord> =>
+    (await store.get("changes", changeId))!.value as ChangeRecord;
+
+  /** Appends an entry about a change, whose record then holds `over`. */
+  const step = async (changeId: string, event_type: EventType, detail: object, over: Partial<Change> = {}) => {
+    const before = await record(changeId);
+    return append(event_type, detail, { ...before, change: { ...before.change, ...over } });
+  };
+
+  return {
+    ...deps,
+    append,
+    step,
+    record,
+    hours: (count: number) => clock.advance(count * HOUR),
+    async propose(over: Partial<Change> = {}): Promise<string> {
+      const change: Change = {
+        change_id: `chg_${ids.uuid(0)}`,
+        tenant_id: "t1",
+        kind: "config",
+        target: "ui.banner",
+        summary: "Show the banner",
+        rationale: "",
+        expected_delta_k: null,
+        affected_users: null,
+        reversible: true,
+        tier: "standard",
+        risk: "low",
+        kpi: null,
+        proposer: "pat",
+        proposer_kind: "unknown",
+        status: "pending_consent",
+        resolution: null,
+        created_at: clock.iso(),
+        approver: null,
+        approval_note: null,
+        approvals: [],
+        required_approvers: 1,
+        decided_at: null,
+        applied_at: null,
+        rolled_back_at: null,
+        digest: "",
+        revision: 1,
+        ...over,
+      };
+      const { status, target, proposer } = change;
+      await append("change_proposed", { status, target, proposer }, { change, audit: [], applied: null });
+      return change.change_id;
+    },
+    approve: (id: string, approver = "ana", note = "") =>
+      step(
+        id,
+        "consent_decision",
+        { status: "approved", decision: "approved", progress: "1 of 1", approver, note },
+        { status: "approved", approver, approval_note: note, approvals: [{ approver, note, at: clock.iso() }] },
+      ),
+    deny: (id: string, approver = "ana", note = "", decision = "denied") =>
+      step(
+        id,
+        "consent_decision",
+        { status: "denied", decision, approver, note },
+        { status: "denied", approver, approval_note: note },
+      ),
+    apply: (id: string) => step(id, "change_applied", { status: "applied", adapter: null }, { status: "applied" }),
+    rollBack: (id: string, by = "ana") =>
+      step(id, "change_rolled_back", { status: "rolled_back", adapter: null, by }, { status: "rolled_back" }),
+    feed: (values: Record<string, number>, more: object = {}) =>
+      append("kpi_refreshed", { values, E: null, refreshed: false, ...more }),
+    /** A change that is applied. */
+    async applied(over: Partial<Change> = {}): Promise<string> {
+      const id = await this.propose(over);
+      await this.approve(id);
+      await this.apply(id);
+      return id;
+    },
+  };
+}
+
+/** Everything that followers have stored, as it lies there. */
+export async function followed(store: Store): Promise<Record<string, string>> {
+  const kept: Record<string, string> = {};
+  const collections = [...new Set(FOLLOWERS.flatMap(({ collections }) => [...collections])), "cursors"] as const;
+  for (const collection of collections)
+    for (const { id, value } of await store.list(collection, { limit: 100_000 }))
+      kept[`${collection}/${id}`] = JSON.stringify(value);
+  return kept;
+}
+
+/** Numbers from 0 to 1 that are the same in every run. */
+export function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,209 @@
+/** Whatever happens to a whole service: what followed it is what folding its log anew gives, and can be built anew. */
+import { describe, expect, test } from "vitest";
+import { followAll, rebuild } from "../../../lib/projections/follow.ts";
+import { totalTally } from "../../../lib/projections/tallies.ts";
+import type { Counter } from "../../../lib/projections/tally.ts";
+import { verifyFollowers } from "../../../lib/projections/verify.ts";
+import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { AGE_CLASSES, overdueOf } from "../../../lib/projections/overdue.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { opened as openedFile, temporaryFolder } from "../../local/store/opened.ts";
+import { fails } from "../../support/scripted_adapter.ts";
+import { dealt, LONG } from "../../support/length.ts";
+import { openOperations, type OperationsService } from "../operations/operations_service.ts";
+import { followed, mulberry } from "./hand_made.ts";
+
+const COUNTERS = Object.keys({
+  proposed: true,
+  decided_approved: true,
+  decided_denied: true,
+  decided_withdrawn: true,
+  decided_expired: true,
+  decided_revoked: true,
+  decided_lapsed: true,
+  decided_minor: true,
+  level_L1: true,
+  level_L2: true,
+  level_L3: true,
+  level_L4: true,
+  level_L5: true,
+  level_unattributed: true,
+  attempts: true,
+  attempts_failed: true,
+  attempts_apply_failed: true,
+  attempts_rolled_back: true,
+  attempts_drifted: true,
+  rollbacks_person: true,
+  rollbacks_guardrail: true,
+  rollbacks_failed: true,
+  closed: true,
+  expected_items: true,
+  present_items: true,
+  late_items: true,
+  missing_rationale: true,
+  missing_decider: true,
+  missing_note: true,
+  missing_verdict: true,
+  verdict_met: true,
+  verdict_missed: true,
+  verdict_regressed: true,
+  verdict_inconclusive: true,
+  verdict_too_early: true,
+  drift_episodes: true,
+  kpi_feeds: true,
+} satisfies Record<Counter, true>) as Counter[];
+
+const INTENT = {
+  kpis: { csat: { baseline: 4, target: 5 }, incident_rate: { baseline: 0.04, target: 0.01 } },
+  policy: {
+    minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 },
+    required_approvers: { standard: 1, major: 2 },
+    consent_ttl_hours: 200,
+    approval_ttl_hours: 400,
+    guardrails: [{ kpi: "incident_rate", max_regression: 0.005, action: "rollback" }],
+  },
+};
+
+/** One random step; most are refused by the state machine, as they should be. */
+async function step(service: OperationsService, random: () => number, changes: string[]): Promise<void> {
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+  const some = (chance: number): boolean => random() < chance;
+  const changeId = changes.length === 0 ? "none" : pick(changes.slice(-30));
+  const target = pick(["ui.banner", "ui.colour", "crm.score", "crm.mail"]);
+  const kinds: Record<string, () => Promise<unknown>> = {
+    propose: async () => {
+      const fields: Record<string, string | number | boolean> = { target, proposer: pick(["pat", "kim"]) };
+      if (some(0.5)) Object.assign(fields, { rationale: "because" });
+      if (some(0.6)) Object.assign(fields, { kpi: pick(["csat", "incident_rate"]), expected_delta_k: random() / 50 });
+      if (some(0.4)) Object.assign(fields, { tier: "minor", affected_users: 5, risk: "low", reversible: true });
+      else if (some(0.3)) Object.assign(fields, { tier: "major" });
+      changes.push((await service.propose(fields)).change_id);
+    },
+    draft: async () => {
+      const draft = { tenant_id: "t1", kind: "config", target, summary: "A draft", proposer: "llm:m" } as const;
+      const filed = await submitDraft(service.deps, draft, { asked_by: null, message_id: "msg_1" });
+      if ("change_id" in filed) changes.push(filed.change_id);
+    },
+    approve: () =>
+      service.post("approve", { change_id: changeId, approver: pick(["ana", "bo"]), note: some(0.5) ? "ok" : "" }),
+    deny: () => service.post("deny", { change_id: changeId, approver: "ana", note: some(0.5) ? "no" : "" }),
+    withdraw: () => service.post("withdraw", { change_id: changeId, proposer: pick(["pat", "kim"]) }),
+    revoke: () => service.post("revoke", { change_id: changeId, approver: "ana", note: "no longer" }),
+    apply: () => {
+      if (some(0.3)) service.host.on(pick(["validate", "apply"]), fails("no"), 1);
+      return service.act("apply", changeId);
+    },
+    rollback: () => {
+      if (some(0.3)) service.host.on("rollback", fails("no"), 1);
+      return service.act("rollback", changeId);
+    },
+    feed: () => service.post("kpi", { csat: 3 + 2 * random(), incident_rate: 0.05 * random() }),
+    drift: async () =>
+      void (some(0.5) ? service.host.host.delete(changeId) : service.host.host.set(changeId, "applied")),
+    task: () => service.post("/api/tasks", { title: "t", priority: pick(["low", "normal", "high", "urgent"]) }),
+    cycle: () => service.cycle(),
+    hours: async () => service.hours(some(0.1) ? 24 * 11 : 30 * random()),
+  };
+  const names = [
+    "propose",
+    "propose",
+    "propose",
+    "draft",
+    "approve",
+    "approve",
+    "approve",
+    "approve",
+    "deny",
+    "withdraw",
+    "revoke",
+    "apply",
+    "apply",
+    "apply",
+    "rollback",
+    "feed",
+    "drift",
+    "task",
+    "cycle",
+    "hours",
+    "hours",
+  ];
+  await kinds[pick(names)]!();
+}
+
+/** By looking at everything. */
+async function overdueByScan({ deps }: OperationsService): Promise<Record<string, number>> {
+  const now = deps.clock.now();
+  const hours = {
+    pending_changes: 24,
+    approved_changes: 24,
+    tasks_urgent: 4,
+    tasks_high: 24,
+    tasks_normal: 72,
+    tasks_low: 168,
+  };
+  const overdue: Record<string, number> = Object.fromEntries(Object.keys(hours).map((name) => [name, 0]));
+  const late = (since: string, name: keyof typeof hours): number =>
+    Number(now - Date.parse(since) > hours[name] * 3_600_000);
+  for (const { value } of await deps.store.list("changes", { limit: 10_000 }))
+    if (value.change.status === "pending_consent")
+      overdue["pending_changes"]! += late(value.change.created_at, "pending_changes");
+    else if (value.change.status === "approved")
+      overdue["approved_changes"]! += late(value.change.decided_at!, "approved_changes");
+  for (const { value } of await deps.store.list("tasks", { limit: 10_000 }))
+    if (value.task.status === "queued" || value.task.status === "running") {
+      const name = `tasks_${value.task.priority as "low"}` as const;
+      overdue[name]! += late(value.task.created_at, name);
+    }
+  return overdue;
+}
+
+const overdueAsShown = async ({ deps }: OperationsService): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    await Promise.all(AGE_CLASSES.map(async (name) => [name, (await overdueOf(deps, name)).length] as const)),
+  );
+
+const STORES: Record<string, () => Promise<Store>> = {
+  memory: async () => memoryStore(),
+  file: async () => openedFile(`${await temporaryFolder()}/state.json`),
+};
+
+describe.each(Object.keys(STORES))("on a %s store", (name) => {
+  test.each(dealt([1, 2, 3], 1))("random history %i", async (seed) => {
+    const service = await openOperations({ intent: INTENT, store: await STORES[name]!() });
+    const { deps } = service;
+    const random = mulberry(seed);
+    const changes: string[] = [];
+    for (let done = 1; done <= 300; done++) {
+      await step(service, random, changes);
+      if (done % 20 === 0) expect(await overdueAsShown(service)).toEqual(await overdueByScan(service));
+      if (done % 100 === 0) expect(await verifyFollowers(deps)).toEqual({ tallies_match: true, mismatches: [] });
+    }
+    service.hours(31 * 24);
+    await followAll(deps);
+    const before = await followed(deps.store);
+    const kept = await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)));
+    await rebuild(deps);
+    expect(await followed(deps.store)).toEqual(before);
+    expect(await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)))).toEqual(kept);
+  });
+});
+
+const all = (store: Store) => (collection: "notices" | "memories" | "ticks" | "audit") =>
+  store.list(collection, { limit: 10_000 });
+
+if (LONG)
+  test("a history that leaves no counter at 0", async () => {
+    const service = await openOperations({ intent: INTENT });
+    const random = mulberry(7);
+    const changes: string[] = [];
+    for (let done = 0; done < 3000; done++) await step(service, random, changes);
+    const unexplained = await service.bring("denied");
+    await service.post("note", { change_id: unexplained, actor: "ana", item: "rationale", note: "said late" });
+    service.hours(31 * 24);
+    await service.cycle();
+    const total = await totalTally(service.deps);
+    // Names are taken at their word here: the intent has no principals.
+    expect(COUNTERS.filter((counter) => !total[counter])).toEqual(["level_unattributed"]);
+    expect((await verifyFollowers(service.deps)).mismatches).toEqual([]);
+  });

@@ -1,0 +1,218 @@
+/** Outcomes worked out a second, plain way: from the entries alone, each change on its own, without any index. */
+import { describe, expect, test } from "vitest";
+import { factsIn, type Entry } from "../../../lib/projections/entries.ts";
+import { followAll } from "../../../lib/projections/follow.ts";
+import { growthPage } from "../../../lib/projections/growth_log.ts";
+import { outcomesAt } from "../../../lib/projections/outcomes_now.ts";
+import { outcomes } from "../../../lib/projections/outcomes.ts";
+import { reading } from "../../../lib/projections/reading.ts";
+import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
+import { DAY, HOUR, pass } from "../../support/clock.ts";
+import { dealt } from "../../support/length.ts";
+import { handMade, type HandMade } from "./hand_made.ts";
+import { live } from "./random_log.ts";
+
+const KPIS = { kpis: {} };
+const ms = (at: string): number => Date.parse(at);
+
+async function told(log: HandMade): Promise<Outcome[]> {
+  const read = await reading(log, outcomes);
+  const records = (await read.list("outcomes", { limit: 10_000 })).map(({ value }) => value);
+  return outcomesAt(read, records, KPIS, log.clock.iso());
+}
+
+/** What should be told of each applied change at a moment. */
+async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>> {
+  const entries = (await log.store.list("audit", { limit: 10_000 })).map(({ value }) => factsIn(value));
+  const now = ms(log.clock.iso());
+  const applies = entries.filter(({ event_type }) => event_type === "change_applied");
+  const about = async ({ change_id, id, timestamp }: Entry) => {
+    const { kpi, expected_delta_k: expected, target, tenant_id } = (await log.record(change_id)).change;
+    const rolledBack = entries.find((one) => one.event_type === "change_rolled_back" && one.change_id === change_id);
+    const places = await Promise.all(
+      applies.map(async (one) => ({ one, change: (await log.record(one.change_id)).change })),
+    );
+    const replaced = places.find(
+      ({ one, change }) => one.id > id && change.target === target && change.tenant_id === tenant_id,
+    )?.one;
+    const back = [rolledBack, replaced].flatMap((one) => one ?? []).sort((a, b) => a.id - b.id)[0];
+    const closes = ms(timestamp) + 7 * DAY;
+    const byTime = back ? ms(back.timestamp) > closes : now > closes;
+    return {
+      change_id,
+      kpi,
+      expected,
+      id,
+      from: ms(timestamp),
+      to: byTime ? closes : back ? ms(back.timestamp) : now,
+      back,
+      byTime,
+    };
+  };
+  const all = await Promise.all(applies.map(about));
+  const feeds = (kpi: string | null, test: (entry: Entry) => boolean): { value: number; at: number }[] =>
+    entries.flatMap((entry) => {
+      const value = entry.event_type === "kpi_refreshed" ? entry.facts.values?.[kpi ?? ""] : undefined;
+      return value !== undefined && test(entry) ? { value, at: ms(entry.timestamp) } : [];
+    });
+  return Object.fromEntries(
+    all.map(({ change_id, kpi, expected, id, from, to, back, byTime }): [string, Partial<Outcome>] => {
+      const ended = (entry: Entry) => (byTime ? ms(entry.timestamp) <= to : !back || entry.id < back.id);
+      const before = feeds(kpi, (entry) => entry.id < id);
+      const since = feeds(kpi, (entry) => entry.id > id && ended(entry));
+      const [baseline, current] = [before.at(-1)?.value, since.at(-1)?.value];
+      const good = kpi === "incident_rate" ? -1 : 1;
+      const realised = baseline === undefined || current === undefined ? null : good * (current - baseline);
+      // Those whose window has a moment in common with this one, or ends with the entry after which it began.
+      const shared = all.filter(
+        (other) =>
+          kpi !== null &&
+          other.kpi === kpi &&
+          other.id !== id &&
+          (other.id > id ? (byTime ? other.from <= to : !back || other.id < back.id) : overlaps(other, { id, from })),
+      );
+      const state = byTime || back ? "final" : "open";
+      const early = to < from + 7 * DAY;
+      const isOver = byTime || back !== undefined;
+      const guarded = back?.facts.by === "policy:guardrail";
+      const ending = back?.event_type === "change_applied" ? "change" : guarded ? "guardrail" : "rollback";
+      const tripped = early && guarded && realised !== null && realised < 0;
+      const verdict =
+        kpi === null || (realised === null && !(early && isOver))
+          ? "inconclusive"
+          : realised === null || (early && !tripped)
+            ? "too_early"
+            : expected !== null && realised >= expected
+              ? "met"
+              : realised < 0
+                ? "regressed"
+                : expected === null
+                  ? "inconclusive"
+                  : "missed";
+      const aDayAgo = Math.floor((from - 30 * DAY) / DAY + 1) * DAY;
+      const then =
+        before.filter(({ at }) => at < aDayAgo).at(-1) ??
+        (before[0] && from - before[0].at >= DAY ? before[0] : undefined);
+      const trend = then === undefined || then === before.at(-1) ? null : good * (baseline! - then.value);
+      return [
+        change_id,
+        {
+          kpi,
+          state,
+          verdict,
+          ended_by: byTime ? "horizon" : back ? ending : null,
+          replaced_by: !byTime && ending === "change" ? back!.change_id : null,
+          baseline: baseline ?? null,
+          current: current ?? null,
+          baseline_age_hours: before.length === 0 ? null : Math.round(((from - before.at(-1)!.at) / HOUR) * 10) / 10,
+          realised_delta: realised === null ? null : (expect.closeTo(realised, 9) as number),
+          trend_before: trend === null ? null : (expect.closeTo(trend, 9) as number),
+          shared_count: shared.length,
+          shared_with: shared
+            .toSorted((a, b) => b.id - a.id)
+            .slice(0, 10)
+            .map((other) => other.change_id),
+        },
+      ];
+    }),
+  );
+}
+
+type Window = { id: number; to: number; back: Entry | undefined; byTime: boolean };
+
+/** Whether a window that began before another was still open when that began. */
+const overlaps = ({ to, back, byTime }: Window, other: { id: number; from: number }): boolean =>
+  byTime ? to >= other.from : !back || back.id > other.id;
+
+describe("a second way from the entries", () => {
+  test.each(dealt([1, 2, 3, 4], 2))(
+    "finds the same outcomes after random history %i, at many moments",
+    async (seed) => {
+      const log = await handMade();
+      let steps = 0;
+      let seen = 0;
+      await live(log, seed, 500, async () => {
+        if (++steps % 50 !== 0) return;
+        if (steps % 100 === 0) await followAll(log);
+        const found = await told(log);
+        seen += found.length;
+        const expected = await plainly(log);
+        expect(found.map(({ change_id }) => change_id).sort()).toEqual(Object.keys(expected).sort());
+        for (const outcome of found) expect(outcome).toMatchObject(expected[outcome.change_id]!);
+      });
+      expect(seen).toBeGreaterThan(100);
+    },
+  );
+});
+
+test("more than ten that share a movement are counted, and the newest named, also once some are over", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  const ids: string[] = [];
+  for (let made = 0; made < 30; made++) {
+    ids.push(await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 0.1 }));
+    log.clock.advance(HOUR);
+  }
+  for (const id of ids.slice(10, 25)) await log.rollBack(id);
+  const late = await log.applied({ target: "ui.late", kpi: "csat" });
+  await followAll(log);
+  const of = async (id: string) => (await told(log)).find(({ change_id }) => change_id === id)!;
+  const newestFirst = ids.toReversed();
+  expect(await of(ids[0]!)).toMatchObject({ shared_count: 30, shared_with: [late, ...newestFirst.slice(0, 9)] });
+  expect(await of(late)).toMatchObject({
+    shared_count: 15,
+    shared_with: [...newestFirst.slice(0, 5), ...newestFirst.slice(20, 25)],
+  });
+});
+
+test("an outcome ends at its horizon with what was fed by then, and at the apply of another change of its target", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4, incident_rate: 0.04 });
+  const first = await log.applied({ target: "ui.form", kpi: "csat", expected_delta_k: 1 });
+  await log.feed({ csat: 4.5, incident_rate: 0.06 });
+  log.hours(48);
+  const second = await log.applied({ target: "UI.form", kpi: "csat", expected_delta_k: 0.2 });
+  await log.feed({ csat: 4.6 });
+  const of = async (id: string) => (await told(log)).find(({ change_id }) => change_id === id)!;
+  expect(await of(first)).toMatchObject({
+    state: "final",
+    verdict: "too_early",
+    ended_by: "change",
+    replaced_by: second,
+    realised_delta: 0.5,
+    later: { current: 4.6, realised_delta: 0.6, words: "rose by 0.6 (better) since the apply" },
+    side_effects: [
+      { kpi: "incident_rate", from: 0.04, to: 0.06, effect: "worse", words: "incident_rate rose by 0.02, worse" },
+    ],
+  });
+  expect(await of(second)).toMatchObject({ state: "open", verdict: "too_early", ended_by: null, later: null });
+  await pass(log, 7 * DAY + 1);
+  await log.feed({ csat: 5 });
+  expect(await of(second)).toMatchObject({
+    state: "final",
+    verdict: "missed",
+    ended_by: "horizon",
+    realised_delta: 0.1,
+    later: { realised_delta: 0.5 },
+    words: "csat: expected to rise by 0.2, it rose by 0.1 (better), a KPI of the whole product.",
+  });
+  await log.rollBack(second);
+  expect(await of(second)).toMatchObject({ verdict: "missed", ended_by: "horizon" });
+});
+
+test("a horizon that ends without a feed is told of then", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  await log.feed({ csat: 4.5 });
+  const titles = async () => {
+    await followAll(log);
+    return (await growthPage(log, { limit: 5, kind: "outcome" })).entries.map(({ title, at }) => [title, at]);
+  };
+  expect(await titles()).toEqual([]);
+  const over = new Date(ms(log.clock.iso()) + 7 * DAY).toISOString();
+  await pass(log, 7 * DAY + 1);
+  expect(await titles()).toEqual([[`The outcome of ${id} is final: missed`, over]]);
+  await log.feed({ csat: 4.6 });
+  expect(await titles()).toHaveLength(1);
+});

@@ -1,0 +1,260 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { checkWebhookUrl, webhookAdapter, type WebhookAdapterOptions } from "../../../lib/targets/webhook.ts";
+import { testClock } from "../../support/clock.ts";
+import { core } from "../../support/core.ts";
+import { answers, lost, silent, startWebhookHost, type Trouble, type WebhookHost } from "../../support/webhook_host.ts";
+
+const SECRET = "a secret of the test";
+const CHANGE = { change_id: "chg_1", target: "ui.banner", value: { on: true }, revision: 3 } as Change;
+const OPERATIONS = ["validate", "apply", "verify", "rollback"] as const;
+
+let host: WebhookHost;
+let pauses: number[];
+beforeEach(async () => {
+  host = await startWebhookHost(SECRET);
+  pauses = [];
+});
+afterEach(() => host.stop());
+
+const adapterOf = (over: Partial<WebhookAdapterOptions> = {}) =>
+  webhookAdapter({
+    url: host.url,
+    secret: SECRET,
+    product_id: "acme-crm",
+    instance_id: "acme-crm@local",
+    clock: testClock(),
+    sleep: async (ms) => void pauses.push(ms),
+    ...over,
+  });
+const never = new AbortController().signal;
+const failure = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    (answer) => `no failure but ${JSON.stringify(answer)}`,
+    (error: Error) => error.message,
+  );
+
+describe("a request", () => {
+  test("tells the operation, the change and who asks, and is signed as Standard Webhooks has it", async () => {
+    const adapter = adapterOf();
+    for (const operation of OPERATIONS) await adapter[operation](CHANGE, never);
+    expect(host.received.map(({ operation }) => operation)).toEqual(OPERATIONS);
+    for (const { operation, headers, body } of host.received) {
+      expect(body).toEqual({ operation, product_id: "acme-crm", instance_id: "acme-crm@local", change: CHANGE });
+      expect(headers["content-type"]).toBe("application/json");
+      expect(headers["webhook-id"]).toMatch(new RegExp(`^chg_1:${operation}:3`));
+      expect(headers["webhook-timestamp"]).toBe(String(Math.floor(Date.parse("2026-01-02T03:04:05Z") / 1000)));
+    }
+  });
+
+  test("with another secret is refused by the host product, and fails", async () => {
+    const message = await failure(adapterOf({ secret: "another secret of it" }).apply(CHANGE, never));
+    expect(message).toBe("the host product answered apply with status 401: not signed");
+    expect(host.effects).toEqual([]);
+  });
+
+  test("that changes something carries one key as long as the change is in the same revision", async () => {
+    const adapter = adapterOf();
+    host.trouble("apply", "after", lost, 2);
+    await adapter.apply(CHANGE, never);
+    await adapter.verify(CHANGE, never);
+    await adapter.apply({ ...CHANGE, revision: 4 }, never);
+    const keys = host.received.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toEqual(["chg_1:apply:3", "chg_1:apply:3", "chg_1:apply:3", undefined, "chg_1:apply:4"]);
+  });
+});
+
+test("what only looks has an id of its own each time, and the same when its answer was lost", async () => {
+  const adapter = adapterOf();
+  host.trouble("verify", "after", lost, 1);
+  await adapter.verify(CHANGE, never);
+  await adapter.verify(CHANGE, never);
+  const [first, again, second] = host.received.map(({ headers }) => headers["webhook-id"]);
+  expect(again).toBe(first);
+  expect(second).not.toBe(first);
+});
+
+describe("an answer", () => {
+  test("is passed on", async () => {
+    const adapter = adapterOf();
+    expect(await adapter.validate(CHANGE, never)).toEqual({ ok: true, preview: { would: "change" } });
+    expect(await adapter.verify(CHANGE, never)).toBe("absent");
+    expect(await adapter.apply(CHANGE, never)).toEqual({ result: "applied" });
+    expect(await adapter.verify(CHANGE, never)).toBe("applied");
+    host.trouble("rollback", "before", answers(200, { result: "superseded", detail: { by: "chg_9" }, more: 1 }));
+    expect(await adapter.rollback(CHANGE, never)).toEqual({ result: "superseded", detail: { by: "chg_9" } });
+    host.trouble("validate", "before", answers(200, { ok: false, reason: "no such banner" }));
+    expect(await adapter.validate(CHANGE, never)).toEqual({ ok: false, reason: "no such banner" });
+  });
+
+  test.each(OPERATIONS)("to %s that is lost is asked for again, and the work is done once", async (operation) => {
+    const adapter = adapterOf();
+    host.trouble(operation, "after", lost, 2);
+    await adapter[operation](CHANGE, never);
+    expect(host.received).toHaveLength(3);
+    expect(host.effects.length).toBeLessThanOrEqual(1);
+    expect(pauses).toEqual([100, 400]);
+  });
+
+  test("that breaks off is asked for again", async () => {
+    host.trouble("apply", "after", (response) => {
+      response.writeHead(200, { "content-length": "100" }).write('{"result"');
+      response.socket!.destroySoon();
+    });
+    expect(await adapterOf().apply(CHANGE, never)).toEqual({ result: "applied" });
+    expect(host.effects).toEqual(["apply chg_1"]);
+  });
+
+  test.each([429, 502, 503, 504])("of status %i is asked for again", async (status) => {
+    host.trouble("apply", "before", answers(status, "<html>proxy</html>"), 3);
+    expect(await adapterOf().apply(CHANGE, never)).toEqual({ result: "applied" });
+    expect(pauses).toEqual([100, 400, 1600]);
+  });
+
+  const wrong: [what: string, trouble: Trouble, message: string | RegExp][] = [
+    [
+      "a redirect",
+      answers(307, "", { location: "http://127.0.0.1:1/" }),
+      "the host product answered apply with a redirect; give its final address",
+    ],
+    [
+      "an error with words",
+      answers(500, { error: "disk full" }),
+      "the host product answered apply with status 500: disk full",
+    ],
+    ["an error without words", answers(404, "not here"), "the host product answered apply with status 404"],
+    ["no JSON", answers(200, "done"), "the host product's answer to apply is not JSON"],
+    ["nothing", answers(204, ""), "the host product's answer to apply is not JSON"],
+    ["another shape", answers(200, { done: true }), /^the host product's answer to apply is not as agreed: result: /],
+    [
+      "too much",
+      answers(200, { result: "x".repeat(65_536) }),
+      "the host product's answer to apply has more than 64 KiB",
+    ],
+    ["a gateway that stays lost", answers(502, ""), "the host product answered apply with status 502"],
+  ];
+  test.each(wrong)("that is wrong fails and says how: %s", async (_, trouble, message) => {
+    host.trouble("apply", "before", trouble, Infinity);
+    const told = await failure(adapterOf().apply(CHANGE, never));
+    if (typeof message === "string") expect(told).toBe(message);
+    else expect(told).toMatch(message);
+    expect(told).not.toMatch(/sesame|secret|http:/);
+  });
+
+  test("without an end is not read on", async () => {
+    let written = 0;
+    host.trouble("apply", "before", (response) => {
+      response.writeHead(200);
+      const more = (): void => {
+        while (!response.destroyed && written < 50_000_000) {
+          written += 16_384;
+          if (!response.write("x".repeat(16_384))) return void response.once("drain", more);
+        }
+      };
+      more();
+    });
+    expect(await failure(adapterOf().apply(CHANGE, never))).toMatch(/more than 64 KiB/);
+    expect(written).toBeLessThan(50_000_000);
+  });
+
+  test("to verify of an unknown word is no state", async () => {
+    host.trouble("verify", "before", answers(200, { state: "fine" }));
+    expect(await failure(adapterOf().verify(CHANGE, never))).toMatch(/not as agreed: state: /);
+  });
+});
+
+describe("a host product", () => {
+  test("that is not there is asked four times, and the reason is told without its address", async () => {
+    await host.stop();
+    expect(await failure(adapterOf().apply(CHANGE, never))).toBe("the host product cannot be reached (ECONNREFUSED)");
+    expect(pauses).toEqual([100, 400, 1600]);
+    host = await startWebhookHost(SECRET);
+  });
+
+  test("that does not answer in time is not asked again", async () => {
+    host.trouble("apply", "after", silent, Infinity);
+    const time = new AbortController();
+    const told = failure(adapterOf().apply(CHANGE, time.signal));
+    await expect.poll(() => host.received.length, { timeout: 20_000 }).toBe(1);
+    time.abort();
+    expect(await told).toBe("the host product did not answer apply in time");
+    expect(host.received).toHaveLength(1);
+    expect(pauses).toEqual([]);
+  });
+
+  test("whose time is over between two tries is not asked again", async () => {
+    host.trouble("apply", "before", lost, Infinity);
+    const time = new AbortController();
+    const adapter = adapterOf({ sleep: async () => time.abort() });
+    expect(await failure(adapter.apply(CHANGE, time.signal))).toBe("the host product did not answer apply in time");
+    expect(host.received).toHaveLength(1);
+  });
+});
+
+test.each([
+  ["http://acme.example/hook", /https/],
+  ["http://127.0.0.1.acme.example/hook", /https/],
+  ["http://10.0.0.1/hook", /https/],
+  ["ftp://127.0.0.1/hook", /https/],
+  ["acme.example", /https/],
+  ["https://user:sesame@acme.example/", /no user and password/],
+])("the address %s is refused", (url, rule) => {
+  expect(() => checkWebhookUrl(url)).toThrow(rule);
+  expect(() => checkWebhookUrl(url)).not.toThrow(/sesame|acme/);
+});
+
+test.each([
+  "https://acme.example/hook?key=1",
+  "http://localhost:3000/",
+  "http://127.0.0.1:3000/",
+  "http://[::1]:3000/",
+])("the address %s is taken", (url) => expect(checkWebhookUrl(url)).toBe(url));
+
+describe("a governed change", () => {
+  test("has one effect on the host product although every first answer is lost", async () => {
+    const api = await core({ adapter: adapterOf() });
+    const change_id = await api.bring("approved");
+    for (const operation of OPERATIONS) host.trouble(operation, "after", lost);
+    const applied = await api.act("apply", change_id);
+    expect([applied.status, applied.body.adapter]).toEqual([200, { name: "webhook", result: "applied" }]);
+    expect(host.effects).toEqual([`apply ${change_id}`]);
+    host.trouble("verify", "after", lost);
+    const rolledBack = await api.act("rollback", change_id);
+    expect([rolledBack.status, rolledBack.body.status]).toEqual([200, "rolled_back"]);
+    expect(host.effects).toEqual([`apply ${change_id}`, `rollback ${change_id}`]);
+    expect(host.states.get(change_id)).toBe("rolled_back");
+  });
+
+  test("asked for by many at once is applied once", async () => {
+    const api = await core({ adapter: adapterOf() });
+    const change_id = await api.bring("approved");
+    const replies = await Promise.all([1, 2, 3, 4].map(() => api.act("apply", change_id)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+    expect(host.effects).toEqual([`apply ${change_id}`]);
+  });
+
+  test("that the host product refuses, or fails at, stays approved, and can be applied later under a new key", async () => {
+    const api = await core({ adapter: adapterOf() });
+    const change_id = await api.bring("approved");
+    host.trouble("validate", "before", answers(200, { ok: false, reason: "no such banner" }));
+    expect((await api.act("apply", change_id)).body).toMatchObject({ code: "adapter_rejected" });
+    host.trouble("apply", "after", answers(500, { error: "disk full" }));
+    const failed = await api.act("apply", change_id);
+    expect(failed.body).toMatchObject({ code: "adapter_failed", stage: "apply", host: "rolled_back" });
+    expect((await api.audit()).at(-1).detail).toContain("the host product answered apply with status 500: disk full");
+    expect((await api.act("apply", change_id)).status).toBe(200);
+    expect(host.effects).toEqual(["apply", "rollback", "apply"].map((operation) => `${operation} ${change_id}`));
+    const keys = host.received
+      .filter(({ operation }) => operation === "apply")
+      .map(({ headers }) => headers["idempotency-key"]);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("shows before it is applied what it would do", async () => {
+    const api = await core({ adapter: adapterOf() });
+    const change_id = await api.bring("approved");
+    const { body } = await api.post("apply", { change_id, dry_run: "true" });
+    expect(body.adapter).toEqual({ name: "webhook", result: "valid", host: "absent", preview: { would: "change" } });
+    expect(host.effects).toEqual([]);
+  });
+});
