@@ -16,6 +16,7 @@ import { signerSchema } from "../../lib/changes/rules/signers.ts";
 import { isFinal } from "../../lib/changes/rules/transitions.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
+import { recordedRevision } from "../../lib/changes/views.ts";
 import { changeDetail } from "../../lib/operations/change_views.ts";
 import { relatedSchema } from "../../lib/operations/related.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
@@ -78,6 +79,7 @@ export const change = endpoint(
     }
     const detail = await changeDetail(withRequestCache(deps), change_id);
     const evidence = await changeEvidence(deps.store, detail);
-    return answer({ ...detail, evidence }, 200, { etag: etag(detail.revision) });
+    const revision = recordedRevision(detail);
+    return answer({ ...detail, evidence }, 200, revision === undefined ? {} : { etag: etag(revision) });
   },
 );

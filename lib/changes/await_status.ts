@@ -2,6 +2,7 @@
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
+import { showAtTime } from "./expiry.ts";
 import { findChange } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { isFinal } from "./rules/transitions.ts";
@@ -36,7 +37,7 @@ export interface Waiting {
  * the service closes, and at once where its status can move no more. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
  */
 export async function awaitStatus(
-  deps: Pick<ChangesDeps, "store" | "commits" | "longestWait">,
+  deps: Pick<ChangesDeps, "commits" | "longestWait"> & Parameters<typeof showAtTime>[0],
   changeId: string,
   { seconds, from, name, signal }: Waiting,
   { pause, poll } = TIMES,
@@ -54,7 +55,8 @@ export async function awaitStatus(
     for (;;) {
       const { count } = commits;
       const isLast = ended.signal.aborted || commits.closed;
-      const { change } = await findChange(store, changeId);
+      const [record] = await showAtTime(deps, [await findChange(store, changeId)]);
+      const { change } = record!;
       const { status } = change;
       seen ??= (now) => now.status === status;
       const moved = !seen(change);

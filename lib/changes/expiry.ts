@@ -1,22 +1,79 @@
-/** Time limits: a change that waited too long, for consent or for its apply, is denied. */
+/** Time limits: a change that waits too long for its consent, or approved for its apply, is denied. */
 import { AppError } from "../kit/errors.ts";
 import { certainNow } from "./certain_time.ts";
 import type { ChangesDeps } from "./deps.ts";
+import { unlessMismatched } from "./mismatch.ts";
 import { readLease } from "./operations/lease.ts";
+import { placeOf, readRecords } from "./records.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
+import type { Change } from "./rules/change.ts";
+import { deadlineOf } from "./rules/in_force.ts";
 import { overdueStep, WAITED } from "./rules/overdue.ts";
+import { evolve } from "./rules/evolve.ts";
 import type { ChangeRecord } from "./rules/record.ts";
+import { decide } from "./rules/state_machine.ts";
 import { allowedActions } from "./rules/transitions.ts";
 import { governed, type Transaction } from "./transaction.ts";
-import { unlessMismatched } from "./mismatch.ts";
-import { readRecords } from "./records.ts";
 
-/** Each expiry is three writes: within what a transaction may hold. */
-const SLICE = 15;
+/** Changes denied in one transaction: each takes three writes. */
+const BATCH_SIZE = 15;
+
+/** The part of a change that is shown in lists. */
+interface Shown {
+  change: Omit<Change, "value" | "rationale">;
+}
 
 /**
- * Denies a change whose time is certainly over, and returns the refusal that a request for it meets. One that is being applied
- * does not lapse.
+ * Returns changes as time has left them, in their order. One whose deadline has certainly passed is shown as denied, as the next cycle
+ * or the next request about it will record, decided at its deadline; its revision and entries stay those of the record. An approved
+ * change does not lapse while it is being applied. Writes nothing.
+ */
+export async function showAtTime<S extends Shown>(
+  deps: Pick<ChangesDeps, "clock" | "integrity" | "product" | "sha256" | "store">,
+  shown: readonly S[],
+): Promise<readonly S[]> {
+  const { clock, product, sha256, store } = deps;
+  const { intent, manifest_hash } = product!;
+  const isOverdue = (at: number) => (one: S) => overdueStep(one.change as Change, intent.policy, at) !== undefined;
+  const overdue = shown.filter(isOverdue(clock.now()));
+  if (overdue.length === 0) return shown;
+  const due = new Set(overdue.filter(isOverdue(await certainNow(deps))));
+  const lapsing = [...due].filter(({ change }) => change.status === "approved");
+  const leases =
+    lapsing.length === 0
+      ? []
+      : await store.getMany(
+          "leases",
+          lapsing.map(({ change }) => placeOf(change)),
+        );
+  for (const [index, one] of lapsing.entries()) if (leases[index]) due.delete(one);
+  const context = { intent, manifest_hash, sha256, actor: serviceItself(POLICY_EXPIRY) };
+  return shown.map((one) => {
+    if (!due.has(one)) return one;
+    const change = one.change as Change;
+    const { event_type, detail } = decide(change, { type: change.status === "approved" ? "lapse" : "expire" }, context);
+    const timestamp = new Date(deadlineOf(change, intent.policy)!).toISOString();
+    const event = { id: 0, event_type, change_id: change.change_id, timestamp, detail };
+    const state = evolve({ change, audit: [], applied: null }, event)!;
+    return { ...one, change: { ...state.change, revision: change.revision } };
+  });
+}
+
+/** Returns the records of these changes as time has left them, in their order, without those that are missing or invalid. */
+export async function readRecordsAtTime(
+  deps: Parameters<typeof showAtTime>[0],
+  changeIds: readonly string[],
+): Promise<readonly ChangeRecord[]> {
+  const records = await readRecords(deps.store, changeIds);
+  return showAtTime(
+    deps,
+    records.flatMap((record) => record ?? []),
+  );
+}
+
+/**
+ * Denies a change whose deadline has certainly passed, and returns the error that answers the request for it. An approved change does
+ * not lapse while it is being applied.
  */
 export async function expireIfDue(
   transaction: Transaction,
@@ -39,14 +96,14 @@ export async function expireIfDue(
   );
 }
 
-/** Denies those of these changes whose time is over, and returns how many; nothing is written when none is due. */
+/** Denies those of these changes whose deadlines have certainly passed, and returns how many. Without one it writes nothing. */
 export async function expireDue(deps: ChangesDeps, changeIds: readonly string[]): Promise<number> {
   const { policy } = deps.product!.intent;
   if ((policy.consent_ttl_hours ?? policy.approval_ttl_hours) === undefined) return 0;
   const certain = await certainNow(deps);
   let expired = 0;
-  for (let start = 0; start < changeIds.length; start += SLICE) {
-    const ids = changeIds.slice(start, start + SLICE);
+  for (let start = 0; start < changeIds.length; start += BATCH_SIZE) {
+    const ids = changeIds.slice(start, start + BATCH_SIZE);
     const records = await readRecords(deps.store, ids);
     const due = ids.filter((_, index) => {
       const change = records[index]?.change;

@@ -1,4 +1,6 @@
 /** A change as queries see it: everything but its value, with the text that free words are looked for in. */
+import type { ChangesDeps } from "../changes/deps.ts";
+import { showAtTime } from "../changes/expiry.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { sameName } from "../changes/rules/names.ts";
 import { textTerms } from "../memory/tokens.ts";
@@ -34,6 +36,17 @@ export function makeRow({ value: _, rationale, ...stored }: Change): Row {
     terms: ` ${terms.join(" ")} `,
     length: terms.length,
   };
+}
+
+/** Returns rows as time has left their changes; the texts of an expiry are found as if it were recorded. */
+export async function showRowsAtTime(deps: ChangesDeps, rows: readonly Row[]): Promise<readonly Row[]> {
+  const shown = await showAtTime(deps, rows);
+  return shown.map((row, index) => {
+    if (row === rows[index]) return row;
+    const { approver, approval_note } = row.change;
+    const terms = textTerms([approver, approval_note].join("\n"));
+    return { ...row, terms: `${row.terms}${terms.join(" ")} `, length: row.length + terms.length };
+  });
 }
 
 function textsOf(change: Row["change"], rationale: unknown): string[] {

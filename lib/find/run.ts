@@ -5,11 +5,9 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import type { DriftEpisode } from "../changes/drift.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
 import { isRecord } from "../changes/rules/record.ts";
-import { tryExpire } from "../changes/views.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
-import { expireOverdue } from "../projections/expire_overdue.ts";
 import { outcomesAt } from "../projections/outcomes_now.ts";
 import { type FindAnswer, type FindRow, shownRow } from "./answer.ts";
 import { type Rows, rowsNow, readSlices } from "./change_index.ts";
@@ -19,7 +17,7 @@ import { countGroups, type Counts, sortGroups } from "./groups.ts";
 import { comparing } from "./order.ts";
 import { parseQuery, type Query } from "./parse.ts";
 import { countTerm, holdsWord, Ranking } from "./rank.ts";
-import { type Found, type Row, makeRow, listTimes } from "./row.ts";
+import { type Found, type Row, makeRow, listTimes, showRowsAtTime } from "./row.ts";
 
 /** How a query is run. */
 export interface RunOptions {
@@ -36,7 +34,6 @@ export interface RunOptions {
 
 /** Runs a query. Errors: 400 `invalid_field` for a name that nothing on record has, and for an unknown `after`. */
 export async function runQuery(deps: ChangesDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
-  await tryExpire(deps, expireOverdue(deps));
   return widely(deps.store, async () => {
     const all = await rowsNow(deps);
     await requireKnown(deps, all, query, options.caller);
@@ -74,7 +71,7 @@ class Run {
   }
 
   async answer(): Promise<FindAnswer> {
-    const { deps, query, options, all } = this;
+    const { deps, query, options } = this;
     if (
       query.terms.some(({ field, text }) => field === "is" && text.split(",").includes("mine")) &&
       options.caller === null
@@ -83,7 +80,7 @@ class Run {
     this.#drift = await driftNow(deps);
     this.#context.drifted = new Set(this.#drift.keys());
     if (this.#terms.length > 0)
-      for await (const slice of readSlices(deps.store, all)) for (const row of slice) this.#ranking.add(row);
+      for await (const slice of this.#slices()) for (const row of slice) this.#ranking.add(row);
     const compare = comparing(query, this.#context);
     const cursor = options.after === undefined ? undefined : await this.#cursor(options.after);
     const counts: Counts = new Map();
@@ -91,7 +88,7 @@ class Run {
     let total = 0;
     let best: Found[] = [];
     let isMore = false;
-    for await (const slice of readSlices(deps.store, all)) {
+    for await (const slice of this.#slices()) {
       const found = await this.#matching(slice);
       total += found.length;
       if (query.group !== undefined) countGroups(counts, found, query, this.#context);
@@ -111,6 +108,10 @@ class Run {
       next: (isMore || isCut) && rows.length > 0 ? rows.at(-1)!.change_id : null,
       ...(query.time && timesIn(durations)),
     };
+  }
+
+  async *#slices(): AsyncGenerator<readonly Row[]> {
+    for await (const slice of readSlices(this.deps.store, this.all)) yield showRowsAtTime(this.deps, slice);
   }
 
   async #matching(slice: readonly Row[]): Promise<Found[]> {
@@ -145,7 +146,8 @@ class Run {
     const [text] = await this.deps.store.texts("changes", [id]);
     const record = text && recordIn(text);
     if (!record || !isRecord(record)) throw invalidField("after", "is no change; give the next of the page before");
-    return this.#found(makeRow(record.change));
+    const [row] = await showRowsAtTime(this.deps, [makeRow(record.change)]);
+    return this.#found(row!);
   }
 
   async #verdicts(slice: readonly Row[]): Promise<Context["verdicts"]> {

@@ -2,22 +2,24 @@
 import { type Calibration, calibrationOf } from "../projections/calibration.ts";
 import { type OutcomeReading, outcomesAt } from "../projections/outcomes_now.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { expireOverdue } from "../projections/expire_overdue.ts";
+import { listOverdue } from "../projections/expire_overdue.ts";
 import { reading } from "../projections/reading.ts";
 import { waiting, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
+import { showAtTime } from "../changes/expiry.ts";
 import { heldNow } from "../changes/freeze.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
+import { isLive } from "../changes/rules/in_force.ts";
 import type { Outcome, OutcomeRecord } from "../changes/rules/outcome.ts";
 import { standingsOf } from "../changes/standings.ts";
-import { changeView, tryExpire } from "../changes/views.ts";
+import { changeView } from "../changes/views.ts";
 import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
-import { reviewsDue } from "../changes/reviews_due.ts";
+import { listReviewsDue } from "../changes/reviews_due.ts";
 import { findChanges, isFiltered } from "../find/list_changes.ts";
 import { findRelated } from "./related.ts";
 
@@ -40,38 +42,52 @@ export async function changePage(
   deps: ChangesDeps,
   query: { limit: number; before?: string | undefined; status?: Status | undefined; tenant_id?: string | undefined },
 ): Promise<ChangePage> {
-  await tryExpire(deps, expireOverdue(deps));
   const { store } = deps;
   const filtered = query.status !== undefined || query.tenant_id !== undefined;
   const gathering = {
     limit: query.limit,
     looked: filtered ? SCANNED_A_PAGE : query.limit,
     read: async (last: Row | undefined, limit: number) =>
-      sized(await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
+      readRows(deps, await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
     wanted: ({ record }: Row) =>
-      isRecord(record) &&
+      record !== undefined &&
       (query.status ?? record.change.status) === record.change.status &&
       (query.tenant_id ?? record.change.tenant_id) === record.change.tenant_id,
   };
   const page = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
-  const changes = page.rows.map(({ record }) => record.change);
+  const changes = page.rows.map(({ record }) => record!.change);
   const next = page.ended ? undefined : page.last?.id;
   const isMore = next && (await store.list("changes", { ...newestFirst(next), limit: 1, keysOnly: true })).length > 0;
+  return { changes, total: await countChanges(deps, query.status), next: isMore ? next : null };
+}
+
+/** Returns how many changes there are, of a status where one is given. */
+async function countChanges(deps: ChangesDeps, status: Status | undefined): Promise<number> {
   const { counts } = (await reading(deps, waiting)).state;
-  const total = query.status
-    ? (counts[query.status] ?? 0)
-    : Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return { changes, total, next: isMore ? next : null };
+  if (!status) return Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const recorded = counts[status] ?? 0;
+  if (!isLive(status) && status !== "denied") return recorded;
+  const overdue = await listOverdue(deps);
+  if (isLive(status)) return recorded - overdue[status].length;
+  return recorded + overdue.pending_consent.length + overdue.approved.length;
 }
 
 interface Row {
   id: string;
   size: number;
-  record: ChangeRecord;
+  /** Undefined where the stored record is none. */
+  record: ChangeRecord | undefined;
 }
 
-const sized = (rows: readonly Text[]): Row[] =>
-  rows.map((row) => ({ id: row.id, size: bytesOfText(row.text), record: recordIn(row) }));
+async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[]> {
+  const records = texts.map(recordIn);
+  const shown = (await showAtTime(deps, records.filter(isRecord))).values();
+  return texts.map(({ id, text }, index) => ({
+    id,
+    size: bytesOfText(text),
+    record: isRecord(records[index]) ? shown.next().value : undefined,
+  }));
+}
 
 const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 
@@ -95,7 +111,6 @@ async function outcomeNow(deps: ChangesDeps, changeId: string): Promise<Outcome 
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
 export async function approvals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
-  await tryExpire(deps, expireOverdue(deps));
   const read = await reading(deps, waiting);
   const listed = await Promise.all(
     (["pending_consent", "approved"] as const).map(async (status) => {
@@ -111,14 +126,14 @@ export async function approvals(deps: ChangesDeps, query: { limit: number; after
     looked: query.limit,
     async read(_: Row | undefined, count: number) {
       const ids = inOrder.slice(begun, (begun += count));
-      return sized(await deps.store.texts("changes", ids));
+      return readRows(deps, await deps.store.texts("changes", ids));
     },
-    wanted: ({ record }) => isRecord(record),
+    wanted: ({ record }) => isLive(record?.change.status),
   });
-  const records = page.rows.map(({ record }) => record);
+  const records = page.rows.map(({ record }) => record!);
   const [standings, reviews] = await Promise.all([
     heldNow(deps).then((holds) => standingsOf(deps, records, holds)),
-    reviewsDue(deps.store),
+    listReviewsDue(deps),
   ]);
   const shown = records.map(({ change }, index) => {
     const { missing, gates } = standings[index]!;

@@ -3,9 +3,10 @@ import * as z from "zod";
 import { type Reading, reading } from "../projections/reading.ts";
 import { waiting, type WaitingStatus, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
+import { readRecordsAtTime } from "../changes/expiry.ts";
 import { heldNow } from "../changes/freeze.ts";
 import { readRecords } from "../changes/records.ts";
-import { reviewsDue } from "../changes/reviews_due.ts";
+import { listReviewsDue } from "../changes/reviews_due.ts";
 import { awaits } from "../changes/rules/awaits.ts";
 import { type Change, changeSchema, RISKS } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
@@ -14,12 +15,10 @@ import type { Hold } from "../changes/rules/hold.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
 import { type Standing, standingsOf } from "../changes/standings.ts";
-import { tryExpire } from "../changes/views.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
-import { expireOverdue } from "../projections/expire_overdue.ts";
 import { pick } from "./change_views.ts";
 
 /** So many changes of a list are put in order, the oldest; those behind them are counted. */
@@ -109,10 +108,8 @@ interface Kept {
 }
 
 /** Everything that waits, for a person where one is named; `limit` items a list. */
-export async function buildInbox(deps: ChangesDeps, query: { person: string | null; limit: number }): Promise<Inbox> {
-  await tryExpire(deps, expireOverdue(deps));
-  return widely(deps.store, () => gathered(deps, query));
-}
+export const buildInbox = (deps: ChangesDeps, query: { person: string | null; limit: number }): Promise<Inbox> =>
+  widely(deps.store, () => gathered(deps, query));
 
 async function gathered(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
   const { intent } = deps.product!;
@@ -120,7 +117,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
   const [{ kept: pending, ...ofPending }, { kept: approved, ...ofApproved }, due, drifted, holds] = await Promise.all([
     waitingIn(deps, read, "pending_consent"),
     waitingIn(deps, read, "approved"),
-    reviewsDue(deps.store, MOST_ORDERED),
+    listReviewsDue(deps, MOST_ORDERED),
     driftedNow(deps),
     heldNow(deps),
   ]);
@@ -184,7 +181,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
 }
 
 /** The changes in a status, the oldest first, as many as are put in order, and how many there are. */
-async function waitingIn({ store }: ChangesDeps, read: Reading<(typeof waiting)["start"]>, status: WaitingStatus) {
+async function waitingIn(deps: ChangesDeps, read: Reading<(typeof waiting)["start"]>, status: WaitingStatus) {
   const prefix = waitingPrefix(status);
   const kept: Kept[] = [];
   let ended = false;
@@ -192,7 +189,8 @@ async function waitingIn({ store }: ChangesDeps, read: Reading<(typeof waiting)[
     const page = await read.list("waiting", { prefix, after, limit: PAGE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
     // The view may be a moment older than the records.
-    for (const record of await readRecords(store, ids)) if (record?.change.status === status) kept.push(keptOf(record));
+    for (const record of await readRecordsAtTime(deps, ids))
+      if (record.change.status === status) kept.push(keptOf(record));
     after = page.at(-1)?.id ?? after;
     ended = page.length < PAGE;
   }
@@ -240,12 +238,13 @@ async function itemsOf(
   kept: readonly Kept[],
   { person, holds }: { person: string | null; holds: readonly Hold[] },
 ): Promise<Map<Kept, Item>> {
-  const records = await readRecords(
-    deps.store,
+  const records = await readRecordsAtTime(
+    deps,
     kept.map(({ change }) => change.change_id),
   );
-  const same = kept.flatMap((one, index) => {
-    const record = records[index];
+  const byId = new Map(records.map((record) => [record.change.change_id, record]));
+  const same = kept.flatMap((one) => {
+    const record = byId.get(one.change.change_id);
     return record?.change.status === one.change.status ? [{ one, record }] : [];
   });
   const standings = await standingsOf(

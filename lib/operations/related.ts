@@ -4,7 +4,8 @@ import { once } from "../kit/once.ts";
 import { reading } from "../projections/reading.ts";
 import { successorPrefix, waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { LISTED, liveOn, ownerOf, readRecords } from "../changes/records.ts";
+import { readRecordsAtTime } from "../changes/expiry.ts";
+import { LISTED, liveOn, ownerOf } from "../changes/records.ts";
 import { type Change, changeSchema } from "../changes/rules/change.ts";
 
 export const RELATIONS = ["live", "holds", "supersedes", "superseded_by"] as const;
@@ -44,10 +45,9 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   relate(supersedes, "supersedes");
   for (const { id } of successors) relate(id.slice(prefix.length), "superseded_by");
   const ids = [...relations.keys()].sort().toReversed();
-  const records = await readRecords(store, ids);
-  return records.flatMap((record) => {
-    if (!record) return [];
-    const { change_id, summary, proposer, status, resolution } = record.change;
+  const records = await readRecordsAtTime(deps, ids);
+  return records.map(({ change }) => {
+    const { change_id, summary, proposer, status, resolution } = change;
     return { change_id, summary, proposer, status, resolution, relations: relations.get(change_id)! };
   });
 }

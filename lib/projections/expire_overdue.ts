@@ -1,23 +1,29 @@
-/** Ends what waited too long. */
+/** Changes whose deadlines have passed. */
 import { certainNow } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { expireDue } from "../changes/expiry.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { approvedBefore, pendingBefore } from "./overdue.ts";
 
-/** Changes that are denied in one call, at most. */
-const MAX_EXPIRED = 2000;
+/** Changes of a status in one list. */
+const MAX_OVERDUE = 2000;
 
-/** Denies changes whose time is certainly over, pending or approved, the oldest first, and returns how many. */
-export async function expireOverdue(deps: ChangesDeps): Promise<number> {
-  const { consent_ttl_hours: pending, approval_ttl_hours: approved } = deps.product!.intent.policy;
-  const now = await certainNow(deps);
+/** Returns the ids of changes whose deadlines have certainly passed, by status, the oldest first. */
+export async function listOverdue(deps: ChangesDeps): Promise<{ pending_consent: string[]; approved: string[] }> {
+  const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
+  const isLimited = (consent_ttl_hours ?? approval_ttl_hours) !== undefined;
+  const now = isLimited ? await certainNow(deps) : -Infinity;
+  if (now === -Infinity) return { pending_consent: [], approved: [] };
   const before = (hours: number) => now - hours * HOUR_MS;
-  if (now === -Infinity) return 0;
-  const [expired, lapsed] = await Promise.all([
-    pending === undefined ? [] : pendingBefore(deps, before(pending), MAX_EXPIRED),
-    approved === undefined ? [] : approvedBefore(deps, before(approved), MAX_EXPIRED),
+  const [pending, approved] = await Promise.all([
+    consent_ttl_hours === undefined ? [] : pendingBefore(deps, before(consent_ttl_hours), MAX_OVERDUE),
+    approval_ttl_hours === undefined ? [] : approvedBefore(deps, before(approval_ttl_hours), MAX_OVERDUE),
   ]);
-  const ids = [...expired, ...lapsed].map(({ id }) => id);
-  return expireDue(deps, ids);
+  return { pending_consent: pending.map(({ id }) => id), approved: approved.map(({ id }) => id) };
+}
+
+/** Denies the changes whose deadlines have certainly passed, and returns how many. */
+export async function expireOverdue(deps: ChangesDeps): Promise<number> {
+  const { pending_consent, approved } = await listOverdue(deps);
+  return expireDue(deps, [...pending_consent, ...approved]);
 }

@@ -9,8 +9,6 @@ import { DAY, MINUTE, testClock } from "../support/clock.ts";
 import { opened } from "../support/deps.ts";
 import { READS } from "../support/reads.ts";
 
-/** They record the expiry of a change that they read; the cycle records it too. */
-const EXPIRY = "audit";
 /** The tree and the checkpoint are durable before they are returned. */
 const CHECKPOINT = "meta";
 /** The proof that writes are taken, where no cycle made one. */
@@ -18,11 +16,6 @@ const PROBE = "meta";
 
 /** The collection that each of these GETs tries to write first. */
 const WRITES: Readonly<Record<string, string>> = {
-  "/api/product/runtime": EXPIRY,
-  "/api/product/approvals": EXPIRY,
-  "/api/product/changes/CHANGE": EXPIRY,
-  "/api/inbox": EXPIRY,
-  "/api/find": EXPIRY,
   "/api/product/audit/checkpoint": CHECKPOINT,
   "/api/product/audit/proof?id=1": CHECKPOINT,
   "/api/product/changes/CHANGE/certificate": CHECKPOINT,

@@ -288,8 +288,8 @@ export const consent = [
   {
     name: "no cycle looks for what has lapsed",
     file: "lib/projections/expire_overdue.ts",
-    find: "const ids = [...expired, ...lapsed].map(",
-    replace: "const ids = [...expired, ...lapsed.slice(0, 0)].map(",
+    find: "expireDue(deps, [...pending_consent, ...approved])",
+    replace: "expireDue(deps, [...pending_consent, ...approved.slice(0, 0)])",
     tests: REVOKE,
   },
   {
@@ -346,9 +346,9 @@ export const consent = [
   },
   {
     name: "a change whose time is over is still shown as waiting",
-    file: "lib/changes/views.ts",
-    find: "await tryExpire(deps, expireDue(deps, [changeId]));",
-    replace: "void expireDue;",
+    file: "lib/changes/expiry.ts",
+    find: "if (overdue.length === 0) return shown;",
+    replace: "if (overdue.length >= 0) return shown;",
     tests: HTTP,
     only: "bare handlers consent",
   },

@@ -207,10 +207,41 @@ export function consentRules(open: Open): void {
       await pass(api, 73 * HOUR);
       const { body } = await api.get(path.replace("ID", change_id));
       expect(statusIn(body as never)).toBe("denied");
+      expect(events(await api.steps()), "a read writes nothing").toEqual(["change_proposed"]);
+      await api.post("/api/action/run-now");
       const [, entry] = await api.steps();
       expect(JSON.parse(entry.detail)).toMatchObject({ decision: "expired", approver: "policy:expiry" });
     },
   );
+
+  test("an overdue change is shown as it will be recorded, at the revision of its record", async () => {
+    const api = await open(TTL);
+    const { change_id } = await api.propose();
+    const path = `/api/product/changes/${change_id}`;
+    const pending = await api.get(path);
+    await pass(api, 73 * HOUR);
+    const { headers, body: shown } = await api.get(path, { "if-none-match": pending.headers.get("etag")! });
+    expect(shown).toMatchObject({
+      status: "denied",
+      resolution: "expired",
+      approver: "policy:expiry",
+      approval_note: "no consent within 72 hours",
+      allowed_actions: [],
+      revision: 1,
+    });
+    expect(shown.audit_entries).toHaveLength(1);
+    expect(headers.get("etag"), "a tag would say that it is recorded").toBeNull();
+    expect((await api.get("runtime?status=pending_consent")).body).toMatchObject({ changes: [], total: 0 });
+    expect((await api.get("runtime?status=denied")).body).toMatchObject({ changes: [{ change_id }], total: 1 });
+    expect((await api.get("/api/inbox")).body.totals).toMatchObject({ pending: 0, expiring: 0 });
+    expect((await api.get("/api/find?q=is:pending")).body.total).toBe(0);
+    expect((await api.get("/api/find?q=expiry+hours+is:denied")).body.total).toBe(1);
+    await api.post("/api/action/run-now");
+    const recorded = await api.get(path);
+    const { decided_at: _, ...same } = shown;
+    expect(recorded.body).toMatchObject({ ...same, revision: 2, audit_entries: expect.any(Array) });
+    expect(recorded.headers.get("etag")).toBe('"2"');
+  });
 
   test("a read shows an overdue change as denied, however many are overdue", async () => {
     const api = await open(TTL);

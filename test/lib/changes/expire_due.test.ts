@@ -48,13 +48,13 @@ test("a request for it is told so, and the denial stays although the request is 
   expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
 });
 
-test("a change that is read while the store cannot write is shown as it was", async () => {
+test("an overdue change is shown as denied while the store cannot write", async () => {
   const store = failingStore(memoryStore());
   const api = await core({ store, ...within(1) });
   const change_id = await api.bring("pending_consent");
   await pass(api.deps, 2 * HOUR);
   store.fail();
-  expect((await api.change(change_id)).status).toBe("pending_consent");
+  expect((await api.change(change_id)).status).toBe("denied");
   store.mend();
   expect((await api.change(change_id)).status).toBe("denied");
 });

@@ -174,6 +174,7 @@ test("a consent that lapsed while the host was silent does not count when it ans
   await api.cycle();
   expect(adapter.host.get(first)).toBe("rolled_back");
   expect((await api.change(first)).resolution).toBe("lapsed");
+  await api.cycle();
   const told = (await api.steps(`?change_id=${first}`)).slice(2);
   expect(events(told)).toEqual(["change_apply_failed", "change_apply_failed", "consent_decision"]);
 });
