@@ -20,6 +20,7 @@ import { NotOurs } from "./ownership.ts";
 import { closeAll, examine, type Found, mend, type Mended } from "./recover.ts";
 import { keepState, type Schedule, type State, stateAdapter } from "./state_file.ts";
 import { whenUnused } from "./uses.ts";
+import { newWrittenBytes } from "./written_bytes.ts";
 import { dumpFiles, removeStore } from "./whole.ts";
 
 /** How a file store is opened. */
@@ -128,7 +129,8 @@ async function compose(
   const { catalog, segments, sealed, remains, nextFile } = found;
 
   const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
-  const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged);
+  const written = newWrittenBytes();
+  const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged, written);
   const state = keepState({ low, layout, schedule, log, bytes }, store, active.last);
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of await reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
@@ -144,6 +146,7 @@ async function compose(
     now,
     nextFile,
     pending,
+    onWrite: (bytes, { file }, offset) => written.add(placeOf(file, offset), bytes),
     onDurable(version, segment, offset) {
       if (version.json) {
         segment.puts++;

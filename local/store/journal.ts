@@ -43,6 +43,8 @@ export interface JournalParts {
   now(): number;
   /** The next number for a file. */
   nextFile(): number;
+  /** Bytes are durable; they lie at `offset` in `segment`. */
+  onWrite(bytes: Buffer, segment: Segment, offset: number): void;
   /** A version is durable; it lies at `offset` in `segment`. */
   onDurable(version: Version, segment: Segment, offset: number): void;
   /** All that a batch holds has been told of. */
@@ -145,6 +147,7 @@ export function newJournal(parts: JournalParts): Journal {
     const start = active.bytes;
     active.bytes += line.bytes.length;
     active.last += batch.commits;
+    parts.onWrite(line.bytes, active, start);
     for (const [version, offset] of placed) parts.onDurable(version, active, start + offset);
     parts.onBatch();
     if (reported) parts.onWritten();

@@ -1,5 +1,5 @@
 /** Reads records from the journal's files by their places. */
-import type { Version } from "../../lib/store/engine/view.ts";
+import type { Awaitable, Version } from "../../lib/store/engine/view.ts";
 import { Json } from "../../lib/store/json.ts";
 import { StoreUnreadable } from "../../lib/store/store.ts";
 import { fileOf, offsetOf } from "./catalog.ts";
@@ -7,11 +7,13 @@ import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
 import type { Segment } from "./segment.ts";
 import { whileUsed } from "./uses.ts";
+import type { WrittenBytes } from "./written_bytes.ts";
 
-/** Cold reads. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
+/** Reads of records. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
 export interface Reader {
-  read(collection: string, id: string, place: number): Promise<Version>;
-  /** Reads a page, operations that lie near each other in one call. */
+  /** Reads one record, from memory where it was written last. */
+  read(collection: string, id: string, place: number): Awaitable<Version>;
+  /** Reads a page from the files, operations that lie near each other in one call. */
   readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Promise<Version[]>;
 }
 
@@ -40,13 +42,14 @@ class ReadJson extends Json {
 
 /**
  * A reader over the open files of a journal. `sequences`: collections whose records have no key in front of them. `onDamaged`
- * learns of each record that is not as it was written.
+ * learns of each record that is not as it was written. `written`: the bytes that are in memory still.
  */
 export function newReader(
   files: Files,
   segmentOf: (file: number) => Segment,
   sequences: readonly string[],
   onDamaged: (error: StoreDamaged) => void = () => undefined,
+  written?: Pick<WrittenBytes, "find">,
 ): Reader {
   const damaged = ({ path }: Segment, place: number): StoreDamaged => {
     const error = new StoreDamaged(path, offsetOf(place), "a record is not where the journal had it");
@@ -102,8 +105,10 @@ export function newReader(
   };
 
   return {
-    async read(collection, id, place) {
+    read(collection, id, place) {
       const segment = segmentOf(fileOf(place));
+      const recent = written?.find(place);
+      if (recent) return parse(segment, collection, id, place, recent.buffer, recent.start, recent.end);
       return whileUsed([segment], () => readOne(segment, collection, id, place));
     },
     async readAll(collection, page) {

@@ -37,12 +37,12 @@ export function newDurable(
     return cold(collection, id, place);
   };
 
-  const cold = async (collection: string, id: string, place: number): Promise<Version> => {
-    const read = await reader.read(collection, id, place);
-    // It may have been written again meanwhile.
-    if (catalog.place(collection, id) === place) recent.keep(read);
-    return read;
-  };
+  const cold = (collection: string, id: string, place: number): Awaitable<Version> =>
+    onceThere(reader.read(collection, id, place), (read) => {
+      // It may have been written again meanwhile.
+      if (catalog.place(collection, id) === place) recent.keep(read);
+      return read;
+    });
 
   return {
     version,

@@ -1,0 +1,72 @@
+/** The bytes written last: which operations are found in memory, and that reads of them need no file. */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { nodeFiles } from "../../../local/store/files.ts";
+import { newWrittenBytes, type WrittenBytes } from "../../../local/store/written_bytes.ts";
+import { opened, temporaryFolder } from "./opened.ts";
+
+const MIB = 1024 * 1024;
+
+function textAt(written: WrittenBytes, place: number): string | undefined {
+  const found = written.find(place);
+  return found && found.buffer.toString("utf8", found.start, found.end);
+}
+
+test("finds each operation of a batch, and nothing where none was written", () => {
+  const written = newWrittenBytes();
+  written.add(100, Buffer.from("first\tsecond\t\n"));
+  expect(textAt(written, 100)).toBe("first");
+  expect(textAt(written, 106)).toBe("second");
+  expect(textAt(written, 99)).toBeUndefined();
+  expect(textAt(written, 113)).toBeUndefined();
+  expect(textAt(written, 114)).toBeUndefined();
+});
+
+test("finds an operation only where its end was written with it", () => {
+  const written = newWrittenBytes();
+  written.add(0, Buffer.from("cut"));
+  expect(textAt(written, 0)).toBeUndefined();
+});
+
+test("keeps the newest 16 MiB, of batches shorter and longer than a chunk", () => {
+  const written = newWrittenBytes();
+  written.add(0, Buffer.from("old\t"));
+  const long = Buffer.concat([Buffer.alloc(1.5 * MIB, "x"), Buffer.from("\t")]);
+  written.add(4, long);
+  expect(textAt(written, 4)).toHaveLength(1.5 * MIB);
+  const batch = Buffer.concat([Buffer.alloc(MIB - 1, "y"), Buffer.from("\t")]);
+  const start = 4 + long.length;
+  for (let n = 0; n < 14; n++) written.add(start + n * MIB, batch);
+  expect(textAt(written, 0)).toBe("old");
+  written.add(start + 14 * MIB, Buffer.from("new\t"));
+  expect(textAt(written, 0)).toBeUndefined();
+  expect(textAt(written, start + 14 * MIB)).toBe("new");
+  expect(textAt(written, start)).toHaveLength(MIB - 1);
+});
+
+test("tells a file that begins again at the same offset from the one before", () => {
+  const written = newWrittenBytes();
+  const [first, second] = [2 ** 40, 2 ** 41];
+  written.add(first, Buffer.from("a\t"));
+  written.add(second, Buffer.from("b\t"));
+  expect(textAt(written, first)).toBe("a");
+  expect(textAt(written, second)).toBe("b");
+});
+
+test("a record that was just written is read while no file answers, a page from the files", async () => {
+  let fileReads = 0;
+  const files: typeof nodeFiles = {
+    ...nodeFiles,
+    read(...args) {
+      fileReads++;
+      return nodeFiles.read(...args);
+    },
+  };
+  const store = await opened(join(await temporaryFolder(), "state.json"), { files, cached: 1 });
+  for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `t${n}`, `value ${n}`));
+  fileReads = 0;
+  expect((await store.get("things", "t3"))!.value).toBe("value 3");
+  expect(fileReads).toBe(0);
+  expect(await store.list("things", { limit: 1, uncached: true })).toMatchObject([{ value: "value 0" }]);
+  expect(fileReads).toBe(1);
+});
