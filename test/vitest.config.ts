@@ -7,15 +7,13 @@ import { QuietRun } from "./support/quiet_run.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
-const IN_A_BROWSER = "test/ui/{consent,decisions,find,pages}.test.ts";
+const IN_A_BROWSER = "test/ui/decisions.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
 const LONG_IN_A_BROWSER =
-  "test/ui/{agent,audit,away,certificate,dev,docs,emergency,everybody,faults,load,mistakes,mounted,newcomer,on_record,protected,told,undo}.test.ts";
-/** These have both lengths. */
-const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,find,pages}.test.ts";
+  "test/ui/{agent,audit,away,certificate,consent,dev,docs,emergency,everybody,faults,find,load,messages,mistakes,mounted,newcomer,on_record,pages,protected,undo}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
-  "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,mcp,two_processes,witnesses},lib/{audit/damage,changes/{moving/{between_stores,durable_objects},patrol,proofs/verify},chat/memory_speed,client/platforms,mcp/{conformance,tasks},memory/queries,openapi/lint,operations/no_record,projections/history,store/{contract,postgres/store}},local/{certificate,demo,example_host,store/backup},support/watchdog}.test.ts";
+  "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,exit_when_read_only,mcp,npm_signals,signals,two_processes,witnesses},lib/{audit/damage,changes/{moving/{between_stores,broken_moves,durable_objects},patrol,proofs/verify},chat/{memory_speed,responder},client/{paths,platforms},find/month,mcp/{conformance,tasks},memory/queries,openapi/{lint,valid},operations/{due_cycle,month_figures,no_record},projections/history,store/{contract,postgres/{fence,store}}},local/{certificate,command_line/signing,contents,demo,erase,example_host,file_adapter/crash,late_note,link/python_peer,moving/files,start,store/{backup,recovery,segments},verify_losses,verify_names,verify/lost_consents},support/watchdog}.test.ts";
 
 /** Runs the client generators of other projects: `npm run test:long`. */
 const GENERATORS = "test/lib/openapi/clients.test.ts";
@@ -70,7 +68,7 @@ export default defineConfig({
   test: {
     projects: [
       project("console", [IN_A_BROWSER]),
-      project("console-long", [LONG_IN_A_BROWSER, BOTH_IN_A_BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
+      project("console-long", [LONG_IN_A_BROWSER, IN_A_BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
       project("service", ["test/**/*.test.ts"], {
         exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE, GENERATORS, HOSTS],
       }),

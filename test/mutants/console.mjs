@@ -184,7 +184,7 @@ export const console = [
     file: "local/ui/parts/title_count.tsx",
     find: "(own.data?.waiting_for_you ?? own.data?.pending)",
     replace: "own.data?.pending",
-    tests: ["test/ui/told.test.ts"],
+    tests: ["test/ui/messages.test.ts"],
     only: "the title counts",
   },
 ];

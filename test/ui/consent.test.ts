@@ -6,7 +6,6 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
-import { inLong, inShort } from "../support/length.ts";
 import { sshPen } from "../support/passkeys.ts";
 import { type Authenticator, authenticator } from "./authenticator.ts";
 import { seriousOn } from "./axe.ts";
@@ -44,7 +43,7 @@ async function verifiedOffline(service: Service, intent: object): Promise<Answer
 describe.skipIf(!browser)("signed consent in the console", () => {
   const open = useWindows(browser);
 
-  inShort(test)("a passkey made here, listed by the intent, signs a consent: a link, one click, no key", async () => {
+  test("a passkey made here, listed by the intent, signs a consent: a link, one click, no key", async () => {
     let service = await startService({ intent: NOBODY });
     const page = await open(ANA);
     const device = await authenticator(page);
@@ -84,7 +83,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     return { service, page, device, principals };
   }
 
-  inLong(test)("behind a proxy that names people nothing is typed at all", async () => {
+  test("behind a proxy that names people nothing is typed at all", async () => {
     const proxied = { args: ["--identity-header=x-person"], headers: { "x-person": "ana" } };
     const { service, page } = await enrolled({}, proxied);
     const id = (
@@ -103,36 +102,33 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("The proxy in front of this service says that you are ana.").waitFor();
   });
 
-  inLong(test)(
-    "who is not recognised, and who cancels, has signed nothing; then it is signed all the same",
-    async () => {
-      const { service, page, device } = await enrolled();
-      const id = await service.propose();
-      await visit(page, named(service), `changes/${id}`);
-      await device.recognises(false);
-      await button(page, "Approve with your key").click();
-      await page.getByText("Nothing was signed. It was cancelled or took too long").waitFor();
-      expect(await decisionsOn(service, id)).toEqual([]);
-      expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
+  test("who is not recognised, and who cancels, has signed nothing; then it is signed all the same", async () => {
+    const { service, page, device } = await enrolled();
+    const id = await service.propose();
+    await visit(page, named(service), `changes/${id}`);
+    await device.recognises(false);
+    await button(page, "Approve with your key").click();
+    await page.getByText("Nothing was signed. It was cancelled or took too long").waitFor();
+    expect(await decisionsOn(service, id)).toEqual([]);
+    expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
 
-      await device.recognises(true);
-      await page.evaluate(() => {
-        const { credentials } = navigator;
-        const get = credentials.get.bind(credentials);
-        // In place of the browser's own button.
-        credentials.get = (options) =>
-          get({ ...options, signal: AbortSignal.abort(new DOMException("", "NotAllowedError")) });
-      });
-      await button(page, "Approve with your key").click();
-      await page.getByText("Nothing was signed.").waitFor();
-      expect(await decisionsOn(service, id)).toEqual([]);
-      await page.reload();
-      await button(page, "Approve with your key").click();
-      await page.getByText("Your consent is recorded.").waitFor();
-    },
-  );
+    await device.recognises(true);
+    await page.evaluate(() => {
+      const { credentials } = navigator;
+      const get = credentials.get.bind(credentials);
+      // In place of the browser's own button.
+      credentials.get = (options) =>
+        get({ ...options, signal: AbortSignal.abort(new DOMException("", "NotAllowedError")) });
+    });
+    await button(page, "Approve with your key").click();
+    await page.getByText("Nothing was signed.").waitFor();
+    expect(await decisionsOn(service, id)).toEqual([]);
+    await page.reload();
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+  });
 
-  inLong(test)("content that is not what its digest says is not signed", async () => {
+  test("content that is not what its digest says is not signed", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await page.route(`**/api/product/changes/${id}`, async (route) => {
@@ -144,7 +140,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(await button(page, "Approve with your key").count()).toBe(0);
   });
 
-  inLong(test)("what is signed in the dialog has its note, and axe finds nothing serious about it", async () => {
+  test("what is signed in the dialog has its note, and axe finds nothing serious about it", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await visit(page, named(service), `changes/${id}`);
@@ -163,7 +159,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect([statement, note]).toEqual([shown, "Too\nearly; ‘later’."]);
   });
 
-  inLong(test)("without the service's token it is asked for beside the button, and the same tap goes on", async () => {
+  test("without the service's token, it is asked for next to the button; the same tap goes on", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await visit(page, named(service), `changes/${id}`);
@@ -176,7 +172,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  inLong(test)("what may be done stands at once, and no button moves while the page is filled", async () => {
+  test("what may be done stands at once, and no button moves while the page is filled", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await page.addInitScript(() => {
@@ -194,69 +190,59 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(await page.evaluate(() => (globalThis as unknown as { moved: string[] }).moved)).toEqual([]);
   });
 
-  inLong(test)(
-    "a lost answer is sent again with the same signature, and nobody is asked for the key twice",
-    async () => {
-      const { service, page } = await enrolled();
-      const id = await service.propose();
-      await visit(page, named(service), `changes/${id}`);
-      const sent: (string | null)[] = [];
-      await page.route("**/api/product/approve", async (route) => {
-        sent.push(route.request().postData());
-        if (sent.length > 1) return route.continue();
-        await route.fetch();
-        return route.abort();
-      });
-      await button(page, "Approve with your key").click();
-      await page.getByText("It may have arrived.").waitFor();
-      await button(page, "Approve with your key").click();
-      await page.getByText("Your consent is recorded.").waitFor();
-      expect(sent).toEqual([sent[0], sent[0]]);
-      expect(await decisionsOn(service, id)).toHaveLength(1);
-    },
-  );
+  test("a lost answer is sent again with the same signature, and nobody is asked for the key twice", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await visit(page, named(service), `changes/${id}`);
+    const sent: (string | null)[] = [];
+    await page.route("**/api/product/approve", async (route) => {
+      sent.push(route.request().postData());
+      if (sent.length > 1) return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    await button(page, "Approve with your key").click();
+    await page.getByText("It may have arrived.").waitFor();
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+    expect(sent).toEqual([sent[0], sent[0]]);
+    expect(await decisionsOn(service, id)).toHaveLength(1);
+  });
 
-  inLong(test)(
-    "an intent that is changed meanwhile: nothing is taken, and it is signed anew under the new one",
-    async () => {
-      const { service: before, page, principals } = await enrolled();
-      const id = await before.propose();
-      await visit(page, named(before), `changes/${id}`);
-      await button(page, "Approve with a note…").click();
-      await page.getByRole("dialog").getByText("What you sign").waitFor();
-      // The page hears nothing of the restart.
-      for (const heard of ["**/api/events", "**/api/product/identity"])
-        await page.route(heard, (route) => route.abort());
-      const service = await restart(before, { intent: signedBy(principals, {}, { update_epoch: 3 }) });
-      await button(page, "Approve with your key").last().click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByText("it is of another statement").waitFor();
-      await dialog.getByText("The intent was changed meanwhile.").waitFor();
-      expect(await decisionsOn(service, id)).toEqual([]);
-      await button(page, "Approve with your key").last().click();
-      await page.getByText("Your consent is recorded.").waitFor();
-    },
-  );
+  test("after the intent changed, nothing is recorded and the statement is signed again", async () => {
+    const { service: before, page, principals } = await enrolled();
+    const id = await before.propose();
+    await visit(page, named(before), `changes/${id}`);
+    await button(page, "Approve with a note…").click();
+    await page.getByRole("dialog").getByText("What you sign").waitFor();
+    // The page hears nothing of the restart.
+    for (const heard of ["**/api/events", "**/api/product/identity"]) await page.route(heard, (route) => route.abort());
+    const service = await restart(before, { intent: signedBy(principals, {}, { update_epoch: 3 }) });
+    await button(page, "Approve with your key").last().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("it is of another statement").waitFor();
+    await dialog.getByText("The intent was changed meanwhile.").waitFor();
+    expect(await decisionsOn(service, id)).toEqual([]);
+    await button(page, "Approve with your key").last().click();
+    await page.getByText("Your consent is recorded.").waitFor();
+  });
 
-  inLong(test)(
-    "a change that was closed meanwhile: whoever tapped is told that nothing of theirs was recorded",
-    async () => {
-      const { service, page } = await enrolled();
-      const id = await service.propose();
-      await visit(page, named(service), `changes/${id}`);
-      await page.route("**/api/product/approve", async (route) => {
-        await button(page, "Sending…").waitFor();
-        await service.post("api/product/withdraw", { change_id: id, proposer: "pat" });
-        await route.continue();
-      });
-      await button(page, "Approve with your key").click();
-      await page.getByText("Changed since you opened it.").waitFor();
-      await page.getByText("Nothing of yours was recorded.").waitFor();
-      expect(await page.locator(".change-head .mark").innerText()).toBe("Withdrawn");
-    },
-  );
+  test("a tap on a change that was closed meanwhile says that nothing was recorded", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await visit(page, named(service), `changes/${id}`);
+    await page.route("**/api/product/approve", async (route) => {
+      await button(page, "Sending…").waitFor();
+      await service.post("api/product/withdraw", { change_id: id, proposer: "pat" });
+      await route.continue();
+    });
+    await button(page, "Approve with your key").click();
+    await page.getByText("Changed since you opened it.").waitFor();
+    await page.getByText("Nothing of yours was recorded.").waitFor();
+    expect(await page.locator(".change-head .mark").innerText()).toBe("Withdrawn");
+  });
 
-  inLong(test)("the time that is signed is the service's, also on a device whose clock is wrong", async () => {
+  test("the time that is signed is the service's, also on a device whose clock is wrong", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await page.clock.install({ time: Date.now() - 3 * 3_600_000 });
@@ -265,7 +251,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  inLong(test)("on a page that is left open the statement is made anew, before it is too old to be taken", async () => {
+  test("on a page that is left open, the statement is renewed before it is too old", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await page.clock.install();
@@ -281,7 +267,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await expect.poll(timeOf).toBeGreaterThan(opened + 5 * 60_000);
   });
 
-  inLong(test)("under an IP address the page leads to where the passkey can be asked for", async () => {
+  test("under an IP address the page leads to where the passkey can be asked for", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await visit(page, service.url, `changes/${id}`);
@@ -294,7 +280,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Browsers make no passkey for an IP address.").waitFor();
   });
 
-  inLong(test)("where the device has none of the keys, and where the intent lists none, it says so", async () => {
+  test("where the device has none of the keys, and where the intent lists none, it says so", async () => {
     const { service } = await enrolled();
     const id = await service.propose();
     const other = await open(ANA);
@@ -307,7 +293,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await bo.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
   });
 
-  inLong(test)("with an SSH key: the command's statement is signed elsewhere and its signature pasted", async () => {
+  test("with an SSH key: the command's statement is signed elsewhere and its signature pasted", async () => {
     const pen = sshPen("ssh-ed25519");
     const service = await startService({ intent: signedBy({ ana: { kind: "person", keys: [pen.key] } }) });
     const id = await service.propose();
@@ -329,7 +315,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Signed unattended, by a key of ana that signs by itself").waitFor();
   });
 
-  inLong(test)("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
+  test("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
     const policy = { approvers: ["ana", "bo"], required_approvers: { standard: 2 } };
     const before = await startService({ intent: signedBy({}, policy, { update_epoch: 1 }) });
     const id = await before.propose();
@@ -343,7 +329,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("1 that was given does not count under the intent in force").first().waitFor();
   });
 
-  inLong(test)("an emergency consent is signed as one, with its note", async () => {
+  test("an emergency consent is signed as one, with its note", async () => {
     const others = { bo: { kind: "person", keys: [sshPen().key] } };
     const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };
     const { service, page } = await enrolled({ approvers: ["ana", "bo"], break_glass }, { others });
@@ -358,7 +344,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(statement)).toMatchObject({ decision: "approve_emergency", note: "Uploads fail." });
   });
 
-  inLong(test)("a freeze, what lifts it, and a review are signed too", async () => {
+  test("a freeze, what lifts it, and a review are signed too", async () => {
     const pen = sshPen("ssh-ed25519");
     const bo = { kind: "person", keys: [pen.key] };
     const break_glass = { approvers: ["bo"], required: 1, review_hours: 72 };
@@ -398,7 +384,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(reviewed.statement)).toMatchObject({ decision: "review", verdict: "not_accepted" });
   });
 
-  inLong(test)("a late note is signed with its item", async () => {
+  test("a late note is signed with its item", async () => {
     const { service, page } = await enrolled({ approvers: ["ana", "bo"] }, { others: { bo: { kind: "person" } } });
     const change_id = await service.propose({ rationale: "" });
     await visit(page, named(service), `changes/${change_id}`);
@@ -416,7 +402,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(detail.statement)).toMatchObject({ decision: "note", item: "rationale", approver: "ana" });
   });
 
-  inLong(test)("the page of one's keys lists them, and makes no second passkey where there is one", async () => {
+  test("the page of one's keys lists them, and makes no second passkey where there is one", async () => {
     const { page } = await enrolled();
     await page.reload();
     await page.getByText("Passkey of localhost").waitFor();

@@ -1,7 +1,6 @@
 /** Find in the console: a query in the address, completed while it is typed, and the palette. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { inLong, inShort } from "../support/length.ts";
 import { violationsOn } from "./axe.ts";
 import { startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
@@ -31,38 +30,35 @@ describe.skipIf(!browser)("find in the console", () => {
   const rows = (page: Page) => page.getByRole("list", { name: "Changes found" }).getByRole("listitem");
   const address = (page: Page): string | null => new URLSearchParams(new URL(page.url()).hash.split("?")[1]).get("q");
 
-  inShort(test)(
-    "a query is completed by keys, runs from the address, and the way back leads to the one before",
-    async () => {
-      const page = await open(ANA);
-      await visit(page, service.url, "find");
-      await page.getByRole("link", { name: "My proposals" }).click();
-      await page.getByText("2 changes match.").waitFor();
-      expect([address(page), await query(page).inputValue()]).toEqual(["is:mine", "is:mine"]);
-      await query(page).fill("-is:den");
-      await page.getByRole("option", { name: "-is:denied" }).waitFor();
-      await page.keyboard.press("ArrowDown");
-      const chosen = page.getByRole("listbox").getByRole("option", { selected: true });
-      expect(await query(page).getAttribute("aria-activedescendant")).toBe(await chosen.getAttribute("id"));
-      await page.keyboard.press("Enter");
-      expect(await query(page).inputValue()).toBe("-is:denied ");
-      await page.keyboard.type("ten");
-      await page.keyboard.press("ArrowDown");
-      await page.keyboard.press("Enter");
-      await page.keyboard.type("nor");
-      await page.keyboard.press("ArrowDown");
-      await page.keyboard.press("Enter");
-      await page.keyboard.press("Enter");
-      await page.getByText("1 change matches.").waitFor();
-      expect(address(page)).toBe('-is:denied tenant:"north wind"');
-      expect(await rows(page).innerText()).toContain("Longer visits");
-      await page.goBack();
-      await page.getByText("2 changes match.").waitFor();
-      expect(await query(page).inputValue()).toBe("is:mine");
-    },
-  );
+  test("a query is completed by keys, runs from the address, and Back leads to the one before", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "find");
+    await page.getByRole("link", { name: "My proposals" }).click();
+    await page.getByText("2 changes match.").waitFor();
+    expect([address(page), await query(page).inputValue()]).toEqual(["is:mine", "is:mine"]);
+    await query(page).fill("-is:den");
+    await page.getByRole("option", { name: "-is:denied" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    const chosen = page.getByRole("listbox").getByRole("option", { selected: true });
+    expect(await query(page).getAttribute("aria-activedescendant")).toBe(await chosen.getAttribute("id"));
+    await page.keyboard.press("Enter");
+    expect(await query(page).inputValue()).toBe("-is:denied ");
+    await page.keyboard.type("ten");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("nor");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 change matches.").waitFor();
+    expect(address(page)).toBe('-is:denied tenant:"north wind"');
+    expect(await rows(page).innerText()).toContain("Longer visits");
+    await page.goBack();
+    await page.getByText("2 changes match.").waitFor();
+    expect(await query(page).inputValue()).toBe("is:mine");
+  });
 
-  inLong(test)("groups are a table, times are words, and the normalised query is shown", async () => {
+  test("groups are a table, times are words, and the normalised query is shown", async () => {
     const page = await open(ANA);
     await visit(
       page,
@@ -78,7 +74,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("took less than a minute").waitFor();
   });
 
-  inLong(test)("an unknown field is named with the nearest, and the query stays as it was typed", async () => {
+  test("an unknown field is named with the nearest, and the query stays as it was typed", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "find");
     await query(page).fill("tennant:t1");
@@ -88,7 +84,7 @@ describe.skipIf(!browser)("find in the console", () => {
     expect(await violationsOn(page, "find with a fault")).toEqual([]);
   });
 
-  inLong(test)("is:mine asks for a name where the reader gave none", async () => {
+  test("is:mine asks for a name where the reader gave none", async () => {
     const page = await open({ token: TOKEN });
     await visit(page, service.url, "find?q=is:mine");
     await page
@@ -97,7 +93,7 @@ describe.skipIf(!browser)("find in the console", () => {
       .waitFor();
   });
 
-  inLong(test)("a further page has an address of its own", async () => {
+  test("a further page has an address of its own", async () => {
     const many = await startService();
     for (let index = 0; index < 52; index++)
       await many.propose({ summary: `Number ${index}`, target: `many.${index}` });
@@ -113,45 +109,39 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("Number 51", { exact: true }).waitFor();
   });
 
-  inLong(test)(
-    "suggestions close with Escape, and a saved question has its Chinese title where that is read",
-    async () => {
-      const page = await open({ ...ANA, locale: "zh-CN" });
-      await visit(page, service.url, "find");
-      await page.getByRole("link", { name: "等我处理的" }).waitFor();
-      await query(page).fill("ris");
-      await page.getByRole("listbox").waitFor();
-      expect(await violationsOn(page, "find with suggestions")).toEqual([]);
-      await page.keyboard.press("Escape");
-      await page.getByRole("listbox").waitFor({ state: "hidden" });
-      expect(await query(page).getAttribute("aria-expanded")).toBe("false");
-    },
-  );
+  test("suggestions close with Escape; a saved question has its Chinese title in Chinese", async () => {
+    const page = await open({ ...ANA, locale: "zh-CN" });
+    await visit(page, service.url, "find");
+    await page.getByRole("link", { name: "等我处理的" }).waitFor();
+    await query(page).fill("ris");
+    await page.getByRole("listbox").waitFor();
+    expect(await violationsOn(page, "find with suggestions")).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("listbox").waitFor({ state: "hidden" });
+    expect(await query(page).getAttribute("aria-expanded")).toBe("false");
+  });
 
-  inLong(test)(
-    "the palette finds by words and queries, opens by Enter, and gives the focus back on Escape",
-    async () => {
-      const page = await open(ANA);
-      await visit(page, service.url, "system");
-      const link = page.getByRole("link", { name: "Audit" });
-      await link.focus();
-      await page.keyboard.press("Control+k");
-      const dialog = page.getByRole("dialog", { name: "Find" });
-      await page.keyboard.type("10 euro dep");
-      await dialog.getByRole("option", { name: "10 euro deposit", selected: true }).waitFor();
-      expect(await violationsOn(page, "palette")).toEqual([]);
-      await page.keyboard.press("Escape");
-      await dialog.waitFor({ state: "detached" });
-      expect(await link.evaluate((one) => one === document.activeElement)).toBe(true);
-      await page.keyboard.press("Control+k");
-      await page.keyboard.type("is:pending risk:high");
-      await dialog.getByRole("option", { name: "10 euro deposit", selected: true }).waitFor();
-      await page.keyboard.press("Enter");
-      await page.waitForURL(`**/changes/${deposit}`);
-    },
-  );
+  test("the palette finds by words and queries, opens by Enter, and gives the focus back on Escape", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "system");
+    const link = page.getByRole("link", { name: "Audit" });
+    await link.focus();
+    await page.keyboard.press("Control+k");
+    const dialog = page.getByRole("dialog", { name: "Find" });
+    await page.keyboard.type("10 euro dep");
+    await dialog.getByRole("option", { name: "10 euro deposit", selected: true }).waitFor();
+    expect(await violationsOn(page, "palette")).toEqual([]);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await link.evaluate((one) => one === document.activeElement)).toBe(true);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("is:pending risk:high");
+    await dialog.getByRole("option", { name: "10 euro deposit", selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/changes/${deposit}`);
+  });
 
-  inLong(test)("a reply of the chat leads to its query in Find", async () => {
+  test("a reply of the chat leads to its query in Find", async () => {
     await service.post("api/chat", { message: "is:pending risk:high", author: "ana" });
     const page = await open(ANA);
     await visit(page, service.url, "chat");

@@ -7,7 +7,6 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { DAY_MS } from "../../lib/kit/days.ts";
 import { provider } from "../lib/chat/provider.ts";
-import { inLong, inShort } from "../support/length.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { rulesAre, type Service, startService, TOKEN } from "./service.ts";
 
@@ -26,45 +25,42 @@ describe.skipIf(!browser)("pages of the console", () => {
 
   const part = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-  inShort(test)(
-    "the inbox: what needs attention, what waits for whom, what weighs most first, each by its title and in a sentence",
-    async () => {
-      const page = await open(ANA);
-      await rulesAre("shown", page);
-      await visit(page, service.url, "");
-      expect(await page.locator("main h2").allInnerTexts()).toEqual([
-        "Needs attention",
-        "Waits for you",
-        "Waits for others",
-        "Approved, not applied",
-        "Outcome open",
-      ]);
-      await part(page, "Needs attention").getByText("The host product no longer shows limits.flow of t1").waitFor();
-      const waiting = part(page, "Waits for you").locator("a[data-row]");
-      const ids = await waiting.evaluateAll((rows) => rows.map((row) => row.getAttribute("href")!.split("/").at(-1)!));
-      const { waiting_for_you } = await service.get("api/inbox?person=ana");
-      expect(ids).toEqual(waiting_for_you.items.map(({ change_id }: { change_id: string }) => change_id));
-      expect(ids).not.toContain(past.shared);
-      expect(ids.length).toBeGreaterThan(1);
-      const first = part(page, "Waits for you").getByRole("listitem").filter({ hasText: "limits.first" });
-      expect(await first.locator(".row-words").innerText()).toBe(
-        "pat asks to change limits.first for tenant t1; 40 people are affected; it can be undone.",
-      );
-      expect(await part(page, "Waits for you").innerText()).toContain("whether it can be undone was not stated");
-      expect(await part(page, "Waits for others").innerText()).toContain("1 of 2 consents");
-      expect(await part(page, "Approved, not applied").innerText()).toContain("limits.ready");
-      expect(await part(page, "Outcome open").innerText()).toContain("Expected +0.01 on incident rate; +0.01 so far");
-      const nobody = await open({ name: "", token: TOKEN });
-      await visit(nobody, service.url, "");
-      const lead = await nobody
-        .locator("main")
-        .getByText(/changes wait for/)
-        .innerText();
-      expect(lead, "nobody is named, so none is theirs").toMatch(/^\d+ changes wait for consent;/);
-    },
-  );
+  test("the inbox lists what needs attention, the most urgent first, each with a sentence", async () => {
+    const page = await open(ANA);
+    await rulesAre("shown", page);
+    await visit(page, service.url, "");
+    expect(await page.locator("main h2").allInnerTexts()).toEqual([
+      "Needs attention",
+      "Waits for you",
+      "Waits for others",
+      "Approved, not applied",
+      "Outcome open",
+    ]);
+    await part(page, "Needs attention").getByText("The host product no longer shows limits.flow of t1").waitFor();
+    const waiting = part(page, "Waits for you").locator("a[data-row]");
+    const ids = await waiting.evaluateAll((rows) => rows.map((row) => row.getAttribute("href")!.split("/").at(-1)!));
+    const { waiting_for_you } = await service.get("api/inbox?person=ana");
+    expect(ids).toEqual(waiting_for_you.items.map(({ change_id }: { change_id: string }) => change_id));
+    expect(ids).not.toContain(past.shared);
+    expect(ids.length).toBeGreaterThan(1);
+    const first = part(page, "Waits for you").getByRole("listitem").filter({ hasText: "limits.first" });
+    expect(await first.locator(".row-words").innerText()).toBe(
+      "pat asks to change limits.first for tenant t1; 40 people are affected; it can be undone.",
+    );
+    expect(await part(page, "Waits for you").innerText()).toContain("whether it can be undone was not stated");
+    expect(await part(page, "Waits for others").innerText()).toContain("1 of 2 consents");
+    expect(await part(page, "Approved, not applied").innerText()).toContain("limits.ready");
+    expect(await part(page, "Outcome open").innerText()).toContain("Expected +0.01 on incident rate; +0.01 so far");
+    const nobody = await open({ name: "", token: TOKEN });
+    await visit(nobody, service.url, "");
+    const lead = await nobody
+      .locator("main")
+      .getByText(/changes wait for/)
+      .innerText();
+    expect(lead, "nobody is named, so none is theirs").toMatch(/^\d+ changes wait for consent;/);
+  });
 
-  inLong(test)("a change answers: what is different, whom it reaches, whether it was worth it", async () => {
+  test("a change answers: what is different, whom it reaches, whether it was worth it", async () => {
     const page = await open(ANA);
     await rulesAre("shown", page);
     await visit(page, service.url, `changes/${past.worse}`);
@@ -90,7 +86,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await earlier.innerText()).toMatch(/\+0\.01\s+\+0\.01\s+Met/);
   });
 
-  inLong(test)("what peers saw of a change like it stands beside the expectation", async () => {
+  test("what peers saw of a similar change is shown with the expectation", async () => {
     const secret = { SVC_CROSS_LINK_SECRET: "a secret of the tests, long enough" };
     const args = ["--agent-id=far", "--cross-link-port=0"];
     const far = await startService({ args, env: { ...secret, ...PAST } });
@@ -112,7 +108,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await part(page, "Peers").innerText()).toMatch(/Up/);
   });
 
-  inLong(test)("what the policy will say is said before anything is sent, and it does say so", async () => {
+  test("what the policy will say is said before anything is sent, and it does say so", async () => {
     const page = await open(ANA);
     await rulesAre("shown", page);
     await visit(page, service.url, "propose");
@@ -136,7 +132,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("alert").getByText("Approved, not applied").waitFor();
   });
 
-  inLong(test)("there is a form for every kind, and what it sends is what was typed", async () => {
+  test("there is a form for every kind, and what it sends is what was typed", async () => {
     const page = await open(ANA);
     const typed: [kind: string, label: string, given: string, value: unknown][] = [
       ["Config", "New value", '{ "max": 25 }', { max: 25 }],
@@ -163,7 +159,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("heading", { name: /run an experiment on\s+forms\.experiment/ }).waitFor();
   });
 
-  inLong(test)("KPIs are fed, one wrong figure refuses all, and the chosen one is drawn", async () => {
+  test("KPIs are fed, one wrong figure refuses all, and the chosen one is drawn", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "kpis");
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
@@ -184,7 +180,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed[^]*final, its time is over/);
   });
 
-  inLong(test)("a task is submitted, run, and rated by keyboard", async () => {
+  test("a task is submitted, run, and rated by keyboard", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "tasks");
     await page.keyboard.press("n");
@@ -203,64 +199,58 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText("rated 4 of 5 by ana").waitFor();
   });
 
-  inLong(test)(
-    "a reply names the memories it was given, and what a model drafts is a card that leads to the change",
-    async () => {
-      const input = {
-        tenant_id: "t1",
-        kind: "config",
-        target: "limits.drafted",
-        summary: "Fewer limits",
-        rationale: "Asked.",
-      };
-      const model = await provider(({ body: { messages } }) => {
-        const { role, content } = messages.at(-1);
-        const asked = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
-        return asked ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
-      });
-      const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
-      const remembered = "Remember: the turquoise banner was for the spring campaign.";
-      await clever.post("api/chat", { message: remembered, author: "ana" });
-      const page = await open(ANA);
-      await visit(page, clever.url, "chat");
-      await page.getByLabel("Message").fill("Draft fewer limits, and a turquoise banner.");
-      await page.keyboard.press("Enter");
-      await page.getByText(/\d memor(y was|ies were) given to this reply/).waitFor();
-      await page.getByText("Which ones").click();
-      await page.locator(".recollections").getByText("turquoise").first().waitFor();
-      const card = page.locator("article.draft");
-      expect(await card.innerText()).toMatch(/Drafted change\s+Fewer limits\s+Asked\./);
-      await card.getByRole("button", { name: "Store as a proposal" }).click();
-      await card.getByRole("link", { name: "Read it and decide" }).click();
-      await page
-        .getByRole("heading", { name: /^The model m1, asked by ana, asks to change\s+limits\.drafted/ })
-        .waitFor();
-    },
-  );
+  test("a reply names its memories; a model's draft is a card that leads to the change", async () => {
+    const input = {
+      tenant_id: "t1",
+      kind: "config",
+      target: "limits.drafted",
+      summary: "Fewer limits",
+      rationale: "Asked.",
+    };
+    const model = await provider(({ body: { messages } }) => {
+      const { role, content } = messages.at(-1);
+      const asked = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
+      return asked ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
+    });
+    const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
+    const remembered = "Remember: the turquoise banner was for the spring campaign.";
+    await clever.post("api/chat", { message: remembered, author: "ana" });
+    const page = await open(ANA);
+    await visit(page, clever.url, "chat");
+    await page.getByLabel("Message").fill("Draft fewer limits, and a turquoise banner.");
+    await page.keyboard.press("Enter");
+    await page.getByText(/\d memor(y was|ies were) given to this reply/).waitFor();
+    await page.getByText("Which ones").click();
+    await page.locator(".recollections").getByText("turquoise").first().waitFor();
+    const card = page.locator("article.draft");
+    expect(await card.innerText()).toMatch(/Drafted change\s+Fewer limits\s+Asked\./);
+    await card.getByRole("button", { name: "Store as a proposal" }).click();
+    await card.getByRole("link", { name: "Read it and decide" }).click();
+    await page
+      .getByRole("heading", { name: /^The model m1, asked by ana, asks to change\s+limits\.drafted/ })
+      .waitFor();
+  });
 
-  inLong(test)(
-    "the system page: four values with their reasons, levels, phases, what is on, actions and files",
-    async () => {
-      const page = await open(ANA);
-      await visit(page, service.url, "system");
-      for (const [name, reason] of [
-        ["Effect", /NRR quarterly is \d+% of the way/],
-        ["Memory", /things that should be on record/],
-        ["Reliability", /\d of \d applies failed in 30 days/],
-        ["Need", /open items? (is|are) overdue/],
-      ] as const)
-        expect(await part(page, name).innerText()).toMatch(reason);
-      expect(await part(page, "Levels of autonomy").innerText()).toMatch(/L1[^]*L2[^]*L3[^]*L4[^]*L5/);
-      expect(await part(page, "Capabilities").innerText()).toMatch(/Available\s+Product adapter/);
-      expect(await part(page, "Phases").innerText()).toMatch(/Observe[^]*Propose[^]*Apply[^]*Recover[^]*Learn/);
-      await button(page, "Write report").click();
-      await page.locator(".history").getByText("Write report").first().waitFor();
-      await page.locator(".files button").first().click();
-      await page.getByRole("dialog").locator("pre").waitFor();
-    },
-  );
+  test("the system page shows four values with reasons, levels, phases, actions and files", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "system");
+    for (const [name, reason] of [
+      ["Effect", /NRR quarterly is \d+% of the way/],
+      ["Memory", /things that should be on record/],
+      ["Reliability", /\d of \d applies failed in 30 days/],
+      ["Need", /open items? (is|are) overdue/],
+    ] as const)
+      expect(await part(page, name).innerText()).toMatch(reason);
+    expect(await part(page, "Levels of autonomy").innerText()).toMatch(/L1[^]*L2[^]*L3[^]*L4[^]*L5/);
+    expect(await part(page, "Capabilities").innerText()).toMatch(/Available\s+Product adapter/);
+    expect(await part(page, "Phases").innerText()).toMatch(/Observe[^]*Propose[^]*Apply[^]*Recover[^]*Learn/);
+    await button(page, "Write report").click();
+    await page.locator(".history").getByText("Write report").first().waitFor();
+    await page.locator(".files button").first().click();
+    await page.getByRole("dialog").locator("pre").waitFor();
+  });
 
-  inLong(test)("before the first change the inbox holds a command to copy; it works as it stands", async () => {
+  test("before the first change the inbox holds a command to copy; it works as it stands", async () => {
     const empty = await startService();
     const page = await open(ANA);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -274,45 +264,42 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText("you asks to change ui.banner for tenant t1").waitFor();
   });
 
-  inLong(test)(
-    "an approver reads what is missing before deciding, and keys before values in every script",
-    async () => {
-      const page = await open(ANA);
-      const propose = (fields: Record<string, string>) =>
-        service.post("api/product/propose", {
-          tenant_id: "t1",
-          kind: "config",
-          proposer: "زينب@acme",
-          summary: "Doubtful",
-          ...fields,
-        });
-      const bare = await propose({ target: "limits.bare" });
-      await visit(page, service.url, `changes/${bare.change_id}`);
-      const empty = "No value set. Applying it won't change limits.bare.";
-      const unstated = "Not stated: the risk, whether it can be undone and how many people are affected.";
-      for (const text of [empty, unstated]) await page.getByRole("article").getByText(text).waitFor();
-      await button(page, "Approve…").click();
-      for (const text of [empty, unstated]) await page.getByRole("dialog").getByText(text).waitFor();
-      await button(page, "Cancel").click();
+  test("an approver reads what is missing before deciding, and keys before values in every script", async () => {
+    const page = await open(ANA);
+    const propose = (fields: Record<string, string>) =>
+      service.post("api/product/propose", {
+        tenant_id: "t1",
+        kind: "config",
+        proposer: "زينب@acme",
+        summary: "Doubtful",
+        ...fields,
+      });
+    const bare = await propose({ target: "limits.bare" });
+    await visit(page, service.url, `changes/${bare.change_id}`);
+    const empty = "No value set. Applying it won't change limits.bare.";
+    const unstated = "Not stated: the risk, whether it can be undone and how many people are affected.";
+    for (const text of [empty, unstated]) await page.getByRole("article").getByText(text).waitFor();
+    await button(page, "Approve…").click();
+    for (const text of [empty, unstated]) await page.getByRole("dialog").getByText(text).waitFor();
+    await button(page, "Cancel").click();
 
-      const turned = await propose({ target: "limits.turned", value: '{"مرحبا":"עברית abc"}' });
-      await visit(page, service.url, `changes/${turned.change_id}`);
-      const leftOf = (text: string): Promise<number> =>
-        page
-          .locator(".diff, pre")
-          .getByText(text, { exact: true })
-          .first()
-          .evaluate((element) => element.getBoundingClientRect().left);
-      expect(await leftOf('"مرحبا"')).toBeLessThan(await leftOf('"עברית abc"'));
-      expect(await page.locator("h1 bdi").first().getAttribute("dir")).toBe("ltr");
+    const turned = await propose({ target: "limits.turned", value: '{"مرحبا":"עברית abc"}' });
+    await visit(page, service.url, `changes/${turned.change_id}`);
+    const leftOf = (text: string): Promise<number> =>
+      page
+        .locator(".diff, pre")
+        .getByText(text, { exact: true })
+        .first()
+        .evaluate((element) => element.getBoundingClientRect().left);
+    expect(await leftOf('"مرحبا"')).toBeLessThan(await leftOf('"עברית abc"'));
+    expect(await page.locator("h1 bdi").first().getAttribute("dir")).toBe("ltr");
 
-      await visit(page, service.url, "propose");
-      await page.getByLabel("Target").fill("ui.banner");
-      await page.getByText("No value set. Applying it won't change ui.banner.").waitFor();
-    },
-  );
+    await visit(page, service.url, "propose");
+    await page.getByLabel("Target").fill("ui.banner");
+    await page.getByText("No value set. Applying it won't change ui.banner.").waitFor();
+  });
 
-  inLong(test)("an unknown change and an unknown page lead on", async () => {
+  test("an unknown change and an unknown page lead on", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes/chg_nothing");
     await page.getByText("There is no change").waitFor();
