@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Checkpoint, currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { type Checkpoint, readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { newestCosigned, withCosignatures, witnessed } from "../../lib/audit/witnessing.ts";
 import { flag } from "../../lib/http/form.ts";
 import { AppError } from "../../lib/kit/errors.ts";
@@ -65,7 +65,7 @@ export const auditCheckpoint = endpoint(
       ]),
   },
   async ({ cosigned }, { deps, request }: Call<OperationsDeps>) => {
-    const checkpointed = cosigned ? undefined : await currentCheckpoint(deps);
+    const checkpointed = cosigned ? undefined : await readCheckpoint(deps);
     const seen = await witnessed(deps);
     const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(seen);
     const checkpoint = withCosignatures(note, seen);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { proveConsistency, proveInclusion, withWholeTree } from "../../lib/audit/prove.ts";
+import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { proveConsistency, proveInclusion, withCompleteTree } from "../../lib/audit/prove.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import { wholeNumber } from "../../lib/http/form.ts";
@@ -57,13 +57,13 @@ export const auditProof = endpoint(
   async ({ id, from, length: asked }, { deps }: Call<ChangesDeps>) => {
     if ((id === undefined) === (from === undefined))
       throw invalidField("id", "or from is required, and not both: id for inclusion, from for consistency");
-    const newest = await currentCheckpoint(deps);
+    const newest = await readCheckpoint(deps);
     const length = asked ?? newest.length;
     if (length > newest.length) throw invalidField("length", `is beyond the log, which has ${newest.length} entries`);
     const field = id === undefined ? "from" : "id";
     if ((id ?? from!) > length) throw invalidField(field, `is beyond the length of ${length}`);
-    const proved = await withWholeTree(deps, async () =>
-      id === undefined ? proveConsistency(deps, from!, length) : proveInclusion(deps, id, length),
+    const proved = await withCompleteTree(deps, async (reads) =>
+      id === undefined ? proveConsistency(reads, from!, length) : proveInclusion(reads, id, length),
     );
     return answer({ ...proved, checkpoint: length === newest.length ? newest.note : null });
   },

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
 import { packFiles } from "../../lib/changes/pack/files.ts";
 import { PACK_STYLE, packPage } from "../../lib/changes/pack/page.ts";
@@ -48,7 +48,7 @@ export const pack = endpoint(
     const scope = scopeOf(asked);
     if ("change_id" in scope) await findChange(deps.store, scope.change_id);
     // What would cut the pack off while it is read is said before.
-    await currentCheckpoint(deps);
+    await readCheckpoint(deps);
     const pieces = () => (format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now()));
     // The pack of a period reads the log of that period, of which one reader at a time has its turn.
     const stream = "change_id" in scope ? yieldingStream : wholeLogStream;

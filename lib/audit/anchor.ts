@@ -5,6 +5,7 @@ import { stoppable } from "../kit/time_limit.ts";
 import { readHead } from "./chain.ts";
 import { type CheckpointDeps, currentCheckpoint, lastCheckpoint } from "./checkpoint.ts";
 import { holdAgainstAnchor } from "./hold_against_anchor.ts";
+import { regrowTree } from "./tree.ts";
 import { askWitness, type WitnessDeps } from "./witnessing.ts";
 
 declare module "../store/store.ts" {
@@ -69,6 +70,8 @@ const makeWhenDue = (deps: CheckpointDeps): Promise<boolean | void> =>
     const { store, clock, integrity } = deps;
     const log = await readHead(store);
     if (!log || integrity.breach) return false;
+    if (integrity.isTreeIncomplete) await deps.mutex("checkpoint", () => regrowTree(deps));
+    delete integrity.isTreeIncomplete;
     const last = await lastCheckpoint({ store });
     const behind = log.length - (last?.length ?? 0);
     const isDue = !last || behind >= MOST_BEHIND || isPast(last.at, LONGEST_BEHIND_MS, clock.now());

@@ -1,12 +1,12 @@
 /**
- * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. One is kept before it is served, and none
- * is made that does not continue the last.
+ * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. None is made that does not continue the last. A read
+ * computes the checkpoint of the log as it is; the cycle stores one.
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
 import { base64Bytes, base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
-import { StoreUnavailable, type Stored } from "../store/store.ts";
+import { type Store, StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
 import { bytesOf, type Frontier, rangeHash, rootOf } from "./merkle.ts";
 import {
@@ -21,6 +21,7 @@ import {
 } from "./note.ts";
 import { broken, growTree, LogBroken, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
+import { treeView } from "./tree_view.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -72,11 +73,15 @@ export interface KeptCheckpoint {
 /** A checkpoint with what it says. */
 export interface Checkpoint extends KeptCheckpoint, TreeHead {}
 
-/** The checkpoint of the log as it is now: the last one if nothing has been added since, else a new one. */
+/** Returns the checkpoint of the log as it is now and stores nothing. */
+export const readCheckpoint = (deps: CheckpointDeps): Promise<Checkpoint> =>
+  deps.mutex("checkpoint", async () => renew(deps, await treeView(deps.store)));
+
+/** Stores the checkpoint of the log as it is now, where the last one is of an earlier state, and returns it. */
 export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
   return deps.mutex("checkpoint", async () => {
     try {
-      return await renew(deps);
+      return await renew(deps, deps.store);
     } catch (error) {
       const last = error instanceof StoreUnavailable ? await lastCheckpoint(deps) : undefined;
       if (!last) throw error;
@@ -105,8 +110,9 @@ export function parseCheckpoint(note: string): TreeHead | undefined {
   return extensions.includes("") ? undefined : { origin, length: Number(length), root: bytesToHex(bytes) };
 }
 
-async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
-  const { store, clock, sha256, checkpointSigner: signer } = deps;
+/** `store`: where the tree and the checkpoint are stored. */
+async function renew(deps: CheckpointDeps, store: Store): Promise<Checkpoint> {
+  const { clock, sha256, checkpointSigner: signer } = deps;
   for (;;) {
     const log = await readHead(store);
     if (!log) throw new Error("a checkpoint needs an opened product runtime");
@@ -115,7 +121,7 @@ async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
     const last = opened(stored);
     const keyLine = key ? formatVerifierKey(key, sha256) : null;
     if (last && isDisplaced(deps, last, keyLine)) return last;
-    const next = await nextHead(deps, log, stored, key).catch(async (error: unknown) => {
+    const next = await nextHead({ ...deps, store }, log, stored, key).catch(async (error: unknown) => {
       if (!(error instanceof LogBroken)) throw error;
       await reportBreach(deps, error.breach);
     });

@@ -63,6 +63,8 @@ export interface Integrity {
   last?: { verified: Verified; loss: End | undefined; ended: number; took: number };
   /** The verifier key under which this process made a checkpoint last, `null` for none. */
   signing?: { key: string | null };
+  /** A proof found that a part of the stored tree is missing: the next cycle grows it again. */
+  isTreeIncomplete?: boolean;
   /** Why this process makes no checkpoints: another one signs them with another key. */
   displaced?: string;
   /** Why the log cannot be held against its anchor as it should be, and when that was found. */

@@ -4,6 +4,7 @@ import { base64Of } from "../kit/base64.ts";
 import { entryKey } from "./chain.ts";
 import { bytesOf, consistencyRanges, inclusionRanges, type NodeReader, proofHashes, rangeHash } from "./merkle.ts";
 import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
+import { treeView } from "./tree_view.ts";
 
 type Reading = Pick<AuditDeps, "store" | "sha256">;
 
@@ -45,16 +46,18 @@ export async function proveConsistency(deps: Reading, from: number, length: numb
   };
 }
 
-/** Makes a proof; should a part of the stored tree be missing, the tree is grown anew first. */
-export async function withWholeTree<T>(
+/** Makes a proof from the tree. Where a part of it is missing, the tree is grown again in memory, and the next cycle stores it. */
+export async function withCompleteTree<T>(
   deps: Reading & Pick<AuditDeps, "integrity" | "mutex">,
-  prove: () => Promise<T>,
+  prove: (reads: Reading) => Promise<T>,
 ): Promise<T> {
+  const reads = { sha256: deps.sha256, store: await treeView(deps.store) };
   try {
-    return await prove();
+    return await prove(reads);
   } catch (error) {
     if (!(error instanceof TreeIncomplete) || deps.integrity.breach) throw error;
-    await deps.mutex("checkpoint", () => regrowTree(deps));
-    return prove();
+    deps.integrity.isTreeIncomplete = true;
+    await deps.mutex("checkpoint", () => regrowTree(reads));
+    return prove(reads);
   }
 }

@@ -4,7 +4,7 @@ import { stoppable } from "../kit/time_limit.ts";
 import { type Checkpoint, type CheckpointDeps, lastCheckpoint, parseCheckpoint } from "./checkpoint.ts";
 import { cosignedAt } from "./cosignature.ts";
 import { COSIGNATURE, formatNote, formatVerifierKey, parseNote } from "./note.ts";
-import { proveConsistency, withWholeTree } from "./prove.ts";
+import { proveConsistency, withCompleteTree } from "./prove.ts";
 import { addCheckpoint, type Witness } from "./witness.ts";
 
 declare module "../store/store.ts" {
@@ -148,7 +148,7 @@ async function cosigned(
 }
 
 const proofOf = (deps: WitnessDeps, from: number, length: number): Promise<string[]> =>
-  withWholeTree(deps, async () => (await proveConsistency(deps, from, length)).proof);
+  withCompleteTree(deps, async (reads) => (await proveConsistency(reads, from, length)).proof);
 
 function refusal(status: number, old: number, length: number): Error {
   if (status === 422)

@@ -3,11 +3,12 @@
  * service. Its parts are whole by themselves: the content, each intent that a decision was made under, and each deciding
  * entry in a C2SP `tlog-proof`.
  */
-import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
+import { type Checkpoint, readCheckpoint } from "../audit/checkpoint.ts";
 import { readHead } from "../audit/chain.ts";
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
-import { inclusionPath, withWholeTree } from "../audit/prove.ts";
+import { inclusionPath, withCompleteTree } from "../audit/prove.ts";
+import type { NodeReader } from "../audit/merkle.ts";
 import { nodeReader } from "../audit/tree.ts";
 import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
 import { base64Of } from "../kit/base64.ts";
@@ -61,7 +62,7 @@ export function certifier(
   const checkpointOver = covering(deps);
   const manifestsOf = manifestReader(store);
   const newestLoss = once(async () => (await readHead(store))?.loss?.length ?? 0);
-  let node = nodeReader(deps);
+  let node: NodeReader | undefined;
   return async ({ change, entries: all }) => {
     const { change_id } = change;
     const own = all.filter(({ event_type }) => DECIDING.includes(event_type));
@@ -76,15 +77,16 @@ export function certifier(
     const last = entries.at(-1)!.id;
     const { length, note } = await checkpointOver(last);
     if (length < last) throw notCovered(deps, change_id, length);
-    const prove = () =>
-      Promise.all(
-        entries.map(async (entry) => proofOf(entry, await inclusionPath(deps, entry.id, length, node), note)),
+    const proofs = await withCompleteTree(deps, (reads) => {
+      const path = (node ??= nodeReader(reads));
+      return Promise.all(
+        entries.map(async (entry) => proofOf(entry, await inclusionPath(reads, entry.id, length, path), note)),
       ).catch((error: unknown) => {
-        // What was read of a tree that lacks a part is not gone by any more.
-        node = nodeReader(deps);
+        // An incomplete tree is read again after it is grown again.
+        node = undefined;
         throw error;
       });
-    const proofs = await withWholeTree(deps, prove);
+    });
     const manifests = withIntents ? await manifestsOf(entries) : [];
     return [
       "countersign-certificate/v1\n",
@@ -127,17 +129,17 @@ function covering(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
   let own: Checkpoint | undefined;
   return async (entry) => {
     const cosigned = mostCosigned(await known(), entry);
-    if (!cosigned && (own?.length ?? 0) < entry) own = await currentCheckpoint(deps);
+    if (!cosigned && (own?.length ?? 0) < entry) own = await readCheckpoint(deps);
     const checkpoint = cosigned ?? own!;
     return { ...checkpoint, note: withCosignatures(checkpoint.note, await known()) };
   };
 }
 
-/** No checkpoint is made while the log is broken, the store cannot write, or another process signs. */
+/** No checkpoint is made while the log is broken or another process signs. */
 function notCovered({ integrity: { breach, displaced } }: WitnessDeps, changeId: string, length: number): AppError {
   const covers = `the last checkpoint, of ${length} entries, does not cover ${changeId}`;
   if (breach) return new AppError("chain_broken", `${covers}, and none is made of a broken log`, { ...breach });
-  return new AppError("store_unavailable", `${covers}; ${displaced ?? "ask again when the store can write"}`);
+  return new AppError("store_unavailable", `${covers}; ${displaced ?? "ask again"}`);
 }
 
 /** A part behind its name and its length in bytes of UTF-8. */

@@ -1,5 +1,5 @@
 /** Opens the link as the program's options ask for it. */
-import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { proveConsistency } from "../../lib/audit/prove.ts";
 import type { Deps } from "../../lib/deps.ts";
 import type { CheckpointSource } from "../../lib/link/answer_peer.ts";
@@ -32,7 +32,7 @@ export async function startLink(
 }
 
 const checkpointsOf = (deps: Deps): CheckpointSource => ({
-  latest: () => currentCheckpoint(deps),
+  latest: () => readCheckpoint(deps),
   consistency: async (from, to) => (await proveConsistency(deps, from, to)).proof,
 });
 

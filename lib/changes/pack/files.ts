@@ -1,5 +1,5 @@
 /** An auditor's pack as files: what the log says, what it is about, what proves it, and how that is checked. */
-import { currentCheckpoint } from "../../audit/checkpoint.ts";
+import { readCheckpoint } from "../../audit/checkpoint.ts";
 import { entryLine } from "../../audit/entry.ts";
 import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
 import { AppError } from "../../kit/errors.ts";
@@ -34,7 +34,7 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
     yield certificateFile(id, await certificate(recorded).catch(said));
   }
   // Last: it covers everything before it.
-  const { note } = await currentCheckpoint(deps);
+  const { note } = await readCheckpoint(deps);
   yield { name: "checkpoint.txt", text: withCosignatures(note, await witnessed(deps)) };
   return undefined;
 }

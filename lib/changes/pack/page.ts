@@ -1,6 +1,6 @@
 /** An auditor's pack as a page that prints well: plain HTML, one style sheet in it, no scripts, nothing loaded from elsewhere. */
 import type { AuditEntry } from "../../audit/entry.ts";
-import { currentCheckpoint } from "../../audit/checkpoint.ts";
+import { readCheckpoint } from "../../audit/checkpoint.ts";
 import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
 import { escapeHtml } from "../../kit/escape_html.ts";
 import type { Identity } from "../runtime.ts";
@@ -43,7 +43,7 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
   const { store, clock, product } = deps;
   const title = titleOf(scope);
   const made = new Date(clock.now()).toISOString();
-  const { note, length } = await currentCheckpoint(deps);
+  const { note, length } = await readCheckpoint(deps);
   yield [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>`,
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${PACK_STYLE}</style></head><body>`,

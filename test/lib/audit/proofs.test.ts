@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { consistencyRanges, inclusionRanges, type NodeReader, proofHashes } from "../../../lib/audit/merkle.ts";
 import { auditProof } from "../../../handlers/product/audit_proof.ts";
@@ -123,10 +124,16 @@ test.each([
   });
 });
 
-test("a proof that needs a missing part of the stored tree is made all the same", async () => {
+test("a proof is made where the stored tree lacks a part, which the next cycle stores", async () => {
   const deps = await logOf(4200);
+  await currentCheckpoint(deps);
   const asked = "?id=70&length=3000";
   const { body } = await ask(deps, asked);
-  await deps.store.transact((tx) => tx.delete("merkle", `1/${"0".repeat(16)}`));
+  const tile = `1/${"0".repeat(16)}`;
+  const stored = (await deps.store.get("merkle", tile))!.value;
+  await deps.store.transact((tx) => tx.delete("merkle", tile));
   expect(await ask(deps, asked)).toEqual({ status: 200, body });
+  expect(await deps.store.get("merkle", tile), "a read writes nothing").toBeUndefined();
+  await maintainCheckpoint(deps);
+  expect((await deps.store.get("merkle", tile))?.value).toEqual(stored);
 });
