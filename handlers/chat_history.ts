@@ -30,7 +30,7 @@ export const chatHistory = endpoint(
     const { deps } = call;
     const speaker = findSpeaker(call, author);
     // Where nobody says who people are, a name is a claim, and hides nothing.
-    const own = speaker === null && call.person === undefined ? undefined : conversationOf(speaker, deps);
+    const own = speaker === null && call.identity.person === undefined ? undefined : conversationOf(speaker, deps);
     const { turns, next } = await turnsBefore(deps.store, { ...query, conversation_id: query.conversation_id ?? own });
     return htmlResponse(chatLog(turns, next));
   },

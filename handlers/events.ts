@@ -30,7 +30,7 @@ export const events = endpoint(
     output: z.string().meta({ contentMediaType: "text/event-stream" }),
     errors: ["too_many_streams"],
   },
-  async ({ after }, { deps, request, person }: Call<ChangesDeps>) => {
+  async ({ after }, { deps, request, identity: { person } }: Call<ChangesDeps>) => {
     const given = request.headers.get("last-event-id") || after;
     const asked = given === undefined ? undefined : parseCursor(given);
     if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");

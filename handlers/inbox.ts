@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { withRequestCache } from "../lib/kit/request_cache.ts";
-import { callerNamed } from "../lib/changes/caller.ts";
+import { callerName } from "../lib/changes/caller.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -26,5 +26,5 @@ export const inbox = endpoint(
     errors: ["identity_mismatch", "reads_busy"],
   },
   async ({ person, limit }, call: Call<ChangesDeps>) =>
-    answer(await buildInbox(withRequestCache(call.deps), { person: callerNamed(call, person), limit })),
+    answer(await buildInbox(withRequestCache(call.deps), { person: callerName(call, person), limit })),
 );

@@ -35,7 +35,7 @@ export const taskFeedback = endpoint(
   async ({ rater, ...input }, call: Call<ChangesDeps>) => {
     // A rating replaces the earlier one of its rater: under a trusted proxy nobody rates in another's name.
     if (rater !== undefined) requirePerson(call, "rater", rater);
-    const named = rater ?? (call.person || null);
+    const named = rater ?? (call.identity.person || null);
     return answer(await rateTask(call.deps, { ...input, rater: named }));
   },
 );

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
-import { whoami as whoamiOf, whoamiSchema } from "../lib/changes/whoami.ts";
+import { whoami as whoamiOf, whoamiSchema } from "../lib/http/whoami.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { carriesWrongToken } from "../lib/http/principals.ts";

@@ -4,7 +4,8 @@ import { IdentityMismatch, identityOf } from "./changes/open.ts";
 import { recordIntent } from "./changes/record_intent.ts";
 import { IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
 import { agentsOf } from "./changes/rules/principals.ts";
-import type { Identity } from "./changes/runtime.ts";
+import type { Identity, ProductRuntime } from "./changes/runtime.ts";
+import type { HttpDeps } from "./http/deps.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
 import { consoleWarnings, fastestSha256, systemClock } from "./kit/platform.ts";
@@ -12,7 +13,9 @@ import type { LinkDeps } from "./link/deps.ts";
 import { boundedLlm } from "./llm/bounds.ts";
 
 /** Everything any handler is given. Nothing is read from the environment behind its back. */
-export interface Deps extends LinkDeps {}
+export interface Deps extends LinkDeps, HttpDeps {
+  product?: ProductRuntime | undefined;
+}
 
 /** What the product runtime is made of. */
 export interface ProductOptions {

@@ -15,7 +15,6 @@ const ROOMS = [
   "lib/store",
   "lib/audit",
   "lib/llm",
-  "lib/http",
   "lib/changes/rules",
   "lib/wording",
   "lib/changes/proofs",
@@ -23,6 +22,7 @@ const ROOMS = [
   "lib/targets",
   "lib/projections",
   "lib/memory",
+  "lib/http",
   "lib/find",
   "lib/operations",
   "lib/chat",
@@ -124,6 +124,12 @@ test("every file of lib is in a room, and imports only its own and those below",
   expect(files("lib").filter((file) => floorOf(file) === -1)).toEqual([]);
   const up = within("lib").filter(({ from, to }) => to.startsWith("lib/") && floorOf(to) > floorOf(from));
   expect(told(up)).toEqual([]);
+});
+
+test.each(["lib/changes", "lib/audit", "lib/store", "lib/projections"])("%s knows nothing of HTTP", (room) => {
+  expect(told(within(room).filter(({ to }) => to.startsWith("lib/http/")))).toEqual([]);
+  const shaping = files(room).filter((file) => /\b(?:new Response|new Request|etag)\b/.test(text(file)));
+  expect(shaping).toEqual([]);
 });
 
 test("a room speaks only of the collections that it or a room below it declares", () => {

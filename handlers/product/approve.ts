@@ -1,10 +1,12 @@
 import * as z from "zod";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import { recordDecision } from "../../lib/changes/commands/decide.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { recordDecision } from "../../lib/changes/record_decision.ts";
+import { decisionReply } from "../../lib/http/change_replies.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { flag, personName } from "../../lib/http/form.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/approve: records consent for a pending change. */
 export const approve = endpoint(
@@ -28,5 +30,5 @@ export const approve = endpoint(
     errors: [...DECISION_ERRORS, "already_decided", "not_an_approver", "self_approval_forbidden"],
   },
   ({ approver, ...input }, call: Call<ChangesDeps>) =>
-    recordDecision(call, { type: "approve", name: approver, ...input }),
+    respond(call, (caller) => recordDecision(caller, { type: "approve", name: approver, ...input }), decisionReply),
 );

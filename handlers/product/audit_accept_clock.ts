@@ -1,8 +1,10 @@
 import * as z from "zod";
-import { acceptClock } from "../../lib/changes/accept_clock.ts";
-import { ACT_ERRORS, acceptClockAnswer, actFields, actTerms } from "../../lib/changes/decision_declaration.ts";
+import { entrySchema } from "../../lib/audit/entry.ts";
+import { acceptClock, type ClockResult } from "../../lib/changes/commands/accept_clock.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/audit/accept-clock: entries are dated by the clock as it is, though the last one is dated later. */
 export const auditAcceptClock = endpoint(
@@ -15,8 +17,17 @@ export const auditAcceptClock = endpoint(
       "After a clock ran ahead: writes one entry after which times may step back, so that governed writes are taken again.",
     example: { actor: "ops@acme.example", note: "The clock ran a day ahead until 09:00." },
     input: () => z.strictObject(actFields()),
-    output: acceptClockAnswer,
+    output: () =>
+      z.object({
+        at: z.string().meta({ description: "From when entries are dated on.", examples: ["2026-11-20T09:30:00.000Z"] }),
+        last: z
+          .string()
+          .meta({ description: "When the last entry before was dated.", examples: ["2026-11-21T10:00:00.000Z"] }),
+        audit_entry: entrySchema(),
+      }),
     errors: [...ACT_ERRORS, "illegal_transition"],
   },
-  (input, call: Call<ChangesDeps>) => acceptClock(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => acceptClock(caller, input), clockReply),
 );
+
+const clockReply = ({ entry, ...members }: ClockResult) => ({ members, entry });

@@ -1,14 +1,20 @@
 import * as z from "zod";
-import { acceptLoss } from "../../lib/changes/accept_loss.ts";
-import {
-  ACT_ERRORS,
-  acceptLossAnswer,
-  actFields,
-  actTerms,
-  lossFields,
-} from "../../lib/changes/decision_declaration.ts";
+import { entrySchema } from "../../lib/audit/entry.ts";
+import { acceptLoss, type LossResult } from "../../lib/changes/commands/accept_loss.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { wholeNumber } from "../../lib/http/form.ts";
+import { respond } from "../../lib/http/replies.ts";
+
+const head = () =>
+  z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+    .meta({
+      description: "current_hash of its last entry now, hex; 64 zeros without any.",
+      examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+    });
 
 /** POST /api/product/audit/accept-loss: the log goes on from where it is, though it lost its end. */
 export const auditAcceptLoss = endpoint(
@@ -25,9 +31,35 @@ export const auditAcceptLoss = endpoint(
       length: 1190,
       head: "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e",
     },
-    input: () => z.strictObject({ ...actFields(), ...lossFields() }),
-    output: acceptLossAnswer,
+    input: () =>
+      z.strictObject({
+        ...actFields(),
+        length: wholeNumber(0).describe("How many entries the log has now, as audit/verify says."),
+        head: head(),
+      }),
+    output: () =>
+      z.object({
+        known: z
+          .object({
+            length: z.number().int().describe("How many entries the log had."),
+            head: z
+              .string()
+              .nullable()
+              .meta({
+                description:
+                  "current_hash of its last entry then; empty where an anchor alone knew of it, null where it is not known how many entries followed.",
+                examples: ["3cea5977…"],
+              }),
+          })
+          .describe("The end of the log that was known before."),
+        length: z.number().int().describe("How many entries the log has now."),
+        head: head(),
+        frozen: z.literal(true).describe("The service is frozen until a person unfreezes it."),
+        audit_entry: entrySchema(),
+      }),
     errors: [...ACT_ERRORS, "illegal_transition", "chain_broken"],
   },
-  (input, call: Call<ChangesDeps>) => acceptLoss(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => acceptLoss(caller, input), lossReply),
 );
+
+const lossReply = ({ entry, ...end }: LossResult) => ({ members: { ...end, frozen: true }, entry });

@@ -4,7 +4,7 @@ import { awaitStatus, LONGEST_WAIT } from "../../lib/changes/await_status.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { episodeSchema } from "../../lib/changes/drift.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { placeHolderOf } from "../../lib/http/address.ts";
+import { findWaiterName } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
@@ -71,7 +71,7 @@ export const change = endpoint(
       const { change: now, moved } = await awaitStatus(deps, change_id, {
         seconds: wait,
         from: has && (({ revision }) => has(etag(revision))),
-        name: placeHolderOf(call),
+        name: findWaiterName(call),
         signal: request.signal,
       });
       // Whoever asks again at once after a 304 would do so without end.

@@ -1,13 +1,17 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, freeText, personName, time, wholeNumber, word } from "../../lib/http/form.ts";
-import { consentStatement, statementAnswer } from "../../lib/changes/consent_statement.ts";
-import { statementTime } from "../../lib/changes/proof_input.ts";
-import { followupFields, proposalFields } from "../../lib/changes/proposal_fields.ts";
-import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
+import { statementTime } from "../../lib/http/proof_fields.ts";
+import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
+import { consentStatement } from "../../lib/changes/consent_statement.ts";
+import { changeSchema, LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
+import { CONTENT_FIELDS } from "../../lib/changes/rules/content.ts";
 import { ACTS, DECISIONS } from "../../lib/changes/rules/statement.ts";
+
+type ContentMask = Record<(typeof CONTENT_FIELDS)[number], true>;
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
 export const consentStatementOf = endpoint(
@@ -50,8 +54,24 @@ export const consentStatementOf = endpoint(
           .describe("What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text."),
       }),
     jsonFields: ["proposal", "followup"],
-    output: statementAnswer,
+    output: () =>
+      z.object({
+        statement: z.string().meta({
+          description: "What is signed, to the byte: RFC 8785 JSON.",
+          examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
+        }),
+        content: changeSchema()
+          .pick(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, true])) as ContentMask)
+          .optional()
+          .describe(
+            "Of a proposal: the content that it will have and that the digest is of, with its tier and spelling as they will be recorded.",
+          ),
+        challenge: z.string().meta({
+          description: "SHA-256 of the statement in base64url, for a passkey.",
+          examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
+        }),
+      }),
     errors: ["change_not_found", "evidence_mismatch", "identity_mismatch"],
   },
-  (input, call: Call<ChangesDeps>) => consentStatement(call, input),
+  async (input, call: Call<ChangesDeps>) => answer(await consentStatement(call, input)),
 );

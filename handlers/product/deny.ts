@@ -1,10 +1,12 @@
 import * as z from "zod";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import { recordDecision } from "../../lib/changes/commands/decide.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { recordDecision } from "../../lib/changes/record_decision.ts";
+import { decisionReply } from "../../lib/http/change_replies.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/http/form.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/deny: refuses a pending change; one denial is final. */
 export const deny = endpoint(
@@ -23,5 +25,6 @@ export const deny = endpoint(
       }),
     errors: [...DECISION_ERRORS, "not_an_approver"],
   },
-  ({ approver, ...input }, call: Call<ChangesDeps>) => recordDecision(call, { type: "deny", name: approver, ...input }),
+  ({ approver, ...input }, call: Call<ChangesDeps>) =>
+    respond(call, (caller) => recordDecision(caller, { type: "deny", name: approver, ...input }), decisionReply),
 );

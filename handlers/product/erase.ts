@@ -1,10 +1,13 @@
 import * as z from "zod";
-import { ACT_ERRORS, actFields, actTerms } from "../../lib/changes/decision_declaration.ts";
+import { entrySchema } from "../../lib/audit/entry.ts";
+import { eraseContent, type ErasureResult } from "../../lib/changes/commands/erase.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { eraseContent, erasureAnswer } from "../../lib/changes/erase.ts";
+import { changeSchema } from "../../lib/changes/rules/change.ts";
+import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId } from "../../lib/http/form.ts";
+import { type Reply, respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/erase: the content of a change that nothing needs any more goes; its entries and its digest stay. */
 export const erase = endpoint(
@@ -22,7 +25,20 @@ export const erase = endpoint(
         change_id: changeId().describe("Id of the change; denied, rolled back or superseded."),
         ...actFields(),
       }),
-    output: erasureAnswer,
+    output: () =>
+      z.object({
+        change_id: z.string().describe("Id of the change."),
+        gone_by: z.string().meta({
+          description: "When the last copy is gone: from other collections, files and the journal.",
+          examples: ["2026-11-21T09:30:00.000Z"],
+        }),
+        stays: z.array(z.string()).meta({
+          description: "What does not go with the content, in sentences.",
+          examples: [["its entries, with names and notes"]],
+        }),
+        change: changeSchema(),
+        audit_entry: entrySchema(),
+      }),
     errors: [
       "change_not_found",
       "illegal_transition",
@@ -32,5 +48,10 @@ export const erase = endpoint(
       "version_mismatch",
     ],
   },
-  (input, call: Call<ChangesDeps>) => eraseContent(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => eraseContent(caller, input), erasureReply),
 );
+
+function erasureReply({ record, change, entry, gone_by, stays }: ErasureResult): Reply {
+  const { change_id, revision } = record.change;
+  return { members: { change_id, gone_by, stays, change }, entry, revision };
+}

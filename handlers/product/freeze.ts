@@ -1,9 +1,11 @@
 import * as z from "zod";
-import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/changes/decision_declaration.ts";
+import { freezeService } from "../../lib/changes/commands/freeze.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { freezeService } from "../../lib/changes/freeze.ts";
+import { freezeReply } from "../../lib/http/change_replies.ts";
+import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { time } from "../../lib/http/form.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/freeze: nothing is applied until it is lifted or over. */
 export const freeze = endpoint(
@@ -23,5 +25,5 @@ export const freeze = endpoint(
     output: freezeAnswer,
     errors: ACT_ERRORS,
   },
-  (input, call: Call<ChangesDeps>) => freezeService(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => freezeService(caller, input), freezeReply),
 );

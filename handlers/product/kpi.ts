@@ -3,7 +3,8 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber, freeText, personName } from "../../lib/http/form.ts";
-import { feedKpis, type KpiFeed } from "../../lib/changes/feed_kpis.ts";
+import { respond } from "../../lib/http/replies.ts";
+import { feedKpis, type KpiFeed, type KpiResult } from "../../lib/changes/commands/feed_kpis.ts";
 import { kpiNames } from "../../lib/changes/rules/intent.ts";
 import { STANDARD_KPIS } from "../../lib/changes/rules/change_terms.ts";
 
@@ -35,8 +36,10 @@ export const kpi = endpoint(
       }),
     errors: ["identity_mismatch", "idempotency_key_reused"],
   },
-  (feed, call: Call<ChangesDeps>) => feedKpis(call, feed),
+  (feed, call: Call<ChangesDeps>) => respond(call, (caller) => feedKpis(caller, feed), kpiReply),
 );
+
+const kpiReply = ({ entry, ...members }: KpiResult) => ({ members, entry });
 
 const namesOf = (product: ChangesDeps["product"]): readonly string[] =>
   product ? kpiNames(product.intent) : STANDARD_KPIS;

@@ -1,13 +1,15 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { addLateNote } from "../../lib/changes/add_note.ts";
-import { ACT_ERRORS, actTerms } from "../../lib/changes/decision_declaration.ts";
+import { addLateNote } from "../../lib/changes/commands/add_note.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { proofFields } from "../../lib/changes/proof_input.ts";
 import { changeSchema, LATE_ITEMS } from "../../lib/changes/rules/change.ts";
+import type { Enacted } from "../../lib/changes/transaction.ts";
+import { ACT_ERRORS, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, freeText, personName, word } from "../../lib/http/form.ts";
+import { proofFields } from "../../lib/http/proof_fields.ts";
+import { type Reply, respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/note: says afterwards what is missing on the record of a change that was decided. */
 export const note = endpoint(
@@ -38,5 +40,10 @@ export const note = endpoint(
       }),
     errors: ["change_not_found", "illegal_transition", ...ACT_ERRORS, "version_mismatch"],
   },
-  (input, call: Call<ChangesDeps>) => addLateNote(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => addLateNote(caller, input), noteReply),
 );
+
+function noteReply({ record, change, entry }: Enacted): Reply {
+  const { change_id, revision } = record.change;
+  return { members: { change_id, change }, entry, revision };
+}

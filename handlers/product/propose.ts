@@ -1,10 +1,12 @@
 import * as z from "zod";
+import { propose as proposeChange } from "../../lib/changes/commands/propose.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { submitProposal } from "../../lib/changes/submit_proposal.ts";
-import { proposalAnswer } from "../../lib/changes/answers.ts";
-import { proofFields } from "../../lib/changes/proof_input.ts";
-import { PROPOSAL_ERRORS, proposalFields } from "../../lib/changes/proposal_fields.ts";
+import { proposalAnswer } from "../../lib/http/change_answers.ts";
+import { proposalReply } from "../../lib/http/change_replies.ts";
+import { proofFields } from "../../lib/http/proof_fields.ts";
+import { PROPOSAL_ERRORS, proposalFields } from "../../lib/http/proposal_fields.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/propose: proposes a change of any kind. */
 export const propose = endpoint(
@@ -34,5 +36,5 @@ export const propose = endpoint(
     success: 201,
     errors: PROPOSAL_ERRORS,
   },
-  (input, call: Call<ChangesDeps>) => submitProposal(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => proposeChange(caller, input), proposalReply),
 );

@@ -1,10 +1,12 @@
 import * as z from "zod";
+import { propose } from "../../lib/changes/commands/propose.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { submitProposal } from "../../lib/changes/submit_proposal.ts";
-import { proposalAnswer } from "../../lib/changes/answers.ts";
-import { proofFields } from "../../lib/changes/proof_input.ts";
-import { PROPOSAL_ERRORS, followupFields } from "../../lib/changes/proposal_fields.ts";
+import { proposalAnswer } from "../../lib/http/change_answers.ts";
+import { proposalReply } from "../../lib/http/change_replies.ts";
+import { proofFields } from "../../lib/http/proof_fields.ts";
+import { PROPOSAL_ERRORS, followupFields } from "../../lib/http/proposal_fields.ts";
+import { respond } from "../../lib/http/replies.ts";
 import { crmFollowup } from "../../lib/changes/rules/propose.ts";
 
 /** POST /api/product/propose-crm-followup: proposes the follow-up workflow for one tenant. */
@@ -25,5 +27,6 @@ export const proposeCrmFollowup = endpoint(
     success: 201,
     errors: PROPOSAL_ERRORS,
   },
-  ({ proof, at, ...input }, call: Call<ChangesDeps>) => submitProposal(call, { ...crmFollowup(input), proof, at }),
+  ({ proof, at, ...input }, call: Call<ChangesDeps>) =>
+    respond(call, (caller) => propose(caller, { ...crmFollowup(input), proof, at }), proposalReply),
 );

@@ -1,12 +1,14 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import { recordReview, type ReviewResult } from "../../lib/changes/commands/review.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { recordReview } from "../../lib/changes/record_decision.ts";
 import { changeSchema, REVIEW_VERDICTS, STATUSES } from "../../lib/changes/rules/change.ts";
+import { changeReply } from "../../lib/http/change_replies.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName, word } from "../../lib/http/form.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/review: says afterwards whether an emergency consent was right. */
 export const review = endpoint(
@@ -39,5 +41,7 @@ export const review = endpoint(
       }),
     errors: [...DECISION_ERRORS, "not_an_approver", "self_approval_forbidden"],
   },
-  (input, call: Call<ChangesDeps>) => recordReview(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => recordReview(caller, input), reviewReply),
 );
+
+const reviewReply = ({ verdict, ...enacted }: ReviewResult) => changeReply(enacted, { verdict });

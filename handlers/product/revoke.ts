@@ -1,10 +1,12 @@
 import * as z from "zod";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import { recordDecision } from "../../lib/changes/commands/decide.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { recordDecision } from "../../lib/changes/record_decision.ts";
+import { decisionReply } from "../../lib/http/change_replies.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/http/form.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/revoke: one who approved takes it back, which closes a change that is not applied. */
 export const revoke = endpoint(
@@ -25,5 +27,5 @@ export const revoke = endpoint(
     errors: [...DECISION_ERRORS, "not_an_approver", "operation_in_progress"],
   },
   ({ approver, ...input }, call: Call<ChangesDeps>) =>
-    recordDecision(call, { type: "revoke", name: approver, ...input }),
+    respond(call, (caller) => recordDecision(caller, { type: "revoke", name: approver, ...input }), decisionReply),
 );

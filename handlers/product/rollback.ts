@@ -1,10 +1,12 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { runOperation } from "../../lib/changes/operations/run.ts";
+import { operationAnswer } from "../../lib/http/change_answers.ts";
+import { operationReply } from "../../lib/http/change_replies.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
-import { operationAnswer } from "../../lib/changes/answers.ts";
-import { runOperation } from "../../lib/changes/operations/run.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/rollback: takes an applied change back, or rehearses that with `dry_run`. */
 export const rollback = endpoint(
@@ -36,5 +38,6 @@ export const rollback = endpoint(
       "adapter_failed",
     ],
   },
-  (input, call: Call<ChangesDeps>) => runOperation(call, { ...input, operation: "rollback" }),
+  (input, call: Call<ChangesDeps>) =>
+    respond(call, (caller) => runOperation(caller, { ...input, operation: "rollback" }), operationReply),
 );

@@ -1,8 +1,10 @@
 import * as z from "zod";
-import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/changes/decision_declaration.ts";
+import { unfreezeService } from "../../lib/changes/commands/freeze.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { unfreezeService } from "../../lib/changes/freeze.ts";
+import { freezeReply } from "../../lib/http/change_replies.ts";
+import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/unfreeze: lifts a freeze. */
 export const unfreeze = endpoint(
@@ -17,5 +19,5 @@ export const unfreeze = endpoint(
     output: freezeAnswer,
     errors: [...ACT_ERRORS, "illegal_transition"],
   },
-  (input, call: Call<ChangesDeps>) => unfreezeService(call, input),
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => unfreezeService(caller, input), freezeReply),
 );

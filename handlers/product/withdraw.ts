@@ -1,10 +1,12 @@
 import * as z from "zod";
-import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/changes/decision_declaration.ts";
+import { recordDecision } from "../../lib/changes/commands/decide.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { recordDecision } from "../../lib/changes/record_decision.ts";
+import { decisionReply } from "../../lib/http/change_replies.ts";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/http/form.ts";
+import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/withdraw: the proposer takes a pending change back. */
 export const withdraw = endpoint(
@@ -25,5 +27,5 @@ export const withdraw = endpoint(
     errors: [...DECISION_ERRORS, "not_the_proposer", "proposer_unknown"],
   },
   ({ proposer, ...input }, call: Call<ChangesDeps>) =>
-    recordDecision(call, { type: "withdraw", name: proposer, ...input }),
+    respond(call, (caller) => recordDecision(caller, { type: "withdraw", name: proposer, ...input }), decisionReply),
 );

@@ -1,46 +1,88 @@
-/** Who asks, and how that is known. */
-import { carriesToken } from "../http/guards.ts";
-import type { Call } from "../http/endpoint.ts";
+/** The caller of a command, as its endpoint identified it. */
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
+import type { Replies } from "./replies.ts";
 import { type Actor, serviceItself } from "./rules/actor.ts";
 import { sameName } from "./rules/names.ts";
 import { isAgent } from "./rules/principals.ts";
 
-/** A request, or the service itself in a cycle. */
-export type Caller = Pick<Call<ChangesDeps>, "deps"> &
-  Partial<Pick<Call<ChangesDeps>, "request" | "person" | "agent" | "idempotency">>;
+/** The person or agent behind a request. */
+export interface Identity {
+  /** Named by the host's log-in or the trusted proxy; `""` where they name no one, `undefined` where no one names people. */
+  person: string | undefined;
+  /** Says who names people, for errors: `the person who is logged in`. */
+  personSource: string;
+  /** The agent whose secret came with the request; then `person` is `undefined`. */
+  agent?: string | undefined;
+  /** True where the request carries the admin token. */
+  hasToken: boolean;
+}
 
-/** The actor behind a request; `stated` is the name that it gives itself. Without a request it is the service. */
-export function actorOf({ deps, request, person, agent }: Caller, stated?: string): Actor {
-  if (!request) return serviceItself(stated);
+/** Revisions of a change on which the caller wants to decide, and how it stated them. */
+export interface ExpectedRevisions {
+  revisions: readonly number[];
+  stated: string;
+}
+
+export interface Caller {
+  deps: ChangesDeps;
+  /** Absent for the service itself, in its cycle. */
+  identity?: Identity | undefined;
+  /** Absent: any revision. */
+  expected?: ExpectedRevisions | undefined;
+  /** Absent where no reply is stored. */
+  replies?: Replies | undefined;
+}
+
+/** Returns the actor behind a caller; `stated` is the name that the request states. */
+export function findActor({ identity }: Pick<Caller, "identity">, stated?: string): Actor {
+  if (!identity) return serviceItself(stated);
+  const { agent, person, hasToken } = identity;
   if (agent !== undefined) return { actor: agent, authenticated: "agent" };
   if (person) return { actor: person, authenticated: "proxy" };
   const actor = stated ?? null;
-  if (deps.adminToken && carriesToken(request, deps)) return { actor, authenticated: "token" };
+  if (hasToken) return { actor, authenticated: "token" };
   return { actor, authenticated: actor === null ? null : "claimed" };
 }
 
 /**
- * 403 `identity_mismatch` when the host or its proxy names somebody else than the request does, and for an agent's name
- * without its secret, once the intent says who is who.
+ * Requires that the stated name is the caller's. Errors: 403 `identity_mismatch`, also for an agent's name without the
+ * agent's secret.
  */
-export function requirePerson({ person, agent, deps }: Caller, field: string, name: string | undefined): void {
+export function requirePerson(
+  { identity, deps }: Pick<Caller, "identity" | "deps">,
+  field: string,
+  stated: string | undefined,
+): void {
+  const { agent, person, personSource = "" } = identity ?? {};
   const known = agent ?? person;
-  if (known !== undefined && name !== undefined && sameName(known) !== sameName(name)) {
-    const where = deps.identityHeader ? `the person named in ${deps.identityHeader}` : "the person who is logged in";
-    const own = agent === undefined ? where : `${agent}, whose secret this request carries`;
+  if (known !== undefined && stated !== undefined && sameName(known) !== sameName(stated)) {
+    const own = agent === undefined ? personSource : `${agent}, whose secret this request carries`;
     throw new AppError("identity_mismatch", `${field} must be ${own}`, { field });
   }
   const { principals = {} } = deps.product?.intent ?? {};
-  const used = name ?? person;
+  const used = stated ?? person;
   if (agent !== undefined || used === undefined || Object.keys(principals).length === 0) return;
   if (isAgent(used, { principals }))
     throw new AppError("identity_mismatch", `${used} is an agent's name, and needs the agent's own secret`, { field });
 }
 
-/** The name of the caller: an agent's, the proxy's, or the one that the request states; null without any. 403 `identity_mismatch`. */
-export function callerNamed(call: Caller, stated: string | undefined): string | null {
-  requirePerson(call, "person", stated);
-  return stated ?? ((call.agent ?? call.person) || null);
+/** Returns the caller's name: an agent's, the proxy's or the stated one; null without any. Errors: 403 `identity_mismatch`. */
+export function callerName(
+  caller: Pick<Caller, "identity" | "deps"> & { identity: Identity },
+  stated: string | undefined,
+): string | null {
+  requirePerson(caller, "person", stated);
+  const { agent, person } = caller.identity;
+  return stated ?? ((agent ?? person) || null);
+}
+
+/** Requires a revision that the caller expects. Errors: 412 `version_mismatch`. */
+export function requireRevision({ expected }: Pick<Caller, "expected">, revision: number): void {
+  if (!expected || expected.revisions.includes(revision)) return;
+  throw new AppError(
+    "version_mismatch",
+    `the change is at revision ${revision} now, not at ${expected.stated}; read it again before deciding`,
+    { current_revision: revision },
+  );
 }

@@ -1,45 +1,19 @@
-/** The statement of a decision, for those who would rather not make it themselves. */
-import * as z from "zod";
-import { once } from "../kit/once.ts";
-import { type Answer, answer } from "../http/answer.ts";
-import type { Call } from "../http/endpoint.ts";
+/** The statement that a signature of a decision signs. */
 import { readHead } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
-import { requirePerson } from "./caller.ts";
+import { type Caller, requirePerson } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { consulting } from "./evidence.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
-import { CONTENT_FIELDS, digestOf } from "./rules/content.ts";
+import { type Content, digestOf } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
-import { changeSchema, type LateItem, type Verdict } from "./rules/change.ts";
+import type { LateItem, Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
 import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
 
-type ContentMask = Record<(typeof CONTENT_FIELDS)[number], true>;
-
-/** What is answered. */
-export const statementAnswer = once(() =>
-  z.object({
-    statement: z.string().meta({
-      description: "What is signed, to the byte: RFC 8785 JSON.",
-      examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
-    }),
-    content: changeSchema()
-      .pick(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, true])) as ContentMask)
-      .optional()
-      .describe(
-        "Of a proposal: the content that it will have and that the digest is of, with its tier and spelling as they will be recorded.",
-      ),
-    challenge: z.string().meta({
-      description: "SHA-256 of the statement in base64url, for a passkey.",
-      examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
-    }),
-  }),
-);
-
-/** Which decision or act, and whose. */
+/** The decision or act, and its author. */
 export interface StatementInput {
   decision: Decision | Act;
   approver: string;
@@ -55,9 +29,22 @@ export interface StatementInput {
   followup?: Followup | undefined;
 }
 
-/** Answers what would have to be signed now. Errors: 404 `change_not_found`, 400 where a field does not belong to the decision. */
-export async function consentStatement(call: Call<ChangesDeps>, input: StatementInput): Promise<Answer> {
-  const { deps } = call;
+/** A statement to sign. */
+export interface Statement {
+  /** RFC 8785 JSON. */
+  statement: string;
+  /** SHA-256 of the statement in base64url, for a passkey. */
+  challenge: string;
+  /** The content that a proposal will have and that the statement's digest is of. */
+  content?: Content;
+}
+
+/**
+ * Returns the statement that would have to be signed now. Errors: 404 `change_not_found`, 400 where a field does not belong
+ * to the decision.
+ */
+export async function consentStatement(caller: Caller, input: StatementInput): Promise<Statement> {
+  const { deps } = caller;
   const {
     decision,
     approver,
@@ -70,22 +57,22 @@ export async function consentStatement(call: Call<ChangesDeps>, input: Statement
   const head = await readHead(deps.store);
   if (!head) throw new Error("a statement needs an opened product runtime");
   refuseStrayFields(input);
-  const decided = isAct(decision) ? undefined : await contentOf(call, { ...input, decision });
+  const decided = isAct(decision) ? undefined : await contentOf(deps, { ...input, decision });
   if (decision === "accept_loss" && (length === undefined || end === undefined))
     throw invalidField(length === undefined ? "length" : "head", "is required");
-  const erased = decision === "erase" ? await contentToErase(call, input) : {};
-  requirePerson(call, "approver", approver);
+  const erased = decision === "erase" ? await contentToErase(deps, input) : {};
+  requirePerson(caller, "approver", approver);
   const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
   const statement = decided
     ? statementText({ ...shared, ...decided.about, approver })
     : statementText({ ...shared, decision: decision as Act, actor: approver, until, length, head: end, ...erased });
   const challenge = challengeOf(statement, deps.sha256);
-  return answer({ statement, challenge, ...(decided?.content && { content: decided.content }) });
+  return { statement, challenge, ...(decided?.content && { content: decided.content }) };
 }
 
 const isAct = (decision: Decision | Act): decision is Act => (ACTS as readonly string[]).includes(decision);
 
-/** What belongs to some of the decisions only. */
+/** Fields that belong to some of the decisions only. */
 const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> = {
   change_id: (decision) => decision === "erase" || (decision !== "propose" && !isAct(decision)),
   note: (decision) => decision !== "propose",
@@ -104,14 +91,14 @@ function refuseStrayFields(input: StatementInput): void {
       throw invalidField(field, `does not belong to the decision ${input.decision}`);
 }
 
-async function contentToErase({ deps: { store } }: Call<ChangesDeps>, { change_id }: StatementInput) {
+async function contentToErase({ store }: ChangesDeps, { change_id }: StatementInput) {
   if (change_id === undefined) throw invalidField("change_id", "is required");
   return { change_id, digest: (await findChange(store, change_id)).change.digest };
 }
 
-/** The decision and what it is about; of a proposal also its content. */
-async function contentOf(call: Call<ChangesDeps>, input: StatementInput & { decision: Decision }) {
-  const { store, clock, product, sha256 } = call.deps;
+/** Returns the decision and its subject; of a proposal also its content. */
+async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
+  const { store, clock, product, sha256 } = deps;
   const { decision, approver, change_id, verdict, item } = input;
   if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
   if (decision === "note" && item === undefined) throw invalidField("item", "is required");
@@ -124,7 +111,7 @@ async function contentOf(call: Call<ChangesDeps>, input: StatementInput & { deci
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const now = new Date(clock.now()).toISOString();
-  const facts = await consulting(call.deps, (evidence) => proposalFacts({ evidence, tx: store }, proposal, now));
+  const facts = await consulting(deps, (evidence) => proposalFacts({ evidence, tx: store }, proposal, now));
   // A signature makes its signer known, which a minor change may need.
   const context = { intent: product!.intent, actor: signerActor(approver) };
   const content = proposedContent(facts, context);

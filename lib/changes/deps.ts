@@ -1,10 +1,9 @@
 import type { AuditDeps } from "../audit/deps.ts";
-import type { HttpDeps } from "../http/deps.ts";
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
-/** What the governed core needs. */
-export interface ChangesDeps extends HttpDeps, AuditDeps {
+/** Dependencies of the core. */
+export interface ChangesDeps extends AuditDeps {
   /** Absent: the product runtime is off, and its endpoints answer 503. */
   product?: ProductRuntime | undefined;
   /** Names this process as the owner of the operations it runs on the host product. */

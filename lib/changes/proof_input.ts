@@ -1,26 +1,13 @@
-/** What comes with a decision to prove whose it is. */
-import * as z from "zod";
-import { once } from "../kit/once.ts";
+/** The proof of a decision. */
 import { MAX_CLOCK_LAG_MS } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
 import { verifyProof } from "./proofs/verify.ts";
 import type { Actor } from "./rules/actor.ts";
-import { type Proof, proofSchema } from "./rules/proof.ts";
+import type { Proof } from "./rules/proof.ts";
 import { authenticatedBy, keysOf, type Presented } from "./rules/signing.ts";
 import { type ActFacts, statedBy, type StatementFacts, statementText } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
 import { isForOneUse, noteUse } from "./used_statements.ts";
-
-/** When a statement was made. */
-export const statementTime = () => z.iso.datetime("must be a time of RFC 3339 in UTC, as 2026-01-02T03:04:05.678Z");
-
-/** The same where the statement is signed. */
-export const signedAt = once(() =>
-  statementTime().describe("The time in the signed statement, within ten minutes of now; goes with proof."),
-);
-
-/** The fields of a request; in a form `proof` is JSON text. */
-export const proofFields = () => ({ proof: proofSchema().optional(), at: signedAt().optional() });
 
 /** A proof, and when its statement says it was made. */
 export interface ProofInput {

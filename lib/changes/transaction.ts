@@ -11,8 +11,6 @@ import {
 import type { AuditEntry } from "../audit/entry.ts";
 import { noteEnd, requireContinued } from "../audit/known_end.ts";
 import { learnOfBreach } from "../audit/report_breach.ts";
-import { type Answer, isAnswer } from "../http/answer.ts";
-import { keepAnswer, replayed } from "../http/idempotency.ts";
 import { AppError } from "../kit/errors.ts";
 import { frozen, Json, json } from "../store/json.ts";
 import { StoreUnavailable, type Tx } from "../store/store.ts";
@@ -25,7 +23,7 @@ import { mismatch } from "./mismatch.ts";
 import { noteMisfit } from "./patrol.ts";
 import { reading, refuseBroken } from "./reading.ts";
 import { agentPlace, keptChange, placeOf } from "./records.ts";
-import { byNumber, toldAnswer } from "./replay.ts";
+import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
 import type { Change } from "./rules/change.ts";
@@ -47,17 +45,37 @@ export interface Enacted {
   entry: Json<AuditEntry>;
 }
 
+/** Conditions under which a decision runs although the log or the clock is in doubt. */
+interface Exceptions {
+  /** Decides also while the clock is far behind the log: for what undoes or stops, and what has happened on the host. */
+  anyClock?: boolean;
+  /** Decides also on a log that lost its end: for the decision that accepts the loss. */
+  afterLoss?: boolean;
+}
+
+type Decision<T> = (transaction: Transaction) => Promise<T | AppError>;
+
 /**
- * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing;
- * one that it returns is thrown after the commit, for a refusal that is itself recorded. Under a clock that is far behind the
- * log nothing is decided (503 `clock_behind`), but for `anyClock`: what undoes or stops, and what has happened on the host.
- * `afterLoss`: also in a log that went back, for the decision that accepts this.
+ * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing; one
+ * that it returns is thrown after the commit, for a rejection that is itself recorded. Under an idempotency key the reply to
+ * a result is stored in the same transaction, and resolves with the earlier reply where there is one. Errors: 503
+ * `clock_behind`.
  */
+export function governed<T>(
+  caller: { deps: ChangesDeps; replies?: undefined },
+  decision: Decision<T>,
+  exceptions?: Exceptions,
+): Promise<T>;
+export function governed<T>(
+  caller: Pick<Caller, "deps" | "replies">,
+  decision: Decision<T>,
+  exceptions?: Exceptions,
+): Promise<T | Replayed>;
 export async function governed<T>(
-  { deps, idempotency }: Caller,
-  decision: (transaction: Transaction) => Promise<T | AppError>,
-  { anyClock = false, afterLoss = false } = {},
-): Promise<T | Answer> {
+  { deps, replies }: Pick<Caller, "deps" | "replies">,
+  decision: Decision<T>,
+  { anyClock = false, afterLoss = false }: Exceptions = {},
+): Promise<T | Replayed> {
   let end: ChainHead | undefined;
   let misfits: Misfit[] = [];
   const outcome = await reading(deps, () =>
@@ -75,13 +93,13 @@ export async function governed<T>(
         refuseBroken(integrity.breach);
       }
       if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
-      const kept = idempotency && (await replayed(tx, idempotency, now));
+      const reply = await replies?.find(tx, now);
       const evidence = evidenceOf(tx, { outline: integrity.outline!, head, sha256 });
-      if (kept) return toldAnswer(kept, { evidence, sha256 });
+      if (reply) return { replayed: await verifyReply(reply, { evidence, sha256 }) };
       const behind = whyClockBehind(head, now);
       if (behind && !anyClock) throw new AppError("clock_behind", behind);
       const coming = await comingIntoForce(tx, deps.product);
-      const { transaction, appended, commit } = begin(tx, deps, deps.product, {
+      const { transaction, commit } = begin(tx, deps, deps.product, {
         head,
         coming,
         now,
@@ -91,7 +109,7 @@ export async function governed<T>(
       });
       const decided = await decision(transaction);
       end = commit();
-      if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, byNumber(decided, appended), now);
+      if (isResult(decided)) replies?.save(tx, decided, now);
       return decided;
     }),
   )
@@ -244,7 +262,7 @@ function begin(
     for (const { value } of appended) if (!outline.append(value)) break;
     return head;
   };
-  return { transaction, appended, commit };
+  return { transaction, commit };
 }
 
 /** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */

@@ -2,7 +2,7 @@
 import { cite, lines } from "../find/found_text.ts";
 import { type NotFiled, OPEN_DRAFTS } from "../changes/drafts.ts";
 import { sameName } from "../changes/rules/names.ts";
-import { submitDraft } from "../changes/submit_proposal.ts";
+import { submitDraft } from "../changes/commands/submit_draft.ts";
 import { parseInput } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Citation, Turn } from "../memory/history.ts";

@@ -8,7 +8,7 @@ import type { OperationsDeps } from "../operations/deps.ts";
 /** Who speaks or listens: with a trusted proxy the person it names, and no other. 403 `identity_mismatch`. */
 export function findSpeaker(call: Call<OperationsDeps>, author: string | undefined): string | null {
   requirePerson(call, "author", author);
-  return author ?? (call.person || null);
+  return author ?? (call.identity.person || null);
 }
 
 /** The name of a conversation; somebody's own goes by who they are, and by no name. */

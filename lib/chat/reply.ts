@@ -78,7 +78,7 @@ export async function converseWith(
   const { message: text, conversation_id = conversationOf(author, deps) } = input;
   const confirmed = input.confirm_draft === undefined ? undefined : await ownDraft(call, input.confirm_draft, author);
   const recalled = memory && !confirmed ? await think(deps, text, conversation_id) : [];
-  const known = call.person ? ({ known: true } as const) : {};
+  const known = call.identity.person ? ({ known: true } as const) : {};
   const asked = await keepMessage(deps, { author, ...known, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
   const page = (changeId: string): string => pageOf(call, changeId) ?? `/#/changes/${changeId}`;
@@ -137,10 +137,10 @@ function ownDraft(call: Call<OperationsDeps>, draftId: string, author: string | 
 }
 
 /** Requires what a product write would: the token, and behind a proxy a person. Errors: 401, 403 `person_required`. */
-function requireWriter({ request, deps, person }: Call<OperationsDeps>): void {
+function requireWriter({ request, deps, identity }: Call<OperationsDeps>): void {
   refuseAnonymousWrites(deps);
   requireToken(request, deps);
-  requireNamed(person, deps);
+  requireNamed(identity.person, deps);
 }
 
 function mayWrite(call: Call<OperationsDeps>): boolean {

@@ -10,7 +10,7 @@ import { AppError } from "../kit/errors.ts";
 import { fieldsOf } from "../http/body.ts";
 import { freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
 import { OPEN_DRAFTS } from "../changes/drafts.ts";
-import { proposalFields } from "../changes/proposal_fields.ts";
+import { proposalFields } from "../http/proposal_fields.ts";
 import { overview } from "./facts.ts";
 import { READING } from "./reading_tools.ts";
 import { type Tool, tool, type ToolContext } from "./tool.ts";

@@ -1,8 +1,10 @@
-import type { Asker } from "./admission.ts";
+import type { Call } from "./endpoint.ts";
 
-/** The address that a request came from, where the host tells: Node's server does. Behind a proxy it is the proxy's. */
+/** Client address, where the host provides it, as Node's server does; behind a proxy the proxy's. */
 export const addressOf = (request: Request): string | undefined => (request as Request & { ip?: string }).ip;
 
-/** Whose places a request takes: the agent's, the named person's, else its address'. */
-export const placeHolderOf = ({ agent, person, request }: Asker & { request: Request }): string | undefined =>
-  agent ?? (person || addressOf(request));
+/** Returns the name under which a waiting request is counted: the agent, the named person, else the address. */
+export const findWaiterName = ({
+  identity: { agent, person },
+  request,
+}: Pick<Call, "identity" | "request">): string | undefined => agent ?? (person || addressOf(request));

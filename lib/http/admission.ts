@@ -1,8 +1,9 @@
 /** Who asks, and whether they may: what stands before a request's body is read. */
+import type { Identity } from "../changes/caller.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
-import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
-import { personOf } from "./identity.ts";
+import { carriesToken, refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
+import { personOf, personSource } from "./identity.ts";
 import { agentMayNot, agentOf, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
 import { holdBack } from "./wrong_tokens.ts";
 
@@ -28,19 +29,11 @@ export interface Terms {
 /** Whether what is asked for may write. */
 export const isWrite = ({ method, reads }: Pick<Terms, "method" | "reads">): boolean => method === "POST" && !reads;
 
-/** Whoever asks, as far as that is known. */
-export interface Asker {
-  /** The person whom a trusted proxy names, NFKC and trimmed; `""` where it names none. */
-  person: string | undefined;
-  /** The agent whose secret the request carries; then nobody else asks. */
-  agent?: string | undefined;
-}
-
 /**
- * Resolves with who asks; one with a wrong token hears of it late. Errors: 403 `cross_site`, 401 `unauthorized`, 403
+ * Resolves with the caller; a wrong token is answered with a delay. Errors: 403 `cross_site`, 401 `unauthorized`, 403
  * `agent_may_not`, 400 `invalid_identity`, 403 `person_required`.
  */
-export async function admit(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
+export async function admit(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
   try {
     return await judge(request, deps, terms);
   } catch (error) {
@@ -56,14 +49,14 @@ export async function turnAway(request: Request, deps: HttpDeps, error: AppError
   throw error;
 }
 
-async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
+async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
   const write = isWrite(terms);
   if (terms.method === "POST") requireSameSite(request, deps.allowedHosts);
   const agent = terms.open ? undefined : agentOf(request, deps);
   if (agent !== undefined) {
     if (write && !terms.agents) throw agentMayNot(agent);
     personOf(deps, request);
-    return { agent, person: undefined };
+    return { agent, person: undefined, personSource: personSource(deps), hasToken: false };
   }
   if (write && !terms.open) refuseAnonymousWrites(deps);
   // What chat answers, it has read.
@@ -73,5 +66,5 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<As
   else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
   const person = terms.nameless ? undefined : personOf(deps, request);
   if (write && terms.product && !terms.unnamed) requireNamed(person, deps);
-  return { agent, person };
+  return { person, personSource: personSource(deps), hasToken: carriesToken(request, deps) };
 }

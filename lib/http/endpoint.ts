@@ -9,8 +9,10 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, forMany, isAnswer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { admit, type Asker, isWrite, type Terms, turnAway } from "./admission.ts";
+import { admit, isWrite, type Terms, turnAway } from "./admission.ts";
+import type { Caller, Identity } from "../changes/caller.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
+import { expectedRevisions } from "./if_match.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { logUnavailable } from "./log_unavailable.ts";
 import { pathOf } from "./path.ts";
@@ -73,10 +75,12 @@ export interface Refusals {
   of(error: AppError, request: Request): Answer | Response;
 }
 
-/** One request on its way through a handler. */
-export interface Call<D extends HttpDeps = HttpDeps> extends Asker {
-  deps: D;
+/** A request with its caller. */
+export interface Call<D extends object = object> extends Pick<Caller, "expected"> {
+  deps: D & HttpDeps;
   request: Request;
+  identity: Identity;
+  /** The key of a write that is done once. */
   idempotency: IdempotencyKey | undefined;
 }
 
@@ -84,34 +88,34 @@ export interface Call<D extends HttpDeps = HttpDeps> extends Asker {
 export const outputOf = ({ output }: Pick<Declaration, "output">): z.ZodType =>
   typeof output === "function" ? output() : output;
 
-/** A declared handler: call it with what it needs, and it answers requests. */
-export type Endpoint<D extends HttpDeps = HttpDeps> = ((deps: D) => Handler) & Declaration<z.ZodType, D>;
+/** A declared handler: given its dependencies, it answers requests. */
+export type Endpoint<D extends object = object> = ((deps: D & HttpDeps) => Handler) & Declaration<z.ZodType, D>;
 
-/** Makes an endpoint of a declaration and the few lines that are its own. `D`: what those need. */
-export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
+/** Makes an endpoint of a declaration and its own code. `D`: the dependencies of that code. */
+export function endpoint<I extends z.ZodType, D extends object = object>(
   declaration: Declaration<I, D>,
   handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
 ): Endpoint<D> {
   const parameters = pathParameters(declaration);
   const methods = methodsOf(declaration);
 
-  const mount = (deps: D): Handler => {
+  const mount = (deps: D & HttpDeps): Handler => {
     const input = inputOf(declaration.input, deps);
     const together = deps.nextTurn && declaration.shared && sharedReads<Answer | Response>(deps.nextTurn);
     const respond = async (request: Request): Promise<Answer | Response> => {
       if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
       if (declaration.product && !deps.product) throw runtimeDisabled();
-      const asker = await admit(request, deps, declaration);
+      const identity = await admit(request, deps, declaration);
       const write = isWrite(declaration);
       const isPost = declaration.method === "POST";
       if (isPost && !declaration.inAddress) refuseQuery(request, declaration.ignoredQuery);
       const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: query(request) };
       const inPath = parameters(request);
       for (const name of Object.keys(inPath)) if (name in fields) throw invalidField(name, "belongs in the path alone");
-      const known = asker.agent ?? asker.person;
+      const known = identity.agent ?? identity.person;
       if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
-      const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
-      const call = { deps, request, ...asker, idempotency };
+      const idempotency = write ? idempotencyKey(request, identity, text, deps.sha256) : undefined;
+      const call = { deps, request, identity, expected: expectedRevisions(request), idempotency };
       const given = parseInput(input(), Object.assign(fields, inPath));
       if (write && declaration.product) return withPriority(deps, () => handle(given, call));
       if (!together || !declaration.shared!(given)) return handle(given, call);
@@ -126,7 +130,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
 }
 
 /** Returns an endpoint's input schema, made at the first request and again where another intent has come into force. */
-function inputOf<I extends z.ZodType, D extends HttpDeps>(input: I | ((deps: D) => I), deps: D): () => I {
+function inputOf<I extends z.ZodType, D extends object>(input: I | ((deps: D) => I), deps: D & HttpDeps): () => I {
   if (typeof input !== "function") return () => input;
   let made: { product: object | undefined; schema: I } | undefined;
   return () => {

@@ -1,6 +1,6 @@
 /** Errors as answers. */
 import { AppError } from "../kit/errors.ts";
-import { answer, responseOf } from "./answer.ts";
+import { answer, etag, responseOf } from "./answer.ts";
 import { RevisionConflict, StoreBusy, StoreMoved, StoreUnavailable, StoreUnreadable } from "../store/store.ts";
 
 /** What a client is told of any error: one that is not ours becomes a constant, so that nothing leaks. */
@@ -30,7 +30,10 @@ export function toAppError(error: unknown): AppError {
 
 /** The error as a JSON response: `{ error, code, status, request_id, … }`. */
 export function errorResponse(error: AppError, requestId: string, ResponseType?: typeof Response): Response {
-  const { message, code, status, details, headers } = error;
+  const { message, code, status, details } = error;
+  const { current_revision } = details;
+  const headers =
+    code === "version_mismatch" ? { ...error.headers, etag: etag(current_revision as number) } : error.headers;
   const body = { error: message, code, status, request_id: requestId, ...details };
   return responseOf(answer(body, status, headers), requestId, ResponseType);
 }

@@ -42,13 +42,13 @@ export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken"
   );
 }
 
-/** Whether the request carries the admin token. */
+/** Returns true where an admin token is configured and the request carries it. */
 export function carriesToken(
   request: Request,
   { adminToken, sha256 }: Pick<HttpDeps, "adminToken" | "sha256">,
 ): boolean {
-  const given = request.headers.get("x-svc-admin-token") ?? "";
-  return adminToken !== undefined && sameText(sha256(given), sha256(adminToken));
+  const token = request.headers.get("x-svc-admin-token");
+  return Boolean(adminToken) && token !== null && sameText(sha256(token), sha256(adminToken!));
 }
 
 /** 401 `unauthorized` for any write while no admin token is configured, where the host does not allow that. */

@@ -14,6 +14,10 @@ export function personOf(deps: HttpDeps, request: Request): string | undefined {
   return validName(headersAreText() ? stated : textOf(stated), `the header ${identityHeader}`);
 }
 
+/** Says who names people, for errors. */
+export const personSource = ({ identityHeader }: Pick<HttpDeps, "identityHeader">): string =>
+  identityHeader ? `the person named in ${identityHeader}` : "the person who is logged in";
+
 /** Returns true where a request names a person, well or badly. */
 export const statesPerson = (deps: HttpDeps, request: Request): boolean =>
   (statedPerson(deps, request) ?? "").trim() !== "";

@@ -1,19 +1,14 @@
-import { AppError } from "../kit/errors.ts";
-import { etag } from "./answer.ts";
+import type { ExpectedRevisions } from "../changes/caller.ts";
 
 /**
- * 412 `version_mismatch` unless `If-Match` is absent, `*`, or names the record's revision. A proxy that compresses makes a tag
- * weak; a revision is the same in either form.
+ * Reads the revisions of `If-Match`; undefined where any will do. A proxy that compresses makes a tag weak; a revision is the
+ * same in either form.
  */
-export function requireMatch(request: Request, revision: number): void {
-  const header = request.headers.get("if-match");
-  if (header === null) return;
-  const tags = header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  if (tags.includes("*") || tags.includes(etag(revision))) return;
-  throw new AppError(
-    "version_mismatch",
-    `the change is at revision ${revision} now, not at ${header}; read it again before deciding`,
-    { current_revision: revision },
-    { etag: etag(revision) },
-  );
+export function expectedRevisions({ headers }: Request): ExpectedRevisions | undefined {
+  const stated = headers.get("if-match");
+  if (stated === null) return undefined;
+  const tags = stated.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (tags.includes("*")) return undefined;
+  const revisions = tags.flatMap((tag) => (/^"(?:0|[1-9]\d*)"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
+  return { revisions, stated };
 }

@@ -88,7 +88,7 @@ async function called(call: ToolCall, { params, text }: Message, tasks: boolean)
   if (!tool) throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown(name)}; tools/list tells what there is`, 200);
   if (!isObject(given)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
   try {
-    if (tool.writes && call.agent === undefined) throw agentRequired(tool.name);
+    if (tool.writes && call.identity.agent === undefined) throw agentRequired(tool.name);
     rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
     const input = parseInput(readInput(tool, call.deps), given);
     const task = tasks ? await tool.task?.(input, call) : undefined;

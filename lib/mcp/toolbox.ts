@@ -26,8 +26,8 @@ export const TOOLS: readonly Tool[] = [
 ];
 
 /** The tools that a caller is offered: without an agent's secret those that only read. */
-const offered = ({ agent }: ToolCall): readonly Tool[] =>
-  agent === undefined ? TOOLS.filter(({ writes }) => !writes) : TOOLS;
+const offered = ({ identity }: ToolCall): readonly Tool[] =>
+  identity.agent === undefined ? TOOLS.filter(({ writes }) => !writes) : TOOLS;
 
 /** Made once for a service: its intent, on which inputs depend, is read at start. */
 const described = new WeakMap<OperationsDeps, ReadonlyMap<Tool, object>>();

@@ -1,4 +1,3 @@
-import type { ChangesDeps } from "../changes/deps.ts";
 import { version } from "../kit/version.ts";
 import { componentsFor } from "./components.ts";
 import { type Circumstances, type Operation, operationOf, TAG_TEXTS, templateOf } from "./operation.ts";
@@ -59,7 +58,7 @@ function showAnswer({ responses }: Operation, schemas: Readonly<Record<string, J
 export function documentOf<T>(
   endpoints: () => readonly Documented[],
   make: (document: OpenApi) => T,
-): (deps: ChangesDeps) => T {
+): (deps: Circumstances) => T {
   /** By what the document depends on: another intent names other KPIs. */
   const made = new WeakMap<object, { document: T }>();
   return (deps) => {

@@ -1,13 +1,14 @@
 /** One endpoint as an operation. */
 import type * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
+import type { HttpDeps } from "../http/deps.ts";
 import { isWrite } from "../http/admission.ts";
 import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
 import { type Content, type JsonSchema, jsonSchemaOf, type Parameter } from "./json_schema.ts";
 import { type Documented, responsesOf } from "./responses.ts";
 
 /** What the input of an endpoint may hang on. */
-export type Circumstances = Pick<ChangesDeps, "product" | "protectAll" | "protectReads">;
+export type Circumstances = Pick<ChangesDeps, "product"> & Pick<HttpDeps, "protectAll" | "protectReads">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");

@@ -8,12 +8,15 @@ import type { Misfits } from "../changes/judge.ts";
 import { misfitsOf } from "../changes/patrol.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import type { Capability } from "./capability.ts";
+import type { HttpDeps } from "../http/deps.ts";
 import type { OperationsDeps } from "./deps.ts";
 
 const NO_AGENTS = "the product intent names no agents, so it only reads";
 
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
-export async function listCapabilities(deps: OperationsDeps): Promise<Capability[]> {
+export async function listCapabilities(
+  deps: OperationsDeps & Pick<HttpDeps, "adminToken" | "agents">,
+): Promise<Capability[]> {
   const {
     store,
     product,

@@ -5,7 +5,7 @@
 import { memories } from "../projections/memories.ts";
 import { forgetSaid } from "../projections/memory.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import type { ErasureDue } from "../changes/erase.ts";
+import type { ErasureDue } from "../changes/commands/erase.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { SweptCollection } from "../store/schema.ts";
 import type { RecordOf, Stored, Tx } from "../store/store.ts";

@@ -3,7 +3,7 @@ import { app } from "../../handlers/index.ts";
 import { readHead } from "../../lib/audit/chain.ts";
 import { migrate } from "../../lib/changes/moving/migrate.ts";
 import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
-import { submitDraft } from "../../lib/changes/submit_proposal.ts";
+import { submitDraft } from "../../lib/changes/commands/submit_draft.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { runCycle } from "../../lib/operations/cycle.ts";
 import { memoryStore } from "../../lib/store/memory.ts";

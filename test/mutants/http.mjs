@@ -78,20 +78,20 @@ export const http = [
   {
     ...idempotency,
     name: "a repeated request is done again",
-    find: "if (!kept || now - kept.at > KEPT_MS) continue;",
+    find: "if (!stored || now - stored.at > RETENTION_MS) continue;",
     replace: "continue;",
   },
   {
     ...idempotency,
     name: "a key used with another body gets the first answer",
-    find: "if (kept.body !== key.body)",
+    find: "if (stored.body !== key.body)",
     replace: "if (false)",
   },
   {
     ...idempotency,
     name: "a key is free again before its 24 hours are over",
-    find: "now - kept.at > KEPT_MS",
-    replace: "now - kept.at > KEPT_MS / 2",
+    find: "now - stored.at > RETENTION_MS",
+    replace: "now - stored.at > RETENTION_MS / 2",
   },
   {
     ...idempotency,
@@ -114,7 +114,7 @@ export const http = [
   {
     ...kept,
     name: "kept answers are deleted up to a day too early",
-    find: "const expired = `${day(now - KEPT_MS)}:`;",
+    find: "const expired = `${day(now - RETENTION_MS)}:`;",
     replace: "const expired = `${day(now)}:`;",
   },
   {
@@ -126,24 +126,29 @@ export const http = [
   {
     ...kept,
     name: "around midnight another instance does not find the answer",
-    find: "[now, now - KEPT_MS, now + AHEAD_MS]",
-    replace: "[now, now - KEPT_MS]",
+    find: "[now, now - RETENTION_MS, now + MAX_CLOCK_LEAD_MS]",
+    replace: "[now, now - RETENTION_MS]",
   },
   {
     name: "an answer is not kept with the write it answers",
     file: "lib/changes/transaction.ts",
-    find: "if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, byNumber(decided, appended), now);",
+    find: "if (isResult(decided)) replies?.save(tx, decided, now);",
     replace:
-      "if (idempotency && isAnswer(decided)) setTimeout(() => void deps.store.transact((later) => keepAnswer(later, idempotency, byNumber(decided, appended), now)), 50);",
+      "if (isResult(decided)) setTimeout(() => void deps.store.transact((later) => replies?.save(later, decided, now)), 50);",
     tests: HTTP,
     only: "bare handlers idempotency",
   },
-  { ...match, name: "If-Match is not looked at", find: "if (header === null) return;", replace: "return;" },
+  {
+    ...match,
+    name: "If-Match is not looked at",
+    find: "if (stated === null) return undefined;",
+    replace: "return undefined;",
+  },
   {
     ...match,
     name: "If-Match holds for any revision that begins alike",
-    find: "tags.includes(etag(revision))",
-    replace: "tags.some((tag) => tag.startsWith(etag(revision).slice(0, 1)))",
+    find: '/^"(?:0|[1-9]\\d*)"$/.test(tag) ? [Number(tag.slice(1, -1))] : []',
+    replace: "[Number.parseInt(tag.slice(1, 2))]",
   },
   {
     ...guards,
@@ -172,14 +177,14 @@ export const http = [
   {
     ...guards,
     name: "the beginning of the token is enough",
-    find: "return adminToken !== undefined && sameText(sha256(given), sha256(adminToken));",
-    replace: 'return adminToken !== undefined && given !== "" && adminToken.startsWith(given);',
+    find: "return Boolean(adminToken) && token !== null && sameText(sha256(token), sha256(adminToken!));",
+    replace: 'return Boolean(adminToken) && token !== null && token !== "" && adminToken!.startsWith(token);',
   },
   {
     ...guards,
     name: "tokens are compared letter by letter until one differs",
-    find: "return adminToken !== undefined && sameText(sha256(given), sha256(adminToken));",
-    replace: "return adminToken !== undefined && given === adminToken;",
+    find: "return Boolean(adminToken) && token !== null && sameText(sha256(token), sha256(adminToken!));",
+    replace: "return Boolean(adminToken) && token === adminToken;",
     tests: ["test/lib/http/guards.test.ts"],
     only: undefined,
   },

@@ -16,8 +16,8 @@ export const mcp = [
   {
     file: "lib/http/admission.ts",
     name: "among hostile calls, whoever else a request names is who asks",
-    find: "return { agent, person: undefined };",
-    replace: "return { agent: undefined, person: personOf(deps, request) };",
+    find: "return { agent, person: undefined, ",
+    replace: "return { agent: undefined, person: personOf(deps, request), ",
     tests: HOSTILE,
   },
   {
@@ -39,7 +39,7 @@ export const mcp = [
     ...protocol,
     file: "lib/mcp/server.ts",
     name: "a tool that writes can be called by nobody in particular",
-    find: "if (tool.writes && call.agent === undefined) throw agentRequired(tool.name);",
+    find: "if (tool.writes && call.identity.agent === undefined) throw agentRequired(tool.name);",
     replace: "void agentRequired;",
   },
   {
@@ -81,15 +81,15 @@ export const mcp = [
     ...tools,
     file: "lib/mcp/tools/propose_change.ts",
     name: "one agent's key stands for another's",
-    find: '"propose_change", agent, given]',
-    replace: '"propose_change", given]',
+    find: '"propose_change", identity.agent, key]',
+    replace: '"propose_change", key]',
   },
   {
     ...tools,
     file: "lib/mcp/tools/propose_change.ts",
     name: "a retry over MCP files another proposal",
-    find: "if (given === undefined) return undefined;",
-    replace: "if (given !== undefined || given === undefined) return undefined;",
+    find: "key ? storedReplies(key, proposalReply) : undefined",
+    replace: "key && undefined",
   },
   {
     ...tools,

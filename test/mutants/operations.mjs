@@ -131,15 +131,15 @@ export const operations = [
   {
     ...operate,
     name: "the key of a rehearsal is free for the apply",
-    find: "caller.idempotency ? governed<Answer>(caller, async () => rehearsal) : rehearsal",
-    replace: "rehearsal",
+    find: "caller.replies ? governed(caller, async () => result) : result",
+    replace: "result",
     tests: ["test/contract/http.test.ts"],
     only: "bare handlers idempotency",
   },
   {
     ...begin,
     name: "an apply does not look at the revision it is asked under",
-    find: "  if (caller.request) requireMatch(caller.request, change.revision);\n",
+    find: "  requireRevision(caller, change.revision);\n",
     replace: "",
     tests: flow,
   },
@@ -207,7 +207,7 @@ export const operations = [
     tests: target,
   },
   {
-    file: "lib/changes/record_decision.ts",
+    file: "lib/changes/commands/decide.ts",
     name: "a crash keeps a consent from being taken back",
     find: "lease.number !== left?.number && isOver(lease, now)",
     replace: "false",

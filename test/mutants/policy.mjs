@@ -210,16 +210,16 @@ export const policy = [
   },
   {
     name: "a target that is refused leaves no trace",
-    file: "lib/changes/submit_proposal.ts",
+    file: "lib/changes/file_proposal.ts",
     find: "await recordRefusal(transaction, input, error, actor);",
     replace: "void recordRefusal;",
     tests: ["test/lib/changes/today.test.ts"],
   },
   {
     name: "a proposal may put in force again what never was",
-    file: "lib/changes/submit_proposal.ts",
-    find: 'const refused = of ? whyNotSuperseding(of, input) : "names no change";',
-    replace: "const refused = of && whyNotSuperseding(of, input);",
+    file: "lib/changes/file_proposal.ts",
+    find: 'const problem = superseded ? whyNotSuperseding(superseded, input) : "names no change";',
+    replace: "const problem = superseded && whyNotSuperseding(superseded, input);",
     tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {

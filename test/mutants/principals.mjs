@@ -11,7 +11,7 @@ const credentials = { file: "lib/http/principals.ts", tests: AGENTS };
 const caller = { file: "lib/changes/caller.ts", tests: AGENTS };
 const reads = { tests: ["test/lib/http/protected_reads.test.ts"] };
 const guesses = { tests: ["test/lib/http/wrong_tokens.test.ts"] };
-const whoami = { file: "lib/changes/whoami.ts", tests: ["test/handlers/whoami.test.ts"] };
+const whoami = { file: "lib/http/whoami.ts", tests: ["test/handlers/whoami.test.ts"] };
 const levels = { file: "lib/changes/rules/autonomy_level.ts", tests: ["test/lib/operations/figures.test.ts"] };
 const HTTP = ["test/contract/http.test.ts"];
 
@@ -97,8 +97,8 @@ export const principals = [
   {
     ...admission,
     name: "with a person's name beside its secret an agent is that person",
-    find: "return { agent, person: undefined };",
-    replace: "return { agent: undefined, person: personOf(deps, request) };",
+    find: "return { agent, person: undefined, ",
+    replace: "return { agent: undefined, person: personOf(deps, request), ",
   },
   {
     ...admission,
@@ -225,9 +225,9 @@ export const principals = [
     ...reads,
     name: "a read token opens writes",
     file: "lib/http/guards.ts",
-    find: 'const given = request.headers.get("x-svc-admin-token") ?? "";',
+    find: 'const token = request.headers.get("x-svc-admin-token");',
     replace:
-      'if (request.headers.has("x-svc-read-token")) return true;\n  const given = request.headers.get("x-svc-admin-token") ?? "";',
+      'if (request.headers.has("x-svc-read-token")) return true;\n  const token = request.headers.get("x-svc-admin-token");',
     grave: true,
   },
   {

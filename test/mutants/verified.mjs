@@ -5,7 +5,7 @@ const PATROL = ["test/lib/changes/patrol.test.ts"];
 const ATTACKS = ["test/tamper/running.test.ts"];
 const record = { file: "lib/changes/verified_record.ts", tests: USE };
 const evidence = { file: "lib/changes/evidence.ts", tests: USE };
-const replay = { file: "lib/changes/replay.ts", tests: USE };
+const replay = { file: "lib/changes/replies.ts", tests: USE };
 const patrol = { file: "lib/changes/patrol.ts", tests: PATROL };
 const outline = { file: "lib/audit/outline.ts", tests: ATTACKS };
 const reading = { file: "lib/audit/read_log.ts", tests: ATTACKS };
@@ -58,10 +58,10 @@ export const verified = [
     tests: ["test/lib/changes/outline.test.ts"],
   },
   {
-    file: "lib/changes/submit_proposal.ts",
+    file: "lib/changes/file_proposal.ts",
     name: "a live change that is taken out of its view blocks nothing",
-    find: "isDecidedBy ? liveTold(transaction, input) : liveOn(tx, input)",
-    replace: "isDecidedBy && transaction.now < 0 ? liveTold(transaction, input) : liveOn(tx, input)",
+    find: "blocks ? liveTold(transaction, input) : liveOn(tx, input)",
+    replace: "blocks && transaction.now < 0 ? liveTold(transaction, input) : liveOn(tx, input)",
     tests: USE,
   },
   {
@@ -116,8 +116,8 @@ export const verified = [
   {
     file: "lib/changes/freeze.ts",
     name: "a freeze that somebody took out of the store is lifted",
-    find: 'const told = await evidence.lastOf("service_frozen", "service_unfrozen");',
-    replace: "const told = undefined as never as Awaited<ReturnType<typeof evidence.lastOf>>;",
+    find: 'const indexed = await evidence.lastOf("service_frozen", "service_unfrozen");',
+    replace: "const indexed = undefined as never as Awaited<ReturnType<typeof evidence.lastOf>>;",
     tests: USE,
   },
   {
@@ -137,7 +137,7 @@ export const verified = [
   {
     ...replay,
     name: "a kept answer that was forged is given",
-    find: " && (await isTold(body, entry, log))",
+    find: " && (await matchesLog(reply, entry, log))",
     replace: "",
   },
   {
@@ -149,8 +149,9 @@ export const verified = [
   {
     ...replay,
     name: "an answer is kept with its entry",
-    find: "if (!answer.text.endsWith(end)) continue;",
-    replace: "if (end) continue;",
+    file: "lib/http/replies.ts",
+    find: ", ({ value }) => value.id)",
+    replace: ")",
   },
   {
     ...patrol,

@@ -1,9 +1,7 @@
 /** Whether an operation may be begun, and under which lease. */
-import { type Answer, answer, etag } from "../../http/answer.ts";
-import { requireMatch } from "../../http/if_match.ts";
 import type { HostState } from "./adapter_port.ts";
 import { AppError } from "../../kit/errors.ts";
-import { actorOf, type Caller, requirePerson } from "../caller.ts";
+import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { asProven } from "../proven_consents.ts";
 import { expireIfDue } from "../expiry.ts";
 import { lastFreeze } from "../freeze.ts";
@@ -33,9 +31,14 @@ export interface OperationInput extends Omit<Asked, keyof Actor> {
   dry_run?: boolean | undefined;
 }
 
-/** What there is to do, unless all is done already: the answer then. */
+/** An operation that is done; `adapter`: its result, null without an adapter. */
+export interface OperationResult extends Enacted {
+  adapter: object | null;
+}
+
+/** The next step, or the result of an operation that needs none. */
 export type Begun =
-  | Answer
+  | OperationResult
   | { step: "run"; lease: Lease; record: ChangeRecord }
   | { step: "recover"; lease: Lease }
   /** Of another change on the same target: to be settled first. */
@@ -86,19 +89,19 @@ export async function begin(
   // Nothing holds a rollback back for long: one may pass an operation that nobody runs any more.
   if (beside && !(operation === "rollback" && beside.unsettled)) throw targetInUse(change_id, beside);
   if (evidence) await requireTold(transaction, change_id, evidence);
-  const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence, mended };
+  const asked: Asked = { operation, ...findActor(caller, input.actor), note, evidence, mended };
   if (operation === "apply") {
     await refuseEndlessTries(transaction, record);
     if (stale) return refuseStale(transaction, record, asked, input.dry_run);
     // A rehearsal touches nothing, so nothing holds it back.
     if (!input.dry_run) await refuseHeldBack(transaction, record, proven, asked);
   }
-  if (caller.request) requireMatch(caller.request, change.revision);
+  requireRevision(caller, change.revision);
   if (input.dry_run) {
     const [owner, passes] = [await ownerTold(transaction, change), await passedBy(transaction, record)];
     return { step: "rehearse", operation, record, owner, passes };
   }
-  if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
+  if (!product.adapter) return { ...(await recordSuccess(transaction, record, asked, null)), adapter: null };
   return {
     step: "run",
     lease: takeLease(transaction, change, { ...asked, owner, ...(await goneAfter(transaction, change, before)) }),
@@ -138,12 +141,6 @@ async function goneAfter(
   if (change.status !== "applied") return {};
   const wasShown = before !== undefined && !isGone(before);
   return wasShown || (await ownerTold(transaction, change)) !== change.change_id ? { mayBeGone: true } : {};
-}
-
-/** The answer to an operation that is done. */
-export function done({ record, change, entry }: Enacted, adapter: object | null): Answer {
-  const { change_id, status, revision } = record.change;
-  return answer({ change_id, status, change, adapter, audit_entry: entry }, 200, { etag: etag(revision) });
 }
 
 /**

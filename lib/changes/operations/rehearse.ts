@@ -1,9 +1,9 @@
 /** A dry run: what an operation would do on the host, and what the host holds now. Nothing is touched, nothing written. */
-import { type Answer, answer, etag } from "../../http/answer.ts";
 import { AppError } from "../../kit/errors.ts";
 import { step } from "../../kit/time_limit.ts";
 import type { ProductAdapter } from "./adapter_port.ts";
 import type { Operation } from "../rules/command.ts";
+import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { askHeld, askHost } from "./run_adapter.ts";
 
@@ -17,20 +17,26 @@ export interface Rehearsal {
   passes?: string | undefined;
 }
 
-/** Asks the adapter and answers; `host` is what the host shows of the change, `null` where it cannot be asked. */
+/** The outcome of a dry run: nothing was recorded. */
+export interface DryRunResult {
+  change: Change;
+  entry: null;
+  /** Null without an adapter; its `host` is what the host shows of the change, `null` where it cannot be asked. */
+  adapter: object | null;
+}
+
+/** Asks the adapter what the operation would do. */
 export async function rehearse(
   adapter: ProductAdapter | undefined,
   { operation, record, owner, passes }: Rehearsal,
-): Promise<Answer> {
+): Promise<DryRunResult> {
   const { change } = record;
-  const { change_id, status, revision } = change;
   const shown = adapter && {
     name: adapter.name,
     ...(operation === "apply" ? await validated(adapter, record) : undoing(record, { owner, passes })),
     ...(await lookAt(adapter, change)),
   };
-  const body = { change_id, status, dry_run: true, change, audit_entry: null, adapter: shown ?? null };
-  return answer(body, 200, { etag: etag(revision) });
+  return { change, entry: null, adapter: shown ?? null };
 }
 
 /** What the host shows of the change, and what its target holds as far as the adapter says that. */

@@ -2,31 +2,34 @@
  * Apply and rollback. Effects on the host never sit inside a transaction: the lease is made durable, the adapter runs,
  * the result is committed with its entry under the lease's number. Without an adapter one transaction does it all.
  */
-import { type Answer, isAnswer } from "../../http/answer.ts";
 import { AppError } from "../../kit/errors.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { HostState } from "./adapter_port.ts";
 import type { Caller } from "../caller.ts";
 import type { Lease } from "../records.ts";
+import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { rollbackTold } from "../rollback_told.ts";
 import { governed, type Transaction } from "../transaction.ts";
-import { begin, type Begun, done, type OperationInput } from "./begin.ts";
+import { begin, type Begun, type OperationInput, type OperationResult } from "./begin.ts";
 import { endLease, keepUnsettled, unsettled } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
 import { recoverLease, settleEndedLease } from "./recover.ts";
-import { rehearse, rejected } from "./rehearse.ts";
+import { type DryRunResult, rehearse, rejected } from "./rehearse.ts";
 import { askHost, type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
 import { readRecord } from "../records.ts";
 
 /** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
 const ROUNDS = 5;
 
-/** Runs apply or rollback and answers with the change, the adapter's result and the entry. */
-export async function runOperation(caller: Caller, input: OperationInput): Promise<Answer> {
+/** Runs apply or rollback; resolves with the change, the adapter's result and the entry. */
+export async function runOperation(
+  caller: Caller,
+  input: OperationInput,
+): Promise<OperationResult | DryRunResult | Replayed> {
   const { deps } = caller;
   for (let left: Lease | undefined; ;) {
     const ended = await deps.mutex(input.change_id, () => inTurn(caller, input, left));
-    if (isAnswer(ended)) return ended;
+    if (isResult(ended) || isReplayed(ended)) return ended;
     // Out of this change's turn: two changes of a target must not wait for each other's.
     await settleEndedLease(deps, ended.lease);
     left = ended.lease;
@@ -47,7 +50,7 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
         anyClock: input.operation === "rollback",
       },
     );
-    if (isAnswer(begun) || begun.step === "settle") return begun;
+    if (isResult(begun) || isReplayed(begun) || begun.step === "settle") return begun;
     if (begun.step === "recover") {
       const host = await recoverLease(deps, begun.lease);
       if (host === "silent") throw unsettled(input.change_id);
@@ -76,14 +79,19 @@ async function shownBefore(
 }
 
 /** A rehearsal uses up its `Idempotency-Key` too: the same key must not rehearse first and apply next. */
-const rehearsed = async (caller: Caller, rehearsal: Answer): Promise<Answer> =>
-  caller.idempotency ? governed<Answer>(caller, async () => rehearsal) : rehearsal;
+const rehearsed = async (caller: Caller, result: DryRunResult): Promise<DryRunResult | Replayed> =>
+  caller.replies ? governed(caller, async () => result) : result;
 
 /**
  * Records what the host answered, with more patience than a request has otherwise: the host has changed already. For the
  * same reason it is not told as "nothing was changed" when it cannot be written, or when nobody knows whether it was.
  */
-async function keepResult(caller: Caller, lease: Lease, run: HostRun, rounds = ROUNDS): Promise<Answer> {
+async function keepResult(
+  caller: Caller,
+  lease: Lease,
+  run: HostRun,
+  rounds = ROUNDS,
+): Promise<OperationResult | Replayed> {
   try {
     return await finish(caller, lease, run);
   } catch (error) {
@@ -106,16 +114,16 @@ async function keepResult(caller: Caller, lease: Lease, run: HostRun, rounds = R
 }
 
 /** Commits what the host answered, under the lease's own number. */
-async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answer> {
+async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<OperationResult | Replayed> {
   const { change_id } = lease;
   const adapter = caller.deps.product!.adapter!;
-  const decide = async (transaction: Transaction): Promise<Answer | AppError> => {
+  const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
     const before = await transaction.change(change_id, "settling");
     if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease, run.failure);
     else await endLease(transaction, lease);
     if (run.ok) {
       const result = { name: adapter.name, ...run.result };
-      return done(await recordSuccess(transaction, before, lease, result), shownOf(result));
+      return { ...(await recordSuccess(transaction, before, lease, result)), adapter: shownOf(result) };
     }
     const { value: entry } = recordFailure(transaction, before, lease, run.failure).entry;
     const { stage, host, error, rejected: refused } = run.failure;
@@ -133,5 +141,5 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
       },
     );
   };
-  return governed<Answer>(caller, decide, { anyClock: true });
+  return governed(caller, decide, { anyClock: true });
 }

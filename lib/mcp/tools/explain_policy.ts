@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { actorOf } from "../../changes/caller.ts";
+import { findActor } from "../../changes/caller.ts";
 import { heldNow } from "../../changes/freeze.ts";
 import { type Change, KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
 import { missingConsents, missingSchema } from "../../changes/rules/missing.ts";
@@ -78,10 +78,10 @@ function foretold(input: z.output<typeof stated>, call: ToolCall): z.infer<typeo
   if (kind === undefined || changed === undefined)
     throw invalidField(kind === undefined ? "kind" : "target", "is needed to foretell what the rules would say");
   const { intent } = call.deps.product!;
-  const proposal = { ...rest, kind, target: changed, tenant_id: "", summary: "", proposer: call.agent };
+  const proposal = { ...rest, kind, target: changed, tenant_id: "", summary: "", proposer: call.identity.agent };
   const graded = [
     { input: proposal, minor_today: 0 },
-    { intent, actor: actorOf(call) },
+    { intent, actor: findActor(call) },
   ] as const;
   const content = proposedContent(...graded);
   const required_approvers = requiredApprovers(content.tier, intent.policy);

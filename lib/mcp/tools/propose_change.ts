@@ -1,13 +1,16 @@
 import * as z from "zod";
 import { entrySchema } from "../../audit/entry.ts";
-import { proposalFields } from "../../changes/proposal_fields.ts";
-import { submitProposal } from "../../changes/submit_proposal.ts";
+import { proposalFields } from "../../http/proposal_fields.ts";
+import { propose } from "../../changes/commands/propose.ts";
+import { isReplayed, readReceipt } from "../../changes/replies.ts";
+import { proposalReply } from "../../http/change_replies.ts";
+import { storedReplies } from "../../http/replies.ts";
 import type { IdempotencyKey } from "../../http/idempotency.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { tool, type ToolCall } from "../tool.ts";
 
-const key = z
+const keyField = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
   .describe("The same key with the same fields files nothing twice, and is answered alike, for 24 hours.");
@@ -32,7 +35,7 @@ export const proposeChange = tool(
     writes: "once",
     input: (deps) => {
       const { proposer: _, ...fields } = proposalFields(deps);
-      return z.strictObject({ ...fields, value: anyJson, idempotency_key: key.optional() });
+      return z.strictObject({ ...fields, value: anyJson, idempotency_key: keyField.optional() });
     },
     output: standingSchema.extend({
       conflicts: z.array(z.string()).describe("Other live changes of the same tenant and target."),
@@ -40,19 +43,16 @@ export const proposeChange = tool(
     }),
   },
   async ({ idempotency_key, ...proposal }, call) => {
-    const answered = await submitProposal({ ...call, idempotency: keyOf(call, idempotency_key, proposal) }, proposal);
-    const { change_id, conflicts, audit_entry } = JSON.parse(answered.text);
-    return { ...(await standing(call, change_id)), conflicts, audit_entry };
+    const key = idempotency_key && requestKey(call, idempotency_key, proposal);
+    const result = await propose({ ...call, replies: key ? storedReplies(key, proposalReply) : undefined }, proposal);
+    const audit_entry = readReceipt(result);
+    const conflicts = isReplayed(result) ? (result.replayed["conflicts"] as string[]) : result.conflicts;
+    return { ...(await standing(call, audit_entry.change_id)), conflicts, audit_entry };
   },
 );
 
-/** A retry in a message of its own has another id; what is asked for is in the fields. */
-function keyOf(
-  { deps: { sha256 }, agent }: ToolCall,
-  given: string | undefined,
-  proposal: object,
-): IdempotencyKey | undefined {
-  if (given === undefined) return undefined;
-  const scope = sha256(JSON.stringify(["mcp", "propose_change", agent, given]));
+/** Returns the key of a request. A retry comes in another message: the fields identify the request. */
+function requestKey({ deps: { sha256 }, identity }: ToolCall, key: string, proposal: object): IdempotencyKey {
+  const scope = sha256(JSON.stringify(["mcp", "propose_change", identity.agent, key]));
   return { scope, body: sha256(canonicalJson(proposal)) };
 }

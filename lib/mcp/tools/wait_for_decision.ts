@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { awaitStatus } from "../../changes/await_status.ts";
 import { MOVING } from "../../changes/rules/transitions.ts";
-import { placeHolderOf } from "../../http/address.ts";
+import { findWaiterName } from "../../http/address.ts";
 import { changeId, wholeNumber, word } from "../../http/form.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { taskOfWait } from "../tasks.ts";
@@ -34,7 +34,7 @@ export const waitForDecision = tool(
     await awaitStatus(call.deps, change_id, {
       seconds: timeout_seconds,
       from: ({ status }) => status === seen_status,
-      name: placeHolderOf(call),
+      name: findWaiterName(call),
       signal: call.request.signal,
     });
     const now = await standing(call, change_id);

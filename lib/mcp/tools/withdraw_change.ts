@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { entrySchema } from "../../audit/entry.ts";
-import { decisionFields } from "../../changes/decision_declaration.ts";
-import { recordDecision } from "../../changes/record_decision.ts";
+import { decisionFields } from "../../http/decision_declaration.ts";
+import { recordDecision } from "../../changes/commands/decide.ts";
+import { readReceipt } from "../../changes/replies.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { tool } from "../tool.ts";
 
@@ -19,7 +20,8 @@ export const withdrawChange = tool(
   },
   async ({ change_id, note }, call) => {
     // Only an agent comes this far.
-    const answered = await recordDecision(call, { type: "withdraw", name: call.agent!, change_id, note });
-    return { ...(await standing(call, change_id)), audit_entry: JSON.parse(answered.text).audit_entry };
+    const withdrawal = { type: "withdraw", name: call.identity.agent!, change_id, note } as const;
+    const audit_entry = readReceipt(await recordDecision(call, withdrawal));
+    return { ...(await standing(call, change_id)), audit_entry };
   },
 );

@@ -1,6 +1,6 @@
 /** What an entry says beside what was done: who did it and how that is known, and what a later decision needs. */
 import { expect, test } from "vitest";
-import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { readiness } from "../../../lib/operations/readiness.ts";
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";

@@ -1,6 +1,6 @@
 /** Signed consents: what counts, what is refused, and what is asked again when a change is applied. */
 import { describe, expect, test } from "vitest";
-import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { statementText } from "../../../lib/changes/rules/statement.ts";
 import { approvals } from "../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../support/client.ts";

@@ -1,7 +1,7 @@
 /** What was decided under one intent, and is carried out under another. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
-import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";

@@ -72,7 +72,8 @@ test("the model of a chat drafts nothing for a caller who may not write, by what
     );
     const llm = openAiLlm({ model: "m1", baseUrl: url });
     const deps = await opened({ llm, allowAnonymousWrites });
-    const call: Call<OperationsDeps> = { deps, request: form("/api/chat"), person: undefined, idempotency: undefined };
+    const identity = { person: undefined, personSource: "the person who is logged in", hasToken: false };
+    const call: Call<OperationsDeps> = { deps, request: form("/api/chat"), identity, idempotency: undefined };
     const { answer } = await converseWith(call, { message: "draft a banner" });
     const { draft_id } = answer.drafts[0]!;
     if (draft_id !== null) await converseWith(call, { message: "yes", confirm_draft: draft_id });

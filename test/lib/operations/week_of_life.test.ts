@@ -1,7 +1,7 @@
 /** A week of a product's life, and the figures that follow from it, worked out by hand. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sampleClock } from "../../../lib/changes/certain_time.ts";
-import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { testClock } from "../../support/clock.ts";
 import { fails } from "../../support/scripted_adapter.ts";

@@ -4,7 +4,7 @@ import { followAll, rebuild } from "../../../lib/projections/follow.ts";
 import { totalTally } from "../../../lib/projections/tallies.ts";
 import type { Counter } from "../../../lib/projections/tally.ts";
 import { verifyFollowers } from "../../../lib/projections/verify.ts";
-import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { AGE_CLASSES, overdueOf } from "../../../lib/projections/overdue.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";

@@ -1,7 +1,7 @@
 /** What the script of the month can do: each act goes to the service as a request, and into the ledger as a line. */
 import { app } from "../../../handlers/index.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
-import { submitDraft } from "../../../lib/changes/submit_proposal.ts";
+import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { type Client, client, type Reply } from "../client.ts";

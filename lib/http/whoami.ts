@@ -1,14 +1,14 @@
 /** Who asks, as far as the service knows, and what it would let them do. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
-import type { Call } from "../http/endpoint.ts";
-import { carriesToken } from "../http/guards.ts";
-import { personOf } from "../http/identity.ts";
-import { agentOf, requireReader } from "../http/principals.ts";
+import type { Call } from "./endpoint.ts";
+import { carriesToken } from "./guards.ts";
+import { personOf } from "./identity.ts";
+import { agentOf, requireReader } from "./principals.ts";
 import { AppError } from "../kit/errors.ts";
-import type { ChangesDeps } from "./deps.ts";
-import { mayDecide } from "./rules/policy.ts";
-import { isAgent, principalOf } from "./rules/principals.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { mayDecide } from "../changes/rules/policy.ts";
+import { isAgent, principalOf } from "../changes/rules/principals.ts";
 
 const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
 type Act = (typeof ACTS)[number];
@@ -83,7 +83,7 @@ function writes({
   name,
   token,
   person,
-}: Pick<Call<ChangesDeps>, "deps" | "person"> & { name: string | null; token: boolean }): Act[] {
+}: Pick<Call<ChangesDeps>, "deps"> & { person: string | undefined; name: string | null; token: boolean }): Act[] {
   if (!product || !(adminToken ? token : allowAnonymousWrites !== false)) return [];
   // Behind a proxy that names nobody, only a program that feeds KPIs may write.
   if (person !== undefined && name === null) return ["kpi"];

@@ -1,11 +1,11 @@
 /** The fields in which a proposal states its content. */
 import * as z from "zod";
-import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../http/form.ts";
+import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "./form.ts";
 import type { ErrorCode } from "../kit/errors.ts";
-import type { ChangesDeps } from "./deps.ts";
-import { KINDS, RISKS, TIERS } from "./rules/change.ts";
-import { kpiNames } from "./rules/intent.ts";
-import { STANDARD_KPIS } from "./rules/change_terms.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { KINDS, RISKS, TIERS } from "../changes/rules/change.ts";
+import { kpiNames } from "../changes/rules/intent.ts";
+import { STANDARD_KPIS } from "../changes/rules/change_terms.ts";
 
 /** Which KPIs there are, the intent says. */
 export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({

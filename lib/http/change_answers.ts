@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
-import { missingSchema } from "./rules/missing.ts";
-import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "./rules/change.ts";
+import { missingSchema } from "../changes/rules/missing.ts";
+import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
 
 /** A created change with its receipt. */
 export const proposalAnswer = once(() =>

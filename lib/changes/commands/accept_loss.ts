@@ -1,0 +1,87 @@
+/**
+ * Accepts that the end of the log is lost: after a failover that lost commits, a rewind, or an older backup. A person states
+ * the log as it is now, and the log states what is lost.
+ */
+import type { Integrity, LostEnd } from "../../audit/integrity.ts";
+import { knownEnd } from "../../audit/known_end.ts";
+import type { StoredBreach } from "../../audit/report_breach.ts";
+import { verifyAsItIs } from "../../audit/verify.ts";
+import { AppError, invalidField } from "../../kit/errors.ts";
+import { type ActInput, actFacts } from "../act.ts";
+import { learnOfLoss, readTail } from "../after_loss.ts";
+import type { Caller } from "../caller.ts";
+import { refuseBroken } from "../reading.ts";
+import type { Receipt, Replayed } from "../replies.ts";
+import { POLICY_LOSS, serviceItself } from "../rules/actor.ts";
+import { governed, type Transaction } from "../transaction.ts";
+
+/** The caller's statement, and the end of the log that they accept. */
+export interface LossInput extends ActInput {
+  length: number;
+  head: string;
+}
+
+/** The end of the log that was known before, and the end from which it continues. */
+export interface LossResult extends Receipt {
+  known: LostEnd;
+  length: number;
+  head: string;
+}
+
+/**
+ * Records the loss, lifts the breach and freezes the service. Errors: 400 `illegal_transition` where nothing is lost, 503
+ * `chain_broken` where the log as it is now is not valid.
+ */
+export async function acceptLoss(caller: Caller, input: LossInput): Promise<LossResult | Replayed> {
+  const { deps } = caller;
+  const found = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
+  if (found) refuseBroken(await verifyAsItIs(deps));
+  if (!deps.integrity.outline) await readTail(deps);
+  const done = await governed(caller, (transaction) => record(transaction, caller, input), { afterLoss: true });
+  await learnOfLoss(deps);
+  deps.wake?.();
+  return done;
+}
+
+async function record(transaction: Transaction, caller: Caller, input: LossInput): Promise<LossResult> {
+  const { tx, length, head, append } = transaction;
+  const { integrity } = caller.deps;
+  const facts = await actFacts(transaction, caller, "accept_loss", input);
+  const stored = (await tx.get("meta", "breach"))?.value;
+  if (!stored && !integrity.breach)
+    throw new AppError("illegal_transition", "the audit log did not go back: there is no loss to accept", {
+      allowed: [],
+    });
+  if (input.length !== length) throw invalidField("length", `must be the length of the log now, ${length}`);
+  if (input.head !== head) throw invalidField("head", `must be current_hash of the last entry now, ${head}`);
+  const known = longestKnown(stored, integrity);
+  const message = `entries ${describeLoss(known, length)} may have been acknowledged and are lost`;
+  const entry = append({ event_type: "loss_accepted", detail: { ...facts, length, head, known, message } });
+  freeze(transaction, `The log lost its end (entry ${entry.value.id}): check what was lost, then unfreeze.`);
+  tx.delete("meta", "breach");
+  // Drift is checked again from the first target: an apply or a rollback may be among the lost entries.
+  tx.delete("meta", "drift");
+  return { known, length, head, entry };
+}
+
+/** Describes the lost entries. */
+function describeLoss(known: LostEnd, length: number): string {
+  if (known.head === null) return `after ${length}, of which nobody knows how many there were,`;
+  return length < known.length ? `after ${length} up to ${known.length}` : `up to ${known.length}`;
+}
+
+/** Freezes the service: a freeze may be among the lost entries. */
+function freeze({ tx, at, append }: Transaction, note: string): void {
+  const by = serviceItself(POLICY_LOSS);
+  const facts = { actor: POLICY_LOSS, note, until: null };
+  const entry = append({ event_type: "service_frozen", detail: { ...facts, ...by } });
+  tx.put("meta", "freeze", { ...facts, at, entry: entry.value.id });
+}
+
+/** Returns the longest end that a process knew before: the one that another process stored, or this process knows. */
+function longestKnown(stored: StoredBreach | undefined, integrity: Integrity): LostEnd {
+  const ends: LostEnd[] = [stored?.known, knownEnd(integrity)].flatMap((end) =>
+    end ? [{ length: end.length, head: end.head }] : [],
+  );
+  return ends.reduce((longest, end) => (end.length > longest.length ? end : longest));
+}

@@ -1,0 +1,76 @@
+/** Records a consent decision on one change. */
+import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
+import { expireIfDue } from "../expiry.ts";
+import { inProgress, isOver, readLease, unsettled } from "../operations/lease.ts";
+import { settleEndedLease } from "../operations/recover.ts";
+import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import { asProven } from "../proven_consents.ts";
+import type { Lease } from "../records.ts";
+import type { Replayed } from "../replies.ts";
+import { type Missing, missingConsents } from "../rules/missing.ts";
+import { refuseOverdue } from "../rules/overdue.ts";
+import { ownerTold } from "../target_told.ts";
+import { type Enacted, governed, type Transaction } from "../transaction.ts";
+import type { AppError } from "../../kit/errors.ts";
+
+/** A decision on one change, and whose it is. */
+export interface DecisionInput extends ProofInput {
+  type: "approve" | "deny" | "withdraw" | "revoke";
+  change_id: string;
+  name: string;
+  note?: string | undefined;
+  /** Consent for an emergency. */
+  emergency?: boolean | undefined;
+}
+
+/** A recorded decision; `missing`: the consents that an approval still lacks. */
+export interface DecisionResult extends Enacted {
+  missing: Missing[];
+}
+
+/** Records a decision; an operation of the change that was abandoned is resolved first. */
+export async function recordDecision(caller: Caller, input: DecisionInput): Promise<DecisionResult | Replayed> {
+  for (let left: Lease | undefined; ;) {
+    const ended = await governed<DecisionResult | { over: Lease }>(
+      caller,
+      (transaction) => record(transaction, caller, input, left),
+      // A decision that stops a change is valid under any clock.
+      { anyClock: input.type === "deny" || input.type === "revoke" },
+    );
+    if (!("over" in ended)) return ended;
+    await settleEndedLease(caller.deps, ended.over);
+    left = ended.over;
+  }
+}
+
+/** `left`: a lease on the change that could not be resolved. */
+async function record(
+  transaction: Transaction,
+  caller: Caller,
+  { type, change_id, name, note = "", emergency, proof, at }: DecisionInput,
+  left: Lease | undefined,
+): Promise<DecisionResult | AppError | { over: Lease }> {
+  const { tx, now } = transaction;
+  const { intent } = transaction.product;
+  const before = await transaction.change(change_id, type === "approve" ? "any" : "closing");
+  const expired = await expireIfDue(transaction, caller.deps, before);
+  if (expired) return expired;
+  if (type === "approve") refuseOverdue(before.change, { intent, now });
+  const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
+  if (lease && lease.number !== left?.number && isOver(lease, now)) return { over: lease };
+  if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);
+  const { digest } = before.change;
+  const decision = emergency ? ("approve_emergency" as const) : type;
+  const decided = { decision, change_id, digest, approver: name, note };
+  const signature = await present(transaction, decided, { proof, at });
+  const command =
+    type === "approve"
+      ? { type, name, note, emergency, signature, target_owner: await ownerTold(transaction, before.change) }
+      : { type, name, note, signature };
+  const actor = actorBehind(name, signature, findActor(caller, name));
+  const judged = type === "approve" ? await asProven(transaction, before) : before.change;
+  const enacted = transaction.enact(before, command, actor, judged);
+  requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
+  requireRevision(caller, before.change.revision);
+  return { ...enacted, missing: type === "approve" ? missingConsents(enacted.record.change, intent) : [] };
+}

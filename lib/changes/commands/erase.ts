@@ -1,0 +1,88 @@
+/** Erases the content of a change: its entry and the erasure are one transaction; copies are removed after it. */
+import { entryKey } from "../../audit/chain.ts";
+import { type ActInput, namedActor } from "../act.ts";
+import { type Caller, requireRevision } from "../caller.ts";
+import { inProgress, readLease } from "../operations/lease.ts";
+import { actorBehind, present } from "../proof_input.ts";
+import type { Replayed } from "../replies.ts";
+import { STAYS } from "../rules/erasure.ts";
+import { detailIn } from "../rules/event.ts";
+import { ownerTold } from "../target_told.ts";
+import { type Enacted, governed } from "../transaction.ts";
+
+declare module "../../store/store.ts" {
+  interface Meta {
+    /** The newest entry that erased a content. */
+    erased: { entry: number };
+    /** When the store last removed remains of deleted records; milliseconds since the epoch. */
+    expunged: { at: number };
+  }
+  interface Collections {
+    /** Changes with copies of their erased content that may remain. */
+    erasures_due: ErasureDue;
+  }
+}
+
+/** Copies that are still to be removed. */
+export interface ErasureDue {
+  entry: number;
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** The chat message that asked a model for the change. */
+  message_id?: string | undefined;
+  /** Number of scans for copies. */
+  looked: number;
+  /** True while the store may have remains of the deleted records. */
+  kept: boolean;
+}
+
+/** Longest time from the erasure until the last copy is removed. */
+const REMOVAL_LIMIT_MS = 24 * 3600 * 1000;
+
+/** The change, the caller and the reason. */
+export interface EraseInput extends Omit<ActInput, "until"> {
+  change_id: string;
+}
+
+/** A recorded erasure. */
+export interface ErasureResult extends Enacted {
+  /** When the last copy is gone at the latest. */
+  gone_by: string;
+  /** Data that remains, in sentences. */
+  stays: readonly string[];
+}
+
+/**
+ * Erases the content of a change. Errors: 404 `change_not_found`, 400 `illegal_transition`, 409 `content_needed`,
+ * `operation_in_progress`.
+ */
+export async function eraseContent(caller: Caller, input: EraseInput): Promise<ErasureResult | Replayed> {
+  const { change_id, note = "", proof, at: stated } = input;
+  const result = await governed(caller, async (transaction) => {
+    const { tx, at, now } = transaction;
+    const before = await transaction.change(change_id);
+    const { change } = before;
+    const claimed = namedActor(caller, "erase", input.actor);
+    const { actor: name } = claimed;
+    const about = { change_id, digest: change.digest };
+    const signature = await present(
+      transaction,
+      { decision: "erase", actor: name, note, ...about },
+      { proof, at: stated },
+    );
+    if (await readLease(tx, change)) throw inProgress(change_id);
+    requireRevision(caller, change.revision);
+    const owner = await ownerTold(transaction, change);
+    const command = { type: "erase", name, note, owner, signature } as const;
+    const enacted = transaction.enact(before, command, actorBehind(name, signature, claimed));
+    const { value: entry } = enacted.entry;
+    const proposal = (await tx.get("audit", entryKey(before.audit[0]!)))?.value;
+    const { message_id } = detailIn(proposal?.detail ?? "");
+    tx.put("erasures_due", change_id, { entry: entry.id, at: now, message_id, looked: 0, kept: true });
+    tx.put("meta", "erased", { entry: entry.id });
+    const gone_by = new Date(Date.parse(at) + REMOVAL_LIMIT_MS).toISOString();
+    return { ...enacted, gone_by, stays: STAYS };
+  });
+  caller.deps.wake?.();
+  return result;
+}

@@ -1,0 +1,50 @@
+/** Freezes and unfreezes the service. */
+import { AppError, invalidField } from "../../kit/errors.ts";
+import { type ActInput, actFacts } from "../act.ts";
+import type { Caller } from "../caller.ts";
+import { lastFreeze } from "../freeze.ts";
+import type { Receipt, Replayed } from "../replies.ts";
+import type { Freeze } from "../rules/freeze.ts";
+import { inForce } from "../rules/in_force.ts";
+import { governed, type Transaction } from "../transaction.ts";
+
+/** Who freezes the service, the reason and the end. */
+export interface FreezeInput extends ActInput {
+  until?: string | undefined;
+}
+
+/** The freeze in force after the command; null after it was lifted. */
+export interface FreezeResult extends Receipt {
+  freeze: Omit<Freeze, "entry"> | null;
+}
+
+/** Freezes the service, or extends a freeze that is in force. */
+export function freezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | Replayed> {
+  const { note = "", until } = input;
+  const decide = async (transaction: Transaction) => {
+    const { tx, at, now, append } = transaction;
+    const facts = await actFacts(transaction, caller, "freeze", input);
+    if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
+    const current = inForce(await lastFreeze(transaction), now);
+    if (current && until !== undefined && (current.until === null || Date.parse(until) < Date.parse(current.until)))
+      throw invalidField("until", `must not be before the end of the freeze in force; unfreeze the service first`);
+    const freeze = { actor: facts.actor, note, until: until ?? null, at };
+    const entry = append({ event_type: "service_frozen", detail: { ...facts, until: freeze.until } });
+    tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });
+    return { freeze, entry };
+  };
+  return governed(caller, decide, { anyClock: true });
+}
+
+/** Lifts a freeze. Errors: 400 `illegal_transition` where none is in force. */
+export function unfreezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | Replayed> {
+  return governed(caller, async (transaction) => {
+    const { tx, now, append } = transaction;
+    const detail = await actFacts(transaction, caller, "unfreeze", input);
+    if (!inForce(await lastFreeze(transaction), now))
+      throw new AppError("illegal_transition", "the service is not frozen", { allowed: ["freeze"] });
+    const entry = append({ event_type: "service_unfrozen", detail });
+    tx.delete("meta", "freeze");
+    return { freeze: null, entry };
+  });
+}

@@ -1,0 +1,21 @@
+/** Records a proposal. */
+import { AppError } from "../../kit/errors.ts";
+import { findActor, type Caller, requirePerson } from "../caller.ts";
+import { fileProposal, type ProposalResult } from "../file_proposal.ts";
+import type { ProofInput } from "../proof_input.ts";
+import type { Replayed } from "../replies.ts";
+import type { ProposeInput } from "../rules/command.ts";
+import { governed } from "../transaction.ts";
+
+/** Records a proposal of the agent, the person whom the proxy names, or the stated proposer. */
+export function propose(
+  caller: Caller,
+  { proof, at, ...stated }: ProposeInput & ProofInput,
+): Promise<ProposalResult | Replayed> {
+  const actor = findActor(caller, stated.proposer);
+  const proposer = caller.identity?.agent ?? stated.proposer ?? actor.actor ?? undefined;
+  return governed(caller, (transaction): Promise<ProposalResult | AppError> => {
+    requirePerson(caller, "proposer", stated.proposer);
+    return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at });
+  });
+}

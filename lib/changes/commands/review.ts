@@ -1,0 +1,37 @@
+/** Records the review of an emergency consent. */
+import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
+import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import type { Replayed } from "../replies.ts";
+import type { Verdict } from "../rules/change.ts";
+import { type Enacted, governed } from "../transaction.ts";
+
+/** The verdict on an emergency consent, and whose it is. */
+export interface ReviewInput extends ProofInput {
+  change_id: string;
+  approver: string;
+  verdict: Verdict;
+  note?: string | undefined;
+}
+
+/** A recorded review. */
+export interface ReviewResult extends Enacted {
+  verdict: Verdict;
+}
+
+/** Records whether an emergency consent was right. */
+export const recordReview = (
+  caller: Caller,
+  { change_id, approver, verdict, note = "", proof, at }: ReviewInput,
+): Promise<ReviewResult | Replayed> =>
+  governed(caller, async (transaction) => {
+    const before = await transaction.change(change_id);
+    const { digest, revision } = before.change;
+    const decided = { decision: "review", change_id, digest, approver, note, verdict } as const;
+    const signature = await present(transaction, decided, { proof, at });
+    const command = { type: "review", name: approver, note, verdict, signature } as const;
+    const actor = actorBehind(approver, signature, findActor(caller, approver));
+    const enacted = transaction.enact(before, command, actor);
+    requirePerson(caller, "approver", approver);
+    requireRevision(caller, revision);
+    return { ...enacted, verdict };
+  });

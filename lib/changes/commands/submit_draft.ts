@@ -1,0 +1,36 @@
+/** Records the draft of a model as a proposal. */
+import { AppError } from "../../kit/errors.ts";
+import type { Tx } from "../../store/store.ts";
+import type { ChangesDeps } from "../deps.ts";
+import { keepDraft, type NotFiled, whyNotFiled } from "../drafts.ts";
+import { fileProposal } from "../file_proposal.ts";
+import { serviceItself } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
+import type { Asked, ProposeInput } from "../rules/command.ts";
+import { governed } from "../transaction.ts";
+
+/** The stored draft, in which the same transaction notes the change. */
+export interface DraftRecord {
+  /** Returns the id of the change that the draft was recorded as before. */
+  storedAs(tx: Tx): Promise<string | undefined>;
+  markStored(tx: Tx, changeId: string): void;
+}
+
+/** Records a model's draft once: a proposal that is never minor and waits for people. */
+export const submitDraft = (
+  deps: ChangesDeps,
+  input: ProposeInput & { proposer: `llm:${string}` },
+  asked: Asked,
+  draftRecord?: DraftRecord,
+): Promise<Pick<Change, "change_id"> | NotFiled> =>
+  governed({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | NotFiled | AppError> => {
+    const stored = await draftRecord?.storedAs(transaction.tx);
+    if (stored !== undefined) return { change_id: stored };
+    const reason = await whyNotFiled(transaction, input);
+    if (reason) return reason;
+    const draft = await fileProposal(transaction, input, serviceItself(input.proposer), {}, asked);
+    if (draft instanceof AppError) return draft;
+    keepDraft(transaction, draft.record.change);
+    draftRecord?.markStored(transaction.tx, draft.record.change.change_id);
+    return draft.record.change;
+  });

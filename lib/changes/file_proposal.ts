@@ -1,0 +1,87 @@
+/** Records a proposal within a transaction, of a caller and of a model alike. */
+import { AppError, invalidField } from "../kit/errors.ts";
+import { countProposal, limitReached } from "./agent_limits.ts";
+import { actorBehind, present, type ProofInput } from "./proof_input.ts";
+import { proposalFacts } from "./proposal_facts.ts";
+import { liveOn, readRecord } from "./records.ts";
+import { recordRefusal } from "./refusals.ts";
+import { type Actor, signerActor } from "./rules/actor.ts";
+import type { Asked, ProposeInput } from "./rules/command.ts";
+import { digestOf } from "./rules/content.ts";
+import { isAgent } from "./rules/principals.ts";
+import { type Graded, proposedContent } from "./rules/propose.ts";
+import type { Presented } from "./rules/signing.ts";
+import { whyNotSuperseding } from "./rules/supersede.ts";
+import { liveTold, ownerTold } from "./target_told.ts";
+import type { Enacted, Transaction } from "./transaction.ts";
+
+/** A recorded proposal. */
+export interface ProposalResult extends Enacted {
+  /** Ids of other live changes on the same tenant and target. */
+  conflicts: string[];
+  /** Says that the target is recorded in another spelling than requested. */
+  target_spelling?: string;
+}
+
+/** Records a proposal; returns an error that is itself recorded, and throws any other. */
+export async function fileProposal(
+  transaction: Transaction,
+  requested: ProposeInput,
+  stated: Actor,
+  proof: ProofInput,
+  asked?: Asked,
+): Promise<ProposalResult | AppError> {
+  const { tx, at } = transaction;
+  const facts = await proposalFacts(transaction, requested, at);
+  const { input } = facts;
+  const target_owner = input.tier === "minor" ? await ownerTold(transaction, input) : null;
+  const blocks = transaction.product.intent.policy.on_conflict === "block";
+  const conflicts = await (blocks ? liveTold(transaction, input) : liveOn(tx, input));
+  if (input.supersedes !== undefined) {
+    const superseded = (await readRecord(tx, input.supersedes))?.change;
+    const problem = superseded ? whyNotSuperseding(superseded, input) : "names no change";
+    if (problem !== undefined) throw invalidField("supersedes", problem);
+  }
+  const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
+  const limit_reached = agent ? await limitReached(transaction, agent) : undefined;
+  const signature = await verifySignature(transaction, facts, proof);
+  const actor = actorBehind(input.proposer ?? "", signature, stated);
+  let enacted: Enacted;
+  try {
+    const command = {
+      type: "propose",
+      ...facts,
+      target_owner,
+      live: conflicts,
+      limit_reached,
+      asked,
+      signature,
+    } as const;
+    enacted = transaction.enact(undefined, command, actor);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;
+    await recordRefusal(transaction, input, error, actor);
+    return error;
+  }
+  if (agent) await countProposal(transaction, agent);
+  return { ...enacted, conflicts, ...respelling(requested.target, input.target) };
+}
+
+/** Says that the target is recorded as it was first applied, and not as requested. */
+const respelling = (requested: string, recorded: string): { target_spelling?: string } =>
+  requested === recorded
+    ? {}
+    : { target_spelling: `Recorded as ${recorded}, as it was first applied; the request spelled it ${requested}.` };
+
+async function verifySignature(
+  transaction: Transaction,
+  proposal: Graded,
+  proof: ProofInput,
+): Promise<Presented | undefined> {
+  const { proposer } = proposal.input;
+  if (proof.proof === undefined && proof.at === undefined) return undefined;
+  if (proposer === undefined) throw invalidField("proposer", "is required with proof");
+  const { intent } = transaction.product;
+  const digest = digestOf(proposedContent(proposal, { intent, actor: signerActor(proposer) }), transaction.sha256);
+  return present(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proof);
+}

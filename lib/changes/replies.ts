@@ -1,0 +1,95 @@
+/**
+ * Replies to requests under an idempotency key. The caller's protocol stores them in the transaction of the write; a stored
+ * reply is repeated only while it matches the audit log.
+ */
+import type { AuditEntry } from "../audit/entry.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import type { Json } from "../store/json.ts";
+import type { Reads, Tx } from "../store/store.ts";
+import type { Evidence } from "./evidence.ts";
+import { foldOf } from "./history.ts";
+import type { Change } from "./rules/change.ts";
+import { digestOf } from "./rules/content.ts";
+import { detailIn } from "./rules/event.ts";
+import { differences } from "./rules/record.ts";
+
+/** The result of a command; `entry` is its receipt, null for a dry run. */
+export interface Result {
+  entry: Json<AuditEntry> | null;
+}
+
+/** The result of a command that was recorded. */
+export interface Receipt extends Result {
+  entry: Json<AuditEntry>;
+}
+
+/** The members of a reply. */
+export interface ReplyMembers {
+  [name: string]: unknown;
+  audit_entry?: unknown;
+}
+
+/** The reply to an earlier request under the same key; a dry run has no entry. */
+export interface Replayed {
+  replayed: ReplyMembers & { audit_entry?: AuditEntry | null };
+}
+
+/** Stores replies under the key of a request. */
+export interface Replies {
+  /** Finds the stored reply, whose `audit_entry` is the entry's id. Errors: 422 `idempotency_key_reused`. */
+  find(reads: Pick<Reads, "getMany">, now: number): Promise<ReplyMembers | undefined>;
+  /** Stores the reply to a result. */
+  save(tx: Tx, result: Result, now: number): void;
+}
+
+/** Returns true for the result of a command, as opposed to a step on the way to it. */
+export const isResult = (value: unknown): value is Result =>
+  typeof value === "object" && value !== null && "entry" in value;
+
+/** Returns true for the reply to an earlier request. */
+export const isReplayed = (value: object): value is Replayed => "replayed" in value;
+
+/** Returns the receipt of a command, also of one whose reply is repeated. */
+export const readReceipt = (result: Receipt | Replayed): AuditEntry =>
+  isReplayed(result) ? result.replayed.audit_entry! : result.entry.value;
+
+/** Returns a stored reply with its entry; 409 `evidence_mismatch` where it does not match the log. */
+export async function verifyReply(
+  reply: ReplyMembers,
+  log: { evidence: Evidence; sha256: Sha256 },
+): Promise<Replayed["replayed"]> {
+  // A dry run left nothing in the log.
+  if (reply["dry_run"] === true && reply.audit_entry === null) return { ...reply, audit_entry: null };
+  const entry = await log.evidence.entry(reply.audit_entry);
+  if (entry && (await matchesLog(reply, entry, log))) return { ...reply, audit_entry: entry };
+  throw new AppError(
+    "evidence_mismatch",
+    "the answer stored under this idempotency key does not match the audit log; read the change, and send what is left to do under a new key",
+    { fields: ["idempotency"] },
+  );
+}
+
+async function matchesLog(
+  reply: ReplyMembers,
+  entry: AuditEntry,
+  { evidence, sha256 }: { evidence: Evidence; sha256: Sha256 },
+): Promise<boolean> {
+  const { audit_entry: _, change: member = reply, ...members } = reply;
+  const change = member as Change | undefined;
+  const { change_id } = entry;
+  if ((change?.change_id ?? "") !== change_id) return false;
+  const recorded = new Map<string, unknown>(Object.entries(detailIn(entry.detail)));
+  if (change_id !== "") {
+    const entries = await evidence.about(change_id, 1);
+    const state = foldOf(entries.filter(({ id }) => id <= entry.id));
+    // Content that was erased since matches by the digest of what the erasure left.
+    const left = entries.map(({ detail }) => detailIn(detail).remaining_digest).find((digest) => digest !== undefined);
+    const differs = (field: string) => field !== "content" || digestOf(change!, sha256) !== left;
+    if (!state || differences(state, { ...state, change: change! }, sha256).some(differs)) return false;
+    for (const [name, value] of Object.entries(state.change)) recorded.set(name, value);
+  }
+  return Object.entries(members).every(([name, value]) => !recorded.has(name) || isSame(recorded.get(name), value));
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,45 @@
+/** Shared declarations of the endpoints of decisions: on a change, and on the service itself. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import { entrySchema } from "../audit/entry.ts";
+import { changeId, freeText, personName } from "./form.ts";
+import { freezeSchema } from "../changes/rules/freeze.ts";
+import { decisionAnswer } from "./change_answers.ts";
+import { proofFields } from "./proof_fields.ts";
+
+/** Their errors. */
+const REFUSALS = ["proof_required", "proof_invalid", "identity_mismatch", "idempotency_key_reused"] as const;
+const terms = { method: "POST", product: true, token: true, jsonFields: ["proof"] } as const;
+const fields = () => ({ note: freeText(4000).optional().describe("Why, for the record."), ...proofFields() });
+
+/** A decision on one change. */
+export const decisionTerms = { ...terms, output: decisionAnswer } as const;
+
+/** The fields of a decision on a change, apart from the name of its author. */
+export const decisionFields = () => ({ change_id: changeId().describe("Id of the change."), ...fields() });
+
+/** The errors of a decision on a change, apart from those of its type. */
+export const DECISION_ERRORS = ["change_not_found", "illegal_transition", ...REFUSALS, "version_mismatch"] as const;
+
+/** An act on the service itself. */
+export const actTerms = terms;
+
+/** The answer to a freeze and to its end. */
+export const freezeAnswer = once(() =>
+  z
+    .object({
+      frozen: z.boolean().describe("Whether applies are held back now."),
+      freeze: freezeSchema().nullable().describe("The freeze; null when there is none."),
+      audit_entry: entrySchema(),
+    })
+    .describe("Whether applies are held back, with the receipt."),
+);
+
+/** The fields of an act. */
+export const actFields = () => ({
+  actor: personName().optional().describe("Who does this; absent: whom the proxy names."),
+  ...fields(),
+});
+
+/** The errors of an act. */
+export const ACT_ERRORS = ["not_permitted", ...REFUSALS] as const;

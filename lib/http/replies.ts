@@ -1,0 +1,79 @@
+/** Replies to commands: the body, its receipt and its revision. Under an Idempotency-Key they are stored and repeated. */
+import type { AuditEntry } from "../audit/entry.ts";
+import type { Caller } from "../changes/caller.ts";
+import { isReplayed, type Replayed, type Replies, type ReplyMembers, type Result } from "../changes/replies.ts";
+import type { Json } from "../store/json.ts";
+import { type Answer, etag, splice, textAnswer } from "./answer.ts";
+import type { Call } from "./endpoint.ts";
+import { findReply, type IdempotencyKey, saveReply } from "./idempotency.ts";
+
+/** A reply before it becomes text. */
+export interface Reply {
+  /** 200 where it is absent. */
+  status?: number;
+  members: object;
+  /** An object whose members come before `members`. */
+  base?: Json<object>;
+  /** The receipt, which ends the body as `audit_entry`; absent where nothing was recorded. */
+  entry?: Json<AuditEntry>;
+  /** Revision of the change, for the ETag. */
+  revision?: number;
+}
+
+/**
+ * Runs a command and answers with its result. Under an Idempotency-Key the answer is stored in the transaction of the write,
+ * and an earlier answer is repeated.
+ */
+export async function respond<R extends Result, D extends Caller["deps"]>(
+  call: Call<D>,
+  command: (caller: Caller) => Promise<R | Replayed>,
+  replyTo: (result: R) => Reply,
+): Promise<Answer> {
+  const replies = call.idempotency && storedReplies(call.idempotency, replyTo);
+  const result = await command({ ...call, replies });
+  return isReplayed(result) ? replies!.repeat(result.replayed) : answerOf(replyTo(result));
+}
+
+/** Stores the replies to results of type `R` under a key; `repeat` makes an answer of the stored reply that was found. */
+export function storedReplies<R extends Result>(
+  key: IdempotencyKey,
+  replyTo: (result: R) => Reply,
+): Replies & { repeat(reply: ReplyMembers): Answer } {
+  let found: Answer | undefined;
+  return {
+    async find(reads, now) {
+      found = await findReply(reads, key, now);
+      return found && membersOf(found);
+    },
+    // The log has the entry: the reply is stored with its id alone.
+    save: (tx, result, now) =>
+      saveReply(
+        tx,
+        key,
+        answerOf(replyTo(result as R), ({ value }) => value.id),
+        now,
+      ),
+    repeat: (reply) => ({
+      ...found!,
+      text: JSON.stringify(reply),
+      headers: { ...found!.headers, "idempotency-replayed": "true" },
+    }),
+  };
+}
+
+function answerOf(
+  { status, members, base, entry, revision }: Reply,
+  receipt: (entry: Json<AuditEntry>) => unknown = (whole) => whole,
+): Answer {
+  const text = splice(entry ? { ...members, audit_entry: receipt(entry) } : members, base);
+  return textAnswer(text, status, revision === undefined ? {} : { etag: etag(revision) });
+}
+
+/** A stored text that is no JSON has no members, and matches nothing in the log. */
+function membersOf({ text }: Answer): ReplyMembers {
+  try {
+    return (JSON.parse(text) ?? {}) as ReplyMembers;
+  } catch {
+    return {};
+  }
+}
