@@ -3,7 +3,7 @@ import { consoleWarnings, type Log } from "../lib/kit/platform.ts";
 import type { Store } from "../lib/store/store.ts";
 import { openFile } from "./open_store.ts";
 
-export { fileAdapter, type FileAdapterOptions } from "./file_adapter.ts";
+export { fileAdapter, type FileTargetOptions } from "./targets/file.ts";
 
 /**
  * A store in a journal beside this path, which this process alone owns until it closes the store. Errors: a sentence that

@@ -15,7 +15,7 @@ import { openAnchor } from "./anchor.ts";
 import { loadAuditKey } from "./audit_key.ts";
 import { llmProblem } from "./capabilities.ts";
 import { evolvedFiles } from "./evolved_files.ts";
-import { fileAdapter } from "./file_adapter.ts";
+import { fileAdapter } from "./targets/file.ts";
 import { startLink } from "./link/start_link.ts";
 import { processMetrics } from "./metrics.ts";
 import type { Options } from "./options.ts";

@@ -4,7 +4,7 @@
  */
 import type { Collection, Meta } from "./store.ts";
 
-/** The part of the service that writes a collection: a room of lib, or the file adapter. */
+/** The part of the service that writes a collection: a room of lib, or the file target. */
 export type Writer =
   | "audit"
   | "changes"
@@ -19,7 +19,8 @@ export type Writer =
   | "operations"
   | "chat"
   | "link"
-  | "file adapter";
+  | "targets"
+  | "file target";
 
 /** One collection. */
 export interface CollectionSchema {
@@ -122,7 +123,9 @@ export const COLLECTIONS = {
   peers: { key: "<peer_id>", record: "PeerRecord", writer: "link", block: "co_evolution", retention: "200 peers seen later", purpose: "Peers that this node has met." },
   insights_shared: { key: "<16 digits>", record: "SharedRecord", writer: "link", retention: "500 newer insights", purpose: "Insights that this node shares." },
 
-  adapter: { key: "<kind>/<change_id or tenant>", record: "Singles<AdapterRecords>", writer: "file adapter", erasure: "adapter", purpose: "What the file adapter replaced, so that a rollback restores it." },
+  effects: { key: "<change_id>", record: "EffectRecord", writer: "targets", erasure: "adapter", purpose: "What each change replaced on its target system, so that a rollback restores it." },
+  effect_targets: { key: "<target>\\n<tenant>\\n", record: "EffectTarget", writer: "targets", purpose: "The change that holds each target of a target system." },
+  file_tenants: { key: "<tenant>", record: "{ made: boolean }", writer: "file target", purpose: "Tenants whose object in the product config file the service made." },
 } as const satisfies Record<Collection, CollectionSchema>;
 
 /** A single record of the collection `meta`. */

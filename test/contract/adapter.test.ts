@@ -7,7 +7,7 @@ import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.t
 import { webhookAdapter } from "../../lib/targets/webhook.ts";
 import { systemClock } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { fileAdapter } from "../../local/file_adapter.ts";
+import { fileAdapter } from "../../local/targets/file.ts";
 import { startWebhookHost } from "../support/webhook_host.ts";
 import { adapterCases, type MakeAdapter } from "./adapter_cases.ts";
 

@@ -40,9 +40,9 @@ export const VARIANTS = [
   [
     "empties the product's file, then writes it",
     "mismatch answer",
-    "local/file_adapter/atomic_file.ts",
-    "    await files.rename(aside, path);",
-    `await files.rm(aside); await files.writeFile(path, ""); ${pause(2)} await files.writeFile(path, text);`,
+    "local/targets/atomic_file.ts",
+    "    await files.rename(temporary, path);",
+    `await files.rm(temporary); await files.writeFile(path, ""); ${pause(2)} await files.writeFile(path, text);`,
   ],
   [
     "forgets idempotency keys",

@@ -35,7 +35,8 @@ test("the code of the documents is well typed", async () => {
   // of rooms that no document imports.
   const ambient = [
     "lib/link/peer_records.ts",
-    "local/file_adapter/history.ts",
+    "lib/targets/effects.ts",
+    "local/targets/file.ts",
     "lib/hosts/edge/cloudflare_workers.d.mts",
     "lib/operations/prom_client_registry.d.ts",
     "local/console_files.d.mts",

@@ -7,7 +7,7 @@ import { countersign } from "../../handlers/index.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Service } from "../../lib/service.ts";
 import { evolvedFiles } from "../../local/evolved_files.ts";
-import { fileAdapter } from "../../local/file_adapter.ts";
+import { fileAdapter } from "../../local/targets/file.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { type Client, client, type Reply } from "../support/client.ts";

@@ -8,7 +8,7 @@ import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { mayDecide, requiredApprovers, tierOf } from "../../lib/changes/rules/policy.ts";
 import { crmFollowup } from "../../lib/changes/rules/propose.ts";
 import { sha256 } from "../../local/node_ports.ts";
-import { bench, change } from "./file_adapter/fixture.ts";
+import { bench, change } from "./targets/file/fixture.ts";
 
 const example = (name: string) => fileURLToPath(new URL(`../../local/example/${name}`, import.meta.url));
 

@@ -85,9 +85,9 @@ export const erasure = [
     tests: ["test/lib/operations/evolved_files.test.ts"],
   },
   {
-    name: "the file adapter keeps a value that was erased",
-    file: "local/file_adapter.ts",
-    find: "await history.forget(change.change_id);",
+    name: "the effects of a change keep a value that was erased",
+    file: "lib/targets/adapter.ts",
+    find: "await effects.forget(change_id);",
     replace: "",
     tests: GONE,
   },

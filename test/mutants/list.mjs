@@ -19,9 +19,9 @@ import { clock } from "./clock.mjs";
 import { console } from "./console.mjs";
 import { erasure } from "./erasure.mjs";
 import { evidence } from "./evidence.mjs";
-import { fileAdapter } from "./file_adapter.mjs";
 import { follow } from "./follow.mjs";
 import { http } from "./http.mjs";
+import { targets } from "./targets.mjs";
 import { reports } from "./reports.mjs";
 import { link } from "./link.mjs";
 import { model } from "./model.mjs";
@@ -66,6 +66,7 @@ const ROOMS = {
   notifications,
   follow,
   reports,
+  targets,
   http,
   model,
   store,
@@ -74,7 +75,6 @@ const ROOMS = {
   link,
   mcp,
   memory,
-  file_adapter: fileAdapter,
   verifier,
   program,
   callers,

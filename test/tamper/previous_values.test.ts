@@ -1,30 +1,27 @@
-/** Random attacks on what the file adapter keeps of what was there before: a rollback puts back what the log tells of, or nothing. */
+/** Random edits of the stored previous values: a rollback restores what the log says was replaced, or nothing. */
 import { expect, test } from "vitest";
+import type { EffectRecord } from "../../lib/targets/effects.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { bench } from "../local/file_adapter/fixture.ts";
+import { bench } from "../local/targets/file/fixture.ts";
 import { core } from "../support/core.ts";
 import { LONG } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
 
-interface Kept {
-  sets: boolean;
-  previous: { present: boolean; value?: unknown; owner?: object | undefined };
-}
-
 const STACK = 4;
-const adapter = "adapter" as never;
-const keyOf = (id: string): string => `application/${id}`;
 
-/** What may be done to a record; `other` is that of another change. */
-const FORGERIES: ((kept: Kept, other: Kept) => Kept)[] = [
-  (kept) => ({ ...kept, previous: { ...kept.previous, present: true, value: 999_999 } }),
-  (kept) => ({ ...kept, previous: { present: false } }),
-  (kept) => ({ ...kept, previous: { present: true, value: null } }),
-  (kept, other) => ({ ...kept, previous: other.previous }),
+/** Edits of a record; `other` is the record of another change. */
+const FORGERIES: ((record: EffectRecord, other: EffectRecord) => EffectRecord)[] = [
+  (record) => ({ ...record, previous: { ...record.previous!, value: 999_999 } }),
+  (record) => ({ ...record, previous: { version: "absent" } }),
+  (record) => ({ ...record, previous: { ...record.previous!, value: null } }),
+  (record) => ({ ...record, previous: { ...record.previous!, raw: "999999" } }),
+  (record, other) => ({ ...record, previous: other.previous }),
   (_, other) => other,
-  (kept) => ({ ...kept, sets: false }),
-  (kept, { previous: { owner } }) => ({ ...kept, previous: { ...kept.previous, owner } }),
-  ({ previous: { owner: _, ...previous }, ...kept }) => ({ ...kept, previous }),
+  (record, { replaced }) => ({ ...record, replaced }),
+  (record, { superseded_by }) => ({ ...record, superseded_by }),
+  ({ previous: _, ...record }) => record,
+  (record) => ({ ...record, state: "rolled_back" }),
+  (record) => ({ ...record, state: "rolling_back" }),
 ];
 
 test.each(Array.from({ length: LONG ? 100 : 5 }, (_, seed) => (LONG ? 1000 : 0) + seed))("attack %i", async (seed) => {
@@ -43,10 +40,8 @@ test.each(Array.from({ length: LONG ? 100 : 5 }, (_, seed) => (LONG ? 1000 : 0) 
   }
   const [at, other] = [pick(STACK), pick(STACK)];
   await store.transact(async (tx) => {
-    const [kept, another] = (await tx.getMany(adapter, [keyOf(stack[at]!.id), keyOf(stack[other]!.id)])) as unknown as {
-      value: Kept;
-    }[];
-    tx.put(adapter, keyOf(stack[at]!.id), FORGERIES[pick(FORGERIES.length)]!(kept!.value, another!.value) as never);
+    const [record, another] = await tx.getMany("effects", [stack[at]!.id, stack[other]!.id]);
+    tx.put("effects", stack[at]!.id, FORGERIES[pick(FORGERIES.length)]!(record!.value, another!.value));
   });
   // Newest first, each puts back what was there before it; of one that was forged, that or nothing.
   for (let top = STACK - 1; top >= 0; top--) {

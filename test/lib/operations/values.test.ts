@@ -13,7 +13,7 @@ import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { mulberry } from "../projections/hand_made.ts";
-import { bench, unsynced } from "../../local/file_adapter/fixture.ts";
+import { bench, unsynced } from "../../local/targets/file/fixture.ts";
 import { restarted } from "../../support/deps.ts";
 import { dealt } from "../../support/length.ts";
 import { service, serviceOf, type TestService } from "../../support/service.ts";

@@ -80,7 +80,8 @@ const ROOMS: Readonly<Record<Exclude<Writer, `projection ${string}`>, RegExp>> =
   operations: /^lib\/(?:operations|projections)\/|^lib\/store\/write_proof|^lib\/changes\/erase/,
   chat: /^lib\/(?:chat|memory)\/|^lib\/projections\/memory/,
   link: /^lib\/link\//,
-  "file adapter": /^local\/file_adapter\//,
+  targets: /^lib\/targets\//,
+  "file target": /^local\/targets\/file\.ts$/,
 };
 const roomOf = (writer: Writer): RegExp =>
   ROOMS[(writer.startsWith("projection ") ? "projections" : writer) as keyof typeof ROOMS];

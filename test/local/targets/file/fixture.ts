@@ -2,12 +2,12 @@ import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
-import type { Change } from "../../../lib/changes/rules/change.ts";
-import { memoryStore } from "../../../lib/store/memory.ts";
-import type { Store } from "../../../lib/store/store.ts";
-import type { Files } from "../../../local/file_adapter/atomic_file.ts";
-import { fileAdapter } from "../../../local/file_adapter.ts";
+import type { ProductAdapter } from "../../../../lib/changes/operations/adapter_port.ts";
+import type { Change } from "../../../../lib/changes/rules/change.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import type { Store } from "../../../../lib/store/store.ts";
+import type { Files } from "../../../../local/targets/atomic_file.ts";
+import { fileAdapter } from "../../../../local/targets/file.ts";
 
 /** 2026-01-02T03:04:05.678Z: what every clock here shows. */
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);

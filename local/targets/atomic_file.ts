@@ -1,11 +1,11 @@
-/** Reads a text file, and replaces it so that a reader sees the old text or the new one, whole. */
+/** Reads a text file, and replaces it so that a reader sees either the complete old text or the complete new one. */
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import type * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { asideOf } from "./leftovers.ts";
+import { temporaryPath } from "./leftovers.ts";
 
-/** The part of node:fs/promises that the adapter uses. */
+/** The part of node:fs/promises that file targets use. */
 export type Files = Pick<
   typeof fs,
   "access" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "stat"
@@ -13,7 +13,7 @@ export type Files = Pick<
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** The file's text, `undefined` when there is none. Throws `TypeError` when it is not UTF-8. */
+/** Returns the file's text, `undefined` when there is none. Throws `TypeError` when it is not UTF-8. */
 export async function readText(files: Files, path: string): Promise<string | undefined> {
   let bytes: Buffer;
   try {
@@ -26,9 +26,9 @@ export async function readText(files: Files, path: string): Promise<string | und
 }
 
 /**
- * Replaces the file's text if it still is `expected` (`undefined`: no file), and resolves when that is durable. `false`:
- * another hand wrote in between, and nothing was touched. A missing folder is made; mode, owner and a symbolic link are
- * kept. When `signal` has aborted it throws the signal's reason and leaves the file as it was.
+ * Replaces the file's text if it still is `expected` (`undefined`: no file), and resolves when that is durable. Returns
+ * `false` when another program wrote in between; nothing was touched then. A missing folder is made; mode, owner and a
+ * symbolic link are preserved. When `signal` has aborted it throws the signal's reason and leaves the file as it was.
  */
 export async function replaceText(
   files: Files,
@@ -40,17 +40,17 @@ export async function replaceText(
   const path = await orIfAbsent(files.realpath(link), link);
   const folder = dirname(path);
   const made = await files.mkdir(folder, { recursive: true });
-  const aside = asideOf(path, randomUUID());
+  const temporary = temporaryPath(path, randomUUID());
   try {
-    await writeAside(files, aside, path, text);
+    await writeTemporary(files, temporary, path, text);
     if ((await readText(files, path)) !== expected) {
-      await files.rm(aside);
+      await files.rm(temporary);
       return false;
     }
     signal.throwIfAborted();
-    await files.rename(aside, path);
+    await files.rename(temporary, path);
   } catch (error) {
-    await files.rm(aside, { force: true }).catch(() => undefined);
+    await files.rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   await syncFolder(files, folder);
@@ -66,13 +66,13 @@ export async function checkFolder(files: Files, link: string): Promise<void> {
     folder = dirname(folder);
 }
 
-async function writeAside(files: Files, aside: string, path: string, text: string): Promise<void> {
+async function writeTemporary(files: Files, temporary: string, path: string, text: string): Promise<void> {
   const before = await orIfAbsent(files.stat(path), undefined);
-  const handle = await files.open(aside, "wx");
+  const handle = await files.open(temporary, "wx");
   try {
     await handle.writeFile(text);
     if (before !== undefined) {
-      // Only root may give a file away; for everybody else the mode decides who can read it.
+      // Only root may change the owner; for all others the mode decides who can read the file.
       await handle.chown(before.uid, before.gid).catch(() => undefined);
       await handle.chmod(before.mode & 0o777);
     }

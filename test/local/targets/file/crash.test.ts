@@ -1,8 +1,8 @@
 /** The process may die at any system call, before it or right after it: what is found then must be the truth. */
 import * as fs from "node:fs/promises";
 import { expect, test } from "vitest";
-import type { Store } from "../../../lib/store/store.ts";
-import type { Files } from "../../../local/file_adapter/atomic_file.ts";
+import type { Store } from "../../../../lib/store/store.ts";
+import type { Files } from "../../../../local/targets/atomic_file.ts";
 import { bench, calm, change } from "./fixture.ts";
 
 class Died extends Error {}

@@ -1,9 +1,9 @@
 /** Random applies and rollbacks, some of them cut off at the rename, against a model of a few lines. */
 import * as fs from "node:fs/promises";
 import { expect, test } from "vitest";
-import type { Change } from "../../../lib/changes/rules/change.ts";
-import type { Files } from "../../../local/file_adapter/atomic_file.ts";
-import { dealt } from "../../support/length.ts";
+import type { Change } from "../../../../lib/changes/rules/change.ts";
+import type { Files } from "../../../../local/targets/atomic_file.ts";
+import { dealt } from "../../../support/length.ts";
 import { bench, calm, change, unsynced } from "./fixture.ts";
 
 /** Numbers of 0 up to `below`, the same for one seed: mulberry32. */

@@ -1,7 +1,7 @@
 /** What a rollback puts back is what the log says was replaced, whatever the adapter keeps of it. */
 import { expect, test } from "vitest";
-import { memoryStore } from "../../../lib/store/memory.ts";
-import { type Core, core } from "../../support/core.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { type Core, core } from "../../../support/core.ts";
 import { bench } from "./fixture.ts";
 
 /** A service with the adapter on one store, and a target that two changes set. */
@@ -16,10 +16,8 @@ async function twice() {
 /** Edits what the adapter keeps of a change. */
 const edited = (api: Core, id: string, value: unknown): Promise<void> =>
   api.deps.store.transact(async (tx) => {
-    const collection = "adapter" as never;
-    const key = `application/${id}`;
-    const kept = (await tx.get(collection, key))!.value as { previous: object };
-    tx.put(collection, key, { ...kept, previous: { ...kept.previous, present: true, value } } as never);
+    const record = (await tx.get("effects", id))!.value;
+    tx.put("effects", id, { ...record, previous: { ...record.previous!, value } });
   });
 
 const limitIn = async ({ content }: Awaited<ReturnType<typeof bench>>) => (await content()).values.t1["price.limit"];
@@ -34,10 +32,10 @@ test("an edited record of what was there before is not put back", async () => {
   expect(entry.detail).toContain("was edited");
 });
 
-test("nor one of an earlier change, found when that was rolled back meanwhile", async () => {
+test("an edited record of an earlier change is not restored after that change was rolled back", async () => {
   const { api, on, first, second } = await twice();
-  await api.must("rollback", first);
   await edited(api, first, 999_999);
+  await api.must("rollback", first);
   expect((await api.act("rollback", second)).status).toBe(502);
   expect(await limitIn(on)).toBe(200);
 });

@@ -1,0 +1,326 @@
+/** Makes a product adapter of a target system: durable intention first, then the write, then its result. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import { type Clock, fastestSha256, type Sha256 } from "../kit/platform.ts";
+import type { AdapterResult, HostState, ProductAdapter, RollbackTold } from "../changes/operations/adapter_port.ts";
+import type { Change } from "../changes/rules/change.ts";
+import type { Store } from "../store/store.ts";
+import { type EffectRecord, storedEffects } from "./effects.ts";
+import { isEqual, findEntryProblem, setsValue, toHeld } from "./entry.ts";
+import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
+
+/** Tries of a write when the target changes between the read and the write. */
+const MAX_TRIES = 5;
+
+/** Dependencies of the adapter. */
+export interface TargetAdapterOptions {
+  /** Stores what each change replaced. */
+  store: Pick<Store, "get" | "list" | "transact">;
+  clock: Clock;
+  sha256?: Sha256;
+}
+
+/** Preview of an apply, for a dry run. `before` is `null` where nothing is present. */
+export interface Preview {
+  place: string;
+  guard: TargetSystem["guard"];
+  before: unknown;
+  after: unknown;
+  present_before: boolean;
+}
+
+/** The target holds neither what the change set nor what was there before it. */
+export class TargetDrifted extends Error {
+  override readonly name = "TargetDrifted";
+}
+
+/** The adapter of one target system. Operations of one target must not run concurrently: the service's leases see to that. */
+export function targetAdapter(system: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
+  const { store, clock, sha256 = fastestSha256() } = options;
+  const effects = storedEffects(store);
+
+  const newAttempt = ({ change_id }: Change, operation: Attempt["operation"]): Attempt => ({
+    change_id,
+    operation,
+    attempt: crypto.randomUUID(),
+    at: new Date(clock.now()).toISOString(),
+  });
+
+  const findEntry = async (change: Change): Promise<Entry> => {
+    const { tenant_id, kind, value } = change;
+    const target = (await effects.target(change))?.target ?? change.target;
+    return { tenant_id, target, kind, value };
+  };
+
+  const findRefusal = (entry: Entry): string | undefined =>
+    findEntryProblem(entry) ??
+    (setsValue(entry) || system.note ? system.check(entry) : "a value is needed: the target system holds values only");
+
+  /** Finds out what became of an attempt whose outcome is not recorded. */
+  const findOutcome = async (entry: Entry, record: EffectRecord, signal: AbortSignal) => {
+    const isApply = record.state === "pending";
+    if (!isApply && record.superseded_by !== undefined && !system.note) return "done";
+    if (system.resolve) return system.resolve(entry, record.attempt, signal);
+    const held = await system.read(entry, signal);
+    const [goal, before] = isApply ? [record.next, record.previous] : [record.previous, record.next];
+    return isEqual(held, goal) ? "done" : isEqual(held, before) ? "not_done" : "open";
+  };
+
+  /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
+  const settle = async (change: Change, entry: Entry, signal: AbortSignal) => {
+    const record = await effects.get(change.change_id);
+    if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
+    const outcome = await findOutcome(entry, record, signal);
+    if (outcome !== "done") return { record, outcome };
+    await (record.state === "pending" ? effects.finishApply(change) : effects.finishRollback(change));
+    return { record: await effects.get(change.change_id) };
+  };
+
+  /** An attempt of another change on the target is resolved before anything else is done with it. */
+  const settleOther = async (change: Change, signal: AbortSignal): Promise<void> => {
+    const open = (await effects.target(change))?.open;
+    if (open === undefined || open === change.change_id) return;
+    const record = await effects.get(open);
+    if (!record) return;
+    const value = setsValue(change) ? { value: record.next?.value ?? null } : {};
+    const other = { ...change, ...record.entry, ...value, change_id: open };
+    const { outcome } = await settle(other, { ...record.entry, ...value }, signal);
+    if (outcome === "open")
+      throw new Error(`the target system has not said what became of ${open} on the same target; try again later`);
+  };
+
+  const isSuperseded = async (
+    change_id: string,
+    record: EffectRecord,
+    fromLog: Awaited<ReturnType<RollbackTold>>,
+  ): Promise<boolean> => {
+    const later = record.superseded_by === undefined ? undefined : await effects.get(record.superseded_by);
+    const isLater = later?.state === "applied" || later?.state === "rolling_back";
+    // A change that the log has as applied, but not over this one, was written into the record.
+    const isForged = isLater && fromLog?.superseded === false && (await fromLog.isApplied(record.superseded_by!));
+    if (isLater && !isForged) return true;
+    if (fromLog?.superseded)
+      throw new Error(
+        `by the audit log a later change holds the target of ${change_id}, and the stored record of it was edited`,
+      );
+    return false;
+  };
+
+  /** Compares the value to restore with what the log says was replaced; where the log does not say, the record decides. */
+  const requireReplaced = (
+    change_id: string,
+    value: TargetValue | undefined,
+    digest: string | null | undefined,
+  ): void => {
+    if (digest === undefined || digestValue(value) === digest) return;
+    throw new Error(
+      `the stored record of what ${change_id} replaced was edited: it differs from the audit log; ${BY_HAND}`,
+    );
+  };
+  const digestValue = (held: TargetValue | undefined): string | null =>
+    held?.value === undefined ? null : sha256(canonicalJson(held.value));
+
+  const applyValue = async (change: Change, entry: Entry, known: EffectRecord | undefined, signal: AbortSignal) => {
+    const next = { value: change.value };
+    const replaced = await effects.other((await effects.target(change))?.owner);
+    let record = known;
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const held = await system.read(entry, signal);
+      // An earlier attempt was carried out late: what it replaced is on record already.
+      if (record?.state === "pending" && isEqual(held, next)) {
+        await effects.finishApply(change, held.version);
+        return { result: "applied", previous: toHeld(record.previous) };
+      }
+      const attempt = newAttempt(change, "apply");
+      const { value: _, ...spelled } = entry;
+      record = { state: "pending", attempt, place: system.place(entry), entry: spelled, previous: held, next };
+      await effects.begin(change, record);
+      const set = await system.compareAndSet(entry, { ...next, version: "" }, held, { ...attempt, replaced }, signal);
+      if (set.done) {
+        await effects.finishApply(change, set.version);
+        return { result: "applied", previous: toHeld(held), ...describeOverwrite(set.overwrote) };
+      }
+      if ("rejected" in set) {
+        await effects.cancel(change, known);
+        throw new Error(set.rejected);
+      }
+    }
+    throw new Error(CONTENDED);
+  };
+
+  const describeOverwrite = (value: TargetValue | undefined): Pick<AdapterResult, "detail"> =>
+    value ? { detail: { overwrote: digestValue(value) } } : {};
+
+  /** Sets the value of an applied change again where the target no longer holds it. */
+  const setAgain = async (change: Change, entry: Entry, signal: AbortSignal): Promise<void> => {
+    const next = { value: change.value, version: "" };
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const held = await system.read(entry, signal);
+      if (isEqual(held, next)) return;
+      const set = await system.compareAndSet(entry, next, held, newAttempt(change, "restore"), signal);
+      if (set.done) return;
+      if ("rejected" in set) throw new Error(set.rejected);
+    }
+    throw new Error(CONTENDED);
+  };
+
+  const startRollback = async (change: Change, entry: Entry): Promise<Attempt> => {
+    const attempt = newAttempt(change, "rollback");
+    const { value: _, ...spelled } = entry;
+    await effects.begin(change, { state: "rolling_back", attempt, place: system.place(entry), entry: spelled });
+    return attempt;
+  };
+
+  /** Rolls back without a write of the value: nothing of it is there, or a later change holds the target. */
+  const noteRollback = async (change: Change, entry: Entry, superseded_by: string | undefined, signal: AbortSignal) => {
+    const record = await effects.get(change.change_id);
+    const attempt = await startRollback(change, entry);
+    const replaced = await effects.other(record?.applied_at === undefined ? undefined : record.replaced);
+    await system.note?.(entry, { ...attempt, superseded_by, replaced }, signal);
+    await effects.finishRollback(change);
+    return { result: superseded_by === undefined ? "rolled_back" : "superseded" };
+  };
+
+  /** Restores exactly what the change replaced, while the target holds what the change set. */
+  const restorePrevious = async (change: Change, entry: Entry, record: EffectRecord, signal: AbortSignal) => {
+    const { previous } = record;
+    if (!previous) throw new Error(`what ${change.change_id} replaced is not on record; ${BY_HAND}`);
+    const replaced = await effects.other(record.replaced);
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const held = await system.read(entry, signal);
+      if (!isEqual(held, { value: change.value })) {
+        if (isEqual(held, previous)) return noteRollback(change, entry, undefined, signal);
+        throw new TargetDrifted(
+          `the target of ${change.change_id} holds neither what it set nor what was there before; ${BY_HAND}`,
+        );
+      }
+      const attempt = await startRollback(change, entry);
+      const next = previous.value === undefined ? undefined : previous;
+      const set = await system.compareAndSet(entry, next, held, { ...attempt, replaced }, signal);
+      if (set.done) {
+        await effects.finishRollback(change);
+        return { result: "rolled_back", ...describeOverwrite(set.overwrote) };
+      }
+      if ("rejected" in set) {
+        await effects.cancel(change, record);
+        throw new Error(set.rejected);
+      }
+    }
+    throw new Error(CONTENDED);
+  };
+
+  return {
+    name: system.name,
+
+    async validate(change, signal) {
+      const entry = await findEntry(change);
+      const reason = findRefusal(entry);
+      if (reason !== undefined) return { ok: false, reason };
+      try {
+        await system.probe?.();
+        const held = await system.read(entry, signal);
+        const { value = null } = held;
+        const preview: Preview = {
+          place: system.place(entry),
+          guard: system.guard,
+          before: value,
+          after: setsValue(change) ? change.value : value,
+          present_before: held.value !== undefined,
+        };
+        return { ok: true, preview };
+      } catch (error) {
+        if (error instanceof TargetRejected) return { ok: false, reason: error.message };
+        throw error;
+      }
+    },
+
+    async apply(change, signal): Promise<AdapterResult> {
+      const entry = await findEntry(change);
+      const reason = findRefusal(entry);
+      if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
+      await settleOther(change, signal);
+      const { record, outcome } = await settle(change, entry, signal);
+      if (outcome === "open" && system.resolve) throw new Error(unfinished(change, record!.attempt.operation));
+      const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
+      if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
+      if (record?.state === "applied" || wasRollingBack) {
+        if (setsValue(change) && record.superseded_by === undefined) await setAgain(change, entry, signal);
+        return { result: "applied", ...(setsValue(change) && { previous: toHeld(record.previous) }) };
+      }
+      if (setsValue(change)) return applyValue(change, entry, record, signal);
+      const previous = toHeld(await system.read(entry, signal));
+      const attempt = newAttempt(change, "apply");
+      const replaced = await effects.other((await effects.target(change))?.owner);
+      const { value: _, ...spelled } = entry;
+      await effects.begin(change, { state: "pending", attempt, place: system.place(entry), entry: spelled });
+      await system.note!(entry, { ...attempt, replaced }, signal);
+      await effects.finishApply(change);
+      return { result: "applied", previous };
+    },
+
+    async verify(change, signal): Promise<HostState> {
+      const entry = await findEntry(change);
+      const { record, outcome } = await settle(change, entry, signal);
+      if (!record) return "absent";
+      if (record.state === "rolled_back") return "rolled_back";
+      if (outcome === "open") return "unknown";
+      const wasApplied = record.applied_at !== undefined && record.state !== "pending";
+      if (!wasApplied) return "absent";
+      if (!setsValue(change) || record.superseded_by !== undefined) return "applied";
+      const held = await system.read(entry, signal);
+      if (isEqual(held, { value: change.value })) return "applied";
+      return held.value === undefined ? "absent" : "unknown";
+    },
+
+    async held(change, signal) {
+      return toHeld(await system.read(await findEntry(change), signal));
+    },
+
+    async rollback(change, signal, readLog): Promise<AdapterResult> {
+      const { change_id, status } = change;
+      const entry = await findEntry(change);
+      await settleOther(change, signal);
+      const { record, outcome } = await settle(change, entry, signal);
+      if (outcome === "open" && system.resolve) throw new Error(unfinished(change, record!.attempt.operation));
+      const fromLog = setsValue(change) ? await readLog?.(change_id) : undefined;
+      if (record?.state === "rolled_back") {
+        // The log still has the change as applied: the record alone does not prove that its value is gone.
+        if (status === "applied" && fromLog?.superseded === false)
+          requireReplaced(change_id, await system.read(entry, signal), fromLog.digest);
+        return { result: record.superseded_by === undefined ? "rolled_back" : "superseded" };
+      }
+      if (record?.applied_at === undefined) {
+        if (status === "applied") {
+          if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);
+          requireReplaced(change_id, await system.read(entry, signal), fromLog.digest);
+        }
+        return noteRollback(change, entry, undefined, signal);
+      }
+      if (await isSuperseded(change_id, record, fromLog))
+        return noteRollback(change, entry, record.superseded_by, signal);
+      if (!setsValue(change)) return noteRollback(change, entry, undefined, signal);
+      if (fromLog) requireReplaced(change_id, record.previous, fromLog.digest);
+      return restorePrevious(change, entry, record, signal);
+    },
+
+    async findProblem() {
+      try {
+        await system.probe?.();
+        return null;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+
+    async forget({ change_id }) {
+      await effects.forget(change_id);
+      await system.removeLeftovers?.();
+    },
+  };
+}
+
+const BY_HAND = "set by hand what was there before, and roll back again";
+
+const CONTENDED = "the target was changed by another program at every try; stop that program and try again";
+
+const unfinished = ({ change_id }: Change, operation: Attempt["operation"]): string =>
+  `the target system has not said what became of the ${operation} of ${change_id}; try again later`;

@@ -1,0 +1,154 @@
+/** The durable record of what each change does on its target system: written before the system is. */
+import type { Change } from "../changes/rules/change.ts";
+import { targetKey } from "../changes/records.ts";
+import type { Store, Tx } from "../store/store.ts";
+import type { Attempt, Entry, OtherChange, TargetValue } from "./port.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    effects: EffectRecord;
+    effect_targets: EffectTarget;
+  }
+}
+
+/** `effects/<change_id>`. */
+export interface EffectRecord {
+  /** `pending` and `rolling_back`: an attempt was begun whose outcome is not recorded yet. */
+  state: "pending" | "applied" | "rolling_back" | "rolled_back";
+  attempt: Attempt;
+  /** The place that the change was applied at. */
+  place: string;
+  /** The entry without its value, as the system spells it. */
+  entry: Omit<Entry, "value">;
+  /** Value that the target held before; absent where the change sets nothing, was never applied, or is rolled back. */
+  previous?: TargetValue | undefined;
+  /** Value that the change sets; absent like `previous`. Its version is known once it is set. */
+  next?: Partial<TargetValue> | undefined;
+  /** The change whose value this one replaced. */
+  replaced?: string | undefined;
+  /** The later change that holds the target. */
+  superseded_by?: string | undefined;
+  /** When it was applied last. */
+  applied_at?: string;
+}
+
+/** `effect_targets/<target>\n<tenant>\n`, and `…-` for the changes that set nothing. */
+export interface EffectTarget {
+  /** The spelling with which the target was first applied. */
+  target: string;
+  /** The change that holds the target. */
+  owner?: string | undefined;
+  /** The change with the newest attempt whose outcome is not recorded. */
+  open?: string | undefined;
+}
+
+const PAGE = 50;
+
+/** An attempt that is about to begin. */
+export type EffectStart = Pick<EffectRecord, "state" | "attempt" | "place" | "entry" | "previous" | "next">;
+
+/** Reads and writes the records; every write is one transaction. */
+export type Effects = ReturnType<typeof storedEffects>;
+
+/** The key of a target among those of changes that set a value, or among those that set none. */
+const keyOf = (change: Pick<Change, "tenant_id" | "target" | "value">): string =>
+  targetKey(change) + (change.value === undefined ? "-" : "");
+
+/** Effects in the service's store. */
+export function storedEffects(store: Pick<Store, "get" | "list" | "transact">) {
+  const change = async (tx: Tx, id: string, over: (record: EffectRecord) => EffectRecord): Promise<void> => {
+    const found = (await tx.get("effects", id))?.value;
+    if (found) tx.put("effects", id, over(found));
+  };
+  const changeTarget = async (tx: Tx, key: string, spelled: string, over: Partial<EffectTarget>): Promise<void> =>
+    tx.put("effect_targets", key, { target: spelled, ...(await tx.get("effect_targets", key))?.value, ...over });
+
+  return {
+    get: async (change_id: string): Promise<EffectRecord | undefined> => (await store.get("effects", change_id))?.value,
+
+    target: async (one: Change): Promise<EffectTarget | undefined> =>
+      (await store.get("effect_targets", keyOf(one)))?.value,
+
+    /** Another change as a system may show it. */
+    async other(change_id: string | undefined): Promise<OtherChange | undefined> {
+      const found = change_id === undefined ? undefined : (await store.get("effects", change_id))?.value;
+      return found && { change_id: change_id!, kind: found.entry.kind, at: found.applied_at ?? found.attempt.at };
+    },
+
+    /** Records an attempt before the system is asked for it; an apply begins a new record. */
+    begin: (one: Change, start: EffectStart): Promise<void> =>
+      store.transact(async (tx) => {
+        const id = one.change_id;
+        const key = keyOf(one);
+        const { owner } = (await tx.get("effect_targets", key))?.value ?? {};
+        const before = start.state === "pending" ? { replaced: owner } : (await tx.get("effects", id))?.value;
+        tx.put("effects", id, { ...before, ...start });
+        await changeTarget(tx, key, start.entry.target, { open: id });
+      }),
+
+    /** Drops an attempt that certainly set nothing. */
+    cancel: (one: Change, before: EffectRecord | undefined): Promise<void> =>
+      store.transact(async (tx) => {
+        if (before) tx.put("effects", one.change_id, before);
+        else tx.delete("effects", one.change_id);
+        await changeTarget(tx, keyOf(one), one.target, { open: undefined });
+      }),
+
+    /** Records that a pending change is applied: it holds the target from now on. */
+    finishApply: (one: Change, version?: string): Promise<void> =>
+      store.transact(async (tx) => {
+        const id = one.change_id;
+        const key = keyOf(one);
+        const record = (await tx.get("effects", id))?.value;
+        if (record?.state !== "pending") return;
+        const replaced = (await tx.get("effect_targets", key))?.value.owner;
+        const next = record.next && { ...record.next, ...(version !== undefined && { version }) };
+        const applied_at = record.attempt.at;
+        tx.put("effects", id, { ...record, state: "applied", applied_at, replaced, ...(next && { next }) });
+        if (replaced !== undefined) await change(tx, replaced, (earlier) => ({ ...earlier, superseded_by: id }));
+        await changeTarget(tx, key, one.target, { owner: id, open: undefined });
+      }),
+
+    /**
+     * Records that a change is rolled back. What it replaced passes to the later change that holds the target; otherwise the
+     * change that it replaced holds the target again.
+     */
+    finishRollback: (one: Change): Promise<void> =>
+      store.transact(async (tx) => {
+        const id = one.change_id;
+        const key = keyOf(one);
+        const record = (await tx.get("effects", id))?.value;
+        if (record?.state !== "rolling_back") return;
+        const { attempt, place, entry, previous, replaced, superseded_by } = record;
+        tx.put("effects", id, { state: "rolled_back", attempt, place, entry, superseded_by });
+        if (record.applied_at !== undefined && superseded_by !== undefined)
+          await change(tx, superseded_by, (later) => {
+            if (later.replaced !== id) return later;
+            return { ...later, previous, replaced };
+          });
+        if (record.applied_at !== undefined && replaced !== undefined)
+          await change(tx, replaced, (earlier) =>
+            earlier.superseded_by === id ? { ...earlier, superseded_by } : earlier,
+          );
+        const { owner } = (await tx.get("effect_targets", key))?.value ?? {};
+        await changeTarget(tx, key, one.target, { open: undefined, ...(owner === id && { owner: replaced }) });
+      }),
+
+    /** Removes the value of an erased change, also from attempts of other changes that had found it. */
+    async forget(change_id: string): Promise<void> {
+      const strip = (id: string) =>
+        store.transact(async (tx) => {
+          const found = (await tx.get("effects", id))?.value;
+          if (found?.state === "pending") tx.delete("effects", id);
+          else if (found) tx.put("effects", id, { ...found, previous: undefined, next: undefined });
+        });
+      await strip(change_id);
+      for (let after = "", more = true; more;) {
+        const page = await store.list("effects", { after, limit: PAGE });
+        for (const { id, value } of page) if (value.replaced === change_id && value.previous) await strip(id);
+        after = page.at(-1)?.id ?? after;
+        more = page.length === PAGE;
+      }
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/** Entries and values of any target system: which can be set at all, and which are equal. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import type { Entry, TargetValue } from "./port.ts";
+
+const MAX_VALUE_DEPTH = 64;
+
+/** Returns false for a change that leaves the value of its target alone. */
+export const setsValue = ({ value }: Pick<Entry, "value">): boolean => value !== undefined;
+
+/** Compares values, not versions. */
+export const isEqual = (a: Partial<TargetValue> | undefined, b: Partial<TargetValue> | undefined): boolean =>
+  a?.value === undefined || b?.value === undefined
+    ? a?.value === b?.value
+    : canonicalJson(a.value) === canonicalJson(b.value);
+
+/** Returns a value as the adapter port has it; `null` for nothing. */
+export const toHeld = (held: TargetValue | undefined): { value: unknown } | null =>
+  held?.value === undefined ? null : { value: held.value };
+
+/** Explains why no target system could hold the entry. */
+export function findEntryProblem({ tenant_id, target, value = null }: Entry): string | undefined {
+  if (tenant_id === "" || !tenant_id.isWellFormed()) return "tenant_id is empty or not well-formed Unicode";
+  if (target === "" || !target.isWellFormed()) return "target is empty or not well-formed Unicode";
+  if (isDeeper(value, MAX_VALUE_DEPTH)) return `value nests more than ${MAX_VALUE_DEPTH} levels deep`;
+  try {
+    canonicalJson(value);
+  } catch {
+    return "value is not JSON of well-formed Unicode";
+  }
+  return undefined;
+}
+
+function isDeeper(value: unknown, limit: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return limit === 0 || Object.values(value).some((member) => isDeeper(member, limit - 1));
+}

@@ -1,0 +1,84 @@
+/** The port to a target system: the file, flag service, database or repository that a change sets a value in. */
+import type { Change } from "../changes/rules/change.ts";
+
+/** The value that a change sets, and its target; `target` is spelled as the system knows it. */
+export type Entry = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
+
+/** The current content of a target. */
+export interface TargetValue {
+  /** The value in the terms of the entry that it was read for; absent where the target holds nothing. */
+  value?: unknown;
+  /** Differs when the value differs; it may differ more often. */
+  version: string;
+  /** The text as it was read, where parsing would lose some of it: setting it gives the same bytes. */
+  raw?: string | undefined;
+}
+
+/** One operation of a change on its target system. */
+export interface Attempt {
+  change_id: string;
+  operation: "apply" | "rollback" | "restore";
+  /** Unique among the attempts of a change. */
+  attempt: string;
+  /** RFC 3339, UTC. */
+  at: string;
+}
+
+/** Another change of the same target. */
+export interface OtherChange {
+  change_id: string;
+  kind: string;
+  /** When it was applied. */
+  at: string;
+}
+
+/** An attempt with the other changes of its target, for a system that shows its changes. */
+export interface AttemptContext extends Attempt {
+  /** The change whose value an apply replaces, or a rollback brings back. */
+  replaced?: OtherChange | undefined;
+  /** The later change that keeps the target at a rollback. */
+  superseded_by?: string | undefined;
+}
+
+/** The result of a write; `conflict` and `rejected` mean that nothing was set. */
+export type SetResult =
+  | { done: true; version: string; overwrote?: TargetValue }
+  | { done: false; conflict: TargetValue }
+  | { done: false; rejected: string };
+
+/** The target system rejects the entry as it stands there now; the message is for the caller. */
+export class TargetRejected extends Error {
+  override readonly name = "TargetRejected";
+}
+
+/**
+ * Reads a target, and sets it if it still holds what was read. A write throws `Unanswered` when the value may be set or may
+ * still come; any other error means that it was not set. Messages are audited: they hold no secret and no value.
+ */
+export interface TargetSystem {
+  readonly name: string;
+  /** `checked`: the system itself cannot refuse a concurrent edit, so the value is compared just before the write. */
+  readonly guard: "atomic" | "checked";
+  /** Explains why the system cannot hold the entry, without asking it. */
+  check(entry: Entry): string | undefined;
+  /** Type, address without credentials, and key, with every option that decides where the value is written. */
+  place(entry: Entry): string;
+  /** Throws `TargetRejected` where the system holds something that cannot be changed by this entry. */
+  read(entry: Entry, signal: AbortSignal): Promise<TargetValue>;
+  /** Sets `next` (`undefined`: removes the value) if the target holds `expected`. */
+  compareAndSet(
+    entry: Entry,
+    next: TargetValue | undefined,
+    expected: TargetValue,
+    attempt: AttemptContext,
+    signal: AbortSignal,
+  ): Promise<SetResult>;
+  /** Finds out by the system's own means what became of an attempt; `open`: it may still come. */
+  resolve?(entry: Entry, attempt: Attempt, signal: AbortSignal): Promise<"done" | "not_done" | "open">;
+  /** Shows an operation that sets nothing. Where it is absent, every change needs a value. */
+  note?(entry: Entry, attempt: AttemptContext, signal: AbortSignal): Promise<void>;
+  /** Removes copies of values that an interrupted write left. */
+  removeLeftovers?(): Promise<void>;
+  /** Throws when the system cannot be written now. Touches nothing and calls no other machine. */
+  probe?(): Promise<void>;
+}

@@ -1,0 +1,169 @@
+/** The product config file as a target system: a JSON file that the host product reads or watches. */
+import * as nodeFiles from "node:fs/promises";
+import { canonicalJson } from "../../lib/kit/canonical_json.ts";
+import type { Clock } from "../../lib/kit/platform.ts";
+import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
+import { sameTarget } from "../../lib/changes/rules/names.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import type { AttemptContext, Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";
+import { sha256 } from "../node_ports.ts";
+import type { Files } from "./atomic_file.ts";
+import { FileUnusable } from "./file_error.ts";
+import { isObject, type JsonObject, own, put } from "./json_object.ts";
+import { type ChangeState, type Config, isOwner, parseConfig, pruneChanges, renderConfig } from "./product_config.ts";
+import { type Edit, textFile } from "./text_file.ts";
+
+declare module "../../lib/store/store.ts" {
+  interface Collections {
+    file_tenants: { made: boolean };
+  }
+}
+
+/** The file, and what the target system works with. */
+export interface FileTargetOptions {
+  /** The config file; a missing folder is made by the first write. */
+  path: string;
+  /** Stores which tenants' objects in the file the service made. */
+  store: Store;
+  product_id: string;
+  instance_id: string;
+  clock: Clock;
+  /** The file system; Node's own when absent. */
+  files?: Files;
+}
+
+const ABSENT: TargetValue = { version: "absent" };
+
+/** Carries changes into the file. */
+export const fileAdapter = (options: FileTargetOptions): ProductAdapter =>
+  targetAdapter(fileTarget(options), { store: options.store, clock: options.clock, sha256 });
+
+/** The file as a target system. A target keeps the spelling that the file has for it. */
+export function fileTarget(options: FileTargetOptions): TargetSystem {
+  const { store, product_id, instance_id, clock, files = nodeFiles } = options;
+  const file = textFile({ path: options.path, noun: "product config file", files, clock });
+
+  const parse = (text: string | undefined): Config => {
+    const config = parseConfig(text);
+    if (config.product_id !== undefined && config.product_id !== product_id)
+      throw new FileUnusable(`belongs to another product than ${product_id}`);
+    return config;
+  };
+
+  // A drift check reads the same text a hundred times; reads may share one parsed copy.
+  let cached: { text: string | undefined; config: Config } | undefined;
+  const parseToRead = (text: string | undefined): Config => {
+    if (!cached || cached.text !== text) cached = { text, config: parse(text) };
+    return cached.config;
+  };
+
+  const render = (config: Config, { change_id, operation }: AttemptContext): string => {
+    const state = operation === "rollback" ? "rolled_back" : "applied";
+    const updated_at = new Date(clock.now()).toISOString();
+    return renderConfig(config, { product_id, instance_id, change_id, state, updated_at });
+  };
+
+  const wasMade = async (tenant_id: string) => (await store.get("file_tenants", tenant_id))?.value.made ?? false;
+  const recordMade = (tenant_id: string, made: boolean) =>
+    store.transact((tx) => tx.put("file_tenants", tenant_id, { made }));
+
+  /** The service removes a tenant's object that it made when its last value goes; an empty one of another program stays. */
+  const setValue = async (config: Config, { tenant_id, target }: Entry, next: TargetValue | undefined) => {
+    const present = tenantValues(config, tenant_id);
+    const values = present ?? {};
+    const key = findKey(values, target) ?? target;
+    const isEmpty = Object.keys(values).length === 0;
+    if (next?.value === undefined) delete values[key];
+    else put<unknown>(values, key, next.value);
+    if (next?.value !== undefined && isEmpty && (!present || (await wasMade(tenant_id))))
+      await recordMade(tenant_id, !present);
+    if (Object.keys(values).length > 0) put<unknown>(config.values, tenant_id, values);
+    else if (present && (await wasMade(tenant_id))) delete config.values[tenant_id];
+  };
+
+  const edited = (config: Config, entry: Entry, attempt: AttemptContext): string => {
+    showChange(config, entry, attempt);
+    pruneChanges(config.changes);
+    return render(config, attempt);
+  };
+
+  return {
+    name: "file",
+    guard: "checked",
+    check: () => undefined,
+    place: ({ tenant_id, target }) => `file ${options.path} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
+
+    read: (entry, signal) => file.read((text) => structuredClone(valueIn(parseToRead(text), entry)), signal),
+
+    compareAndSet: (entry, next, expected, attempt, signal) =>
+      file.edit(async (text): Promise<Edit<SetResult>> => {
+        const config = parse(text);
+        const held = valueIn(config, entry);
+        if (held.version !== expected.version) return { result: { done: false, conflict: held } };
+        await setValue(config, entry, next);
+        const { version } = valueIn(config, entry);
+        return { text: edited(config, entry, attempt), result: { done: true, version } };
+      }, signal),
+
+    note: (entry, attempt, signal) =>
+      file.edit((text) => ({ text: edited(parse(text), entry, attempt), result: undefined }), signal),
+
+    resolve: (_, { change_id, operation }, signal) =>
+      file.read((text) => {
+        const state = own(parseToRead(text).changes, change_id)?.state;
+        return state === (operation === "rollback" ? "rolled_back" : "applied") ? "done" : "not_done";
+      }, signal),
+
+    removeLeftovers: file.removeLeftovers,
+
+    async probe() {
+      await file.read(parseToRead);
+      await file.checkFolder();
+    },
+  };
+}
+
+function tenantValues(config: Config, tenant_id: string): JsonObject | undefined {
+  const values = own(config.values, tenant_id);
+  if (values !== undefined && !isObject(values))
+    throw new FileUnusable(`values[${JSON.stringify(tenant_id)}] is not an object`);
+  return values;
+}
+
+/** The file's own spelling of a target. */
+const findKey = (values: JsonObject, target: string): string | undefined =>
+  Object.keys(values).find((name) => sameTarget(name) === sameTarget(target));
+
+function valueIn(config: Config, { tenant_id, target }: Entry): TargetValue {
+  const values = tenantValues(config, tenant_id) ?? {};
+  const key = findKey(values, target);
+  if (key === undefined) return ABSENT;
+  const value = own(values, key);
+  return { value, version: sha256(canonicalJson(value)) };
+}
+
+/** Shows what became of a change, as the newest of `changes`. */
+function showChange(config: Config, { tenant_id, target, kind }: Entry, attempt: AttemptContext): void {
+  const { change_id, operation, at, replaced, superseded_by } = attempt;
+  const { changes } = config;
+  const spelled = findKey(tenantValues(config, tenant_id) ?? {}, target) ?? target;
+  const { superseded_by: _, ...known } = own(changes, change_id) ?? {};
+  const shown = { kind, target: spelled, tenant_id };
+  if (operation === "rollback") {
+    if (superseded_by !== undefined)
+      for (const other of Object.values(changes))
+        if (other.superseded_by === change_id) other.superseded_by = superseded_by;
+    if (replaced && superseded_by === undefined) {
+      const { superseded_by: __, ...earlier } = own(changes, replaced.change_id) ?? {};
+      const owner: ChangeState = { ...shown, kind: replaced.kind, state: "applied", at: replaced.at, ...earlier };
+      put(changes, replaced.change_id, owner);
+    }
+  } else if (replaced) {
+    const earlier = own(changes, replaced.change_id);
+    if (earlier && isOwner(earlier)) earlier.superseded_by = change_id;
+  }
+  delete changes[change_id];
+  const state = operation === "rollback" ? "rolled_back" : "applied";
+  put(changes, change_id, { ...known, ...shown, state, at, ...(superseded_by !== undefined && { superseded_by }) });
+}

@@ -1,0 +1,44 @@
+/** Errors for people: which file, what is wrong, what to do. They name no folder and quote no value. */
+import { basename } from "node:path";
+
+/** A file of a target system could not be read or written. */
+export class TargetFileError extends Error {
+  override readonly name = "TargetFileError";
+}
+
+/** The file cannot be used as it is: the message says what is wrong with it, the remedy what to do. Quotes no value. */
+export class FileUnusable extends Error {
+  override readonly name = "FileUnusable";
+  readonly remedy: string;
+  constructor(message: string, remedy = "correct it or move it away") {
+    super(message);
+    this.remedy = remedy;
+  }
+}
+
+const SYSTEM: Record<string, [cause: string, remedy: string]> = {
+  EACCES: ["permission is denied", "let the service's user read the file and write its folder"],
+  EPERM: ["permission is denied", "let the service's user read the file and write its folder"],
+  EROFS: ["its file system is read-only", "name a file in a folder that can be written"],
+  ENOTDIR: ["a part of its path is a file, not a folder", "name a file in a folder"],
+  EEXIST: ["a part of its path is a file, not a folder", "name a file in a folder"],
+  EISDIR: ["it is a folder", "name a file"],
+  ELOOP: ["its links lead in a circle", "correct the links"],
+  ENAMETOOLONG: ["its name is too long", "name a shorter one"],
+  ENOSPC: ["the disk is full", "make room and try again"],
+  EDQUOT: ["the disk quota is used up", "make room and try again"],
+  ERR_ENCODING_INVALID_ENCODED_DATA: ["it is not UTF-8 text", "correct it or move it away"],
+};
+
+/** Describes an error of the file at `path`, which `noun` names; an error that has nothing to do with it is returned. */
+export function describeFileError(error: unknown, noun: string, path: string, signal?: AbortSignal): unknown {
+  const name = `${noun} ${JSON.stringify(basename(path))}`;
+  if (signal?.aborted && error === signal.reason)
+    return new TargetFileError(`${name}: stopped before it was replaced; try again`, { cause: error });
+  if (error instanceof FileUnusable)
+    return new TargetFileError(`${name} ${error.message}, and was left as it is; ${error.remedy}`);
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (typeof code !== "string" || !/^E[A-Z_]+$/.test(code)) return error;
+  const [cause, remedy] = SYSTEM[code] ?? ["the system reports an error", "check its folder and disk"];
+  return new TargetFileError(`${name} cannot be used: ${cause} (${code}); ${remedy}`, { cause: error });
+}

@@ -1,0 +1,105 @@
+/** The format of the product config file, `countersign-product-config/1`: text to object and back, without loss. */
+import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import { FileUnusable } from "./file_error.ts";
+import { isObject, type JsonObject } from "./json_object.ts";
+
+const FORMAT = "countersign-product-config/1";
+
+/** Limit of changes in the file that hold nothing. */
+const MAX_SHOWN = 100;
+
+/** One change as the file shows it. `state` is `applied` or `rolled_back`; another program may have put anything. */
+export interface ChangeState {
+  state: string;
+  kind: string;
+  target: string;
+  tenant_id: string;
+  /** Time of the change's latest operation. */
+  at: string;
+  /** The later change that holds the target, or held it when this one was rolled back. Absent on an owner. */
+  superseded_by?: string;
+}
+
+/** The file's content. Members that are not named here belong to other programs and are preserved. */
+export interface Config extends JsonObject {
+  product_id?: string;
+  /** Rises with every write. */
+  revision: number;
+  /** The values that the host product should use now: by tenant, then by target. */
+  values: JsonObject;
+  /** By change id, oldest operation first. */
+  changes: Record<string, ChangeState>;
+}
+
+/** The file's members about itself and its latest operation. */
+export interface Header {
+  product_id: string;
+  instance_id: string;
+  change_id: string;
+  state: "applied" | "rolled_back";
+  updated_at: string;
+}
+
+/** Parses the file's text; `undefined` (no file) and blank text are `{}`. Throws `FileUnusable`. */
+export function parseConfig(text: string | undefined): Config {
+  const content = text === undefined || text.trim() === "" ? {} : parseExactJson(text);
+  if (!isObject(content)) throw new FileUnusable("does not hold a JSON object");
+  const { format = FORMAT, product_id, revision = 0, values = {}, changes = {} } = content;
+  if (format !== FORMAT) throw new FileUnusable(`has another format than ${FORMAT}`);
+  if (product_id !== undefined && typeof product_id !== "string") throw new FileUnusable("product_id is not text");
+  if (!Number.isSafeInteger(revision) || (revision as number) < 0)
+    throw new FileUnusable("revision is not a whole number of 0 or more");
+  if (!isObject(values)) throw new FileUnusable("values is not an object");
+  if (!isObject(changes)) throw new FileUnusable("changes is not an object");
+  for (const [id, change] of Object.entries(changes)) {
+    const where = `changes[${JSON.stringify(id)}]`;
+    if (!isObject(change)) throw new FileUnusable(`${where} is not an object`);
+    for (const field of ["state", "target", "tenant_id"])
+      if (typeof change[field] !== "string") throw new FileUnusable(`${where}.${field} is not text`);
+    if (change.superseded_by !== undefined && typeof change.superseded_by !== "string")
+      throw new FileUnusable(`${where}.superseded_by is not text`);
+  }
+  return { ...content, revision, values, changes } as Config;
+}
+
+/** Renders the next revision: the known members first, pretty-printed, with a trailing newline. */
+export function renderConfig({ values, changes, ...rest }: Config, header: Header): string {
+  const { product_id, instance_id, change_id, state, updated_at } = header;
+  const revision = rest.revision + 1;
+  const known = { format: FORMAT, product_id, instance_id, revision, change_id, state, updated_at };
+  return `${JSON.stringify({ ...known, ...rest, ...known, values, changes }, null, 2)}\n`;
+}
+
+/** Returns true for the latest applied change on a target: it stays in the file, however old it is. */
+export const isOwner = (change: ChangeState): boolean =>
+  change.state === "applied" && change.superseded_by === undefined;
+
+/** Removes all but the owners and the latest 100 changes. */
+export function pruneChanges(changes: Config["changes"]): void {
+  for (const [id, change] of Object.entries(changes).slice(0, -MAX_SHOWN)) if (!isOwner(change)) delete changes[id];
+}
+
+/** Parses JSON that can be written again without loss. Throws `FileUnusable`. */
+export function parseExactJson(text: string): unknown {
+  try {
+    const content = parseStrictJson(text);
+    requireExactNumbers(text);
+    return content;
+  } catch (error) {
+    if (error instanceof JsonRefused) throw new FileUnusable(error.message);
+    throw error;
+  }
+}
+
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** A number that JavaScript cannot hold would be rounded: a 64-bit id of another program. */
+function requireExactNumbers(text: string): void {
+  for (const [token] of text.matchAll(STRING_OR_NUMBER)) {
+    if (token.startsWith('"')) continue;
+    const number = Number(token);
+    const isRounded = /^-?\d+$/.test(token) && !Number.isSafeInteger(number) && String(number) !== token;
+    if (isRounded || !Number.isFinite(number))
+      throw new FileUnusable("holds a number that would be rounded when written again; write it as text");
+  }
+}

@@ -1,0 +1,176 @@
+/** Target systems: nothing is written without a durable intention, and a rollback restores exactly what was replaced. */
+
+const BYTES = ["test/local/targets/file/bytes.test.ts"];
+const FILE = ["test/local/targets/file.test.ts"];
+const CRASH = ["test/local/targets/file/crash.test.ts"];
+const MODEL = ["test/local/targets/file/model.test.ts"];
+const atomic = { file: "local/targets/atomic_file.ts" };
+const config = { file: "local/targets/product_config.ts", tests: BYTES };
+const file = { file: "local/targets/file.ts", tests: FILE };
+const adapter = { file: "lib/targets/adapter.ts", tests: FILE };
+const effects = { file: "lib/targets/effects.ts", tests: [...MODEL, ...FILE] };
+
+export const targets = [
+  {
+    ...atomic,
+    name: "a reader of the config file may see half of it",
+    find: "await files.rename(temporary, path);",
+    replace: 'await (await files.open(path, "w")).close(); await files.rename(temporary, path);',
+    tests: [...BYTES, ...CRASH],
+  },
+  {
+    ...atomic,
+    name: "the config file takes its place before its content is durable",
+    find: "    await handle.sync();\n  } finally {\n    await handle.close();\n  }\n}\n\n/** A rename",
+    replace: "  } finally {\n    await handle.close();\n  }\n}\n\n/** A rename",
+    tests: [...BYTES, ...CRASH],
+  },
+  {
+    ...atomic,
+    name: "the config file's new name is not made durable",
+    find: "  await syncFolder(files, folder);\n",
+    replace: "",
+    tests: [...BYTES, ...CRASH],
+  },
+  {
+    ...atomic,
+    name: "what another hand wrote meanwhile is written over",
+    find: "if ((await readText(files, path)) !== expected) {",
+    replace: "if (false) {",
+    tests: BYTES,
+  },
+  {
+    ...atomic,
+    name: "the config file changes although its time was over",
+    find: "    signal.throwIfAborted();\n    await files.rename",
+    replace: "    await files.rename",
+    tests: [...BYTES, ...FILE],
+  },
+  {
+    ...atomic,
+    name: "the config file loses its mode",
+    find: "      await handle.chmod(before.mode & 0o777);\n",
+    replace: "",
+    tests: BYTES,
+  },
+  {
+    ...atomic,
+    name: "a link to the config file is replaced by a file",
+    find: "const path = await orIfAbsent(files.realpath(link), link);\n  const folder = dirname(path);\n  const made",
+    replace: "const path = link;\n  const folder = dirname(path);\n  const made",
+    tests: BYTES,
+  },
+  {
+    ...config,
+    name: "a file of another format is written over",
+    find: "if (format !== FORMAT)",
+    replace: "if (false)",
+  },
+  {
+    ...config,
+    name: "what another hand put into the file is lost",
+    find: "{ ...known, ...rest, ...known, values, changes }",
+    replace: "{ ...known, values, changes }",
+  },
+  {
+    ...config,
+    name: "another hand's long number comes back rounded",
+    find: "    requireExactNumbers(text);\n",
+    replace: "    void requireExactNumbers;\n",
+  },
+  {
+    ...file,
+    name: "a file of another product is written",
+    find: "if (config.product_id !== undefined && config.product_id !== product_id)",
+    replace: "if (product_id === undefined)",
+  },
+  {
+    ...file,
+    name: "what another program wrote into a target is overwritten by a rollback",
+    find: "if (held.version !== expected.version)",
+    replace: "if (expected === undefined)",
+    tests: ["test/contract/adapter.test.ts", ...FILE],
+  },
+  {
+    ...file,
+    name: "a target in other capitals is another target",
+    find: "find((name) => sameTarget(name) === sameTarget(target))",
+    replace: "find((name) => name === target)",
+  },
+  {
+    ...config,
+    name: "an owner leaves the file with the oldest entries",
+    find: "if (!isOwner(change)) delete changes[id];",
+    replace: "delete changes[id];",
+    tests: FILE,
+  },
+  {
+    ...adapter,
+    name: "a target is written before what it replaces is durable",
+    find: /( +await effects\.begin\(change, record\);\n)( +const set = await [^]*?;\n)/,
+    replace: "$2$1",
+    tests: CRASH,
+  },
+  {
+    ...adapter,
+    name: "a rollback leaves the value that was set",
+    find: "const next = previous.value === undefined ? undefined : previous;",
+    replace: "const next = held;",
+  },
+  {
+    ...adapter,
+    name: "a rollback undoes a later change",
+    find: "if (isLater && !isForged) return true;",
+    replace: "if (isLater && isForged) return true;",
+  },
+  {
+    ...adapter,
+    name: "a rollback overwrites a value that another program set",
+    find: "if (!isEqual(held, { value: change.value })) {",
+    replace: "if (isEqual(held, previous)) {",
+  },
+  {
+    ...adapter,
+    name: "verify does not look at the value",
+    find: 'if (isEqual(held, { value: change.value })) return "applied";',
+    replace: 'if (held) return "applied";',
+  },
+  {
+    ...adapter,
+    name: "a repeated apply records another previous value",
+    find: 'if (record?.state === "applied" || wasRollingBack) {',
+    replace: "if (wasRollingBack) {",
+  },
+  {
+    ...adapter,
+    name: "a change of which nothing is on record is reported as rolled back",
+    find: "if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);",
+    replace: "",
+  },
+  {
+    ...effects,
+    name: "what was before a change is a value that was itself rolled back",
+    find: "return { ...later, previous, replaced };",
+    replace: "return later;",
+  },
+  {
+    ...effects,
+    name: "the change that was replaced does not hold the target again after a rollback",
+    find: "...(owner === id && { owner: replaced })",
+    replace: "...(owner === id && { owner: undefined })",
+  },
+  {
+    name: "the name __proto__ is no plain member",
+    file: "local/targets/json_object.ts",
+    find: "Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });",
+    replace: "object[name] = value;",
+    tests: BYTES,
+  },
+  {
+    name: "a young text that another process writes is removed",
+    file: "local/targets/leftovers.ts",
+    find: "if (now - mtimeMs > MIN_AGE_MS)",
+    replace: "if (true)",
+    tests: BYTES,
+  },
+];
