@@ -7,8 +7,9 @@ const MODEL = ["test/local/targets/file/model.test.ts"];
 const atomic = { file: "local/targets/atomic_file.ts" };
 const config = { file: "local/targets/product_config.ts", tests: BYTES };
 const file = { file: "local/targets/file.ts", tests: FILE };
-const adapter = { file: "lib/targets/adapter.ts", tests: FILE };
-const effects = { file: "lib/targets/effects.ts", tests: [...MODEL, ...FILE] };
+const ADAPTER = ["test/lib/targets/adapter.test.ts"];
+const adapter = { file: "lib/targets/adapter.ts", tests: ADAPTER };
+const effects = { file: "lib/targets/effects.ts", tests: [...ADAPTER, ...MODEL] };
 
 export const targets = [
   {
@@ -109,7 +110,7 @@ export const targets = [
     name: "a target is written before what it replaces is durable",
     find: /( +await effects\.begin\(change, record\);\n)( +const set = await [^]*?;\n)/,
     replace: "$2$1",
-    tests: CRASH,
+    tests: [...ADAPTER, ...CRASH],
   },
   {
     ...adapter,
@@ -146,6 +147,7 @@ export const targets = [
     name: "a change of which nothing is on record is reported as rolled back",
     find: "if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);",
     replace: "",
+    tests: FILE,
   },
   {
     ...effects,
