@@ -15,6 +15,7 @@ import { type Files, nodeFiles, type Paths, pathsOf } from "./files.ts";
 import { newJournal } from "./journal.ts";
 import { newMaintenance } from "./maintenance.ts";
 import { newReader } from "./reader.ts";
+import { newRecent } from "./recent.ts";
 import { newAccepted, newDurable } from "./records.ts";
 import { NotOurs } from "./ownership.ts";
 import { closeAll, examine, type Found, mend, type Mended } from "./recover.ts";
@@ -31,8 +32,8 @@ export interface FileStoreOptions {
   layout?: Layout;
   /** A journal file that would grow beyond this is sealed and a new one begun; 32 MiB by default. */
   segmentBytes?: number;
-  /** How many records of a log, and how many others, stay in memory when they were used; 1,024 by default. */
-  cached?: number;
+  /** How much of what was written last stays in memory; 16 MiB by default. */
+  memoryBytes?: number;
   /** Milliseconds since the epoch, UTC. */
   now?: () => number;
   /** Makes the random id of a new store. */
@@ -64,7 +65,9 @@ export interface FileStore extends Store {
 
 const SEGMENT_BYTES = 32 * 1024 * 1024;
 /** More than the log grows by between two checkpoints: what they are made of is in memory then. */
-const CACHED = 2048;
+const MEMORY_BYTES = 16 * 1024 * 1024;
+/** The part of it, in characters, that records read from the files may take in V8's heap. */
+const RECENT_SHARE = 1 / 32;
 const TRIES = 3;
 /** While an erasure waits for a damaged file, the file being written is not sealed for it more often. */
 const SEAL_AGAIN_MS = 12 * 3600 * 1000;
@@ -116,7 +119,7 @@ async function compose(
     log,
     schedule = unrefTimer,
     segmentBytes = SEGMENT_BYTES,
-    cached = CACHED,
+    memoryBytes = MEMORY_BYTES,
     onReadOnly,
   }: Composed,
   paths: Paths,
@@ -129,13 +132,13 @@ async function compose(
   const { catalog, segments, sealed, remains, nextFile } = found;
 
   const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
-  const written = newWrittenBytes();
+  const written = newWrittenBytes(memoryBytes);
   const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged, written);
   const state = keepState({ low, layout, schedule, log, bytes }, store, active.last);
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of await reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
       state.enter(version);
-  const durable = newDurable(catalog, reader, state, sequences, cached);
+  const durable = newDurable(catalog, reader, state, newRecent(memoryBytes * RECENT_SHARE));
   const accepted = newAccepted(durable, catalog, sequences);
   const journal = newJournal({
     files,

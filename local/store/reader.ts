@@ -1,5 +1,5 @@
 /** Reads records from the journal's files by their places. */
-import type { Awaitable, Version } from "../../lib/store/engine/view.ts";
+import type { Version } from "../../lib/store/engine/view.ts";
 import { Json } from "../../lib/store/json.ts";
 import { StoreUnreadable } from "../../lib/store/store.ts";
 import { fileOf, offsetOf } from "./catalog.ts";
@@ -9,12 +9,18 @@ import type { Segment } from "./segment.ts";
 import { whileUsed } from "./uses.ts";
 import type { WrittenBytes } from "./written_bytes.ts";
 
+type Page = readonly (readonly [id: string, place: number])[];
+
 /** Reads of records. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
 export interface Reader {
-  /** Reads one record, from memory where it was written last. */
-  read(collection: string, id: string, place: number): Awaitable<Version>;
+  /** Returns a record from the bytes that were written last; undefined where it is not among them. */
+  readWritten(collection: string, id: string, place: number): Version | undefined;
+  /** As `readWritten`, of a page; undefined where one of its records is not in memory. */
+  readAllWritten(collection: string, page: Page): Version[] | undefined;
+  /** Reads one record from its file. */
+  read(collection: string, id: string, place: number): Promise<Version>;
   /** Reads a page from the files, operations that lie near each other in one call. */
-  readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Promise<Version[]>;
+  readAll(collection: string, page: Page): Promise<Version[]>;
 }
 
 const TAB = 9;
@@ -104,11 +110,24 @@ export function newReader(
     return parse(segment, collection, id, place, buffer, 0, end);
   };
 
+  const readWritten: Reader["readWritten"] = (collection, id, place) => {
+    const recent = written?.find(place);
+    return recent && parse(segmentOf(fileOf(place)), collection, id, place, recent.buffer, recent.start, recent.end);
+  };
+
   return {
-    read(collection, id, place) {
+    readWritten,
+    readAllWritten(collection, page) {
+      const versions: Version[] = [];
+      for (const [id, place] of page) {
+        const version = readWritten(collection, id, place);
+        if (!version) return undefined;
+        versions.push(version);
+      }
+      return versions;
+    },
+    async read(collection, id, place) {
       const segment = segmentOf(fileOf(place));
-      const recent = written?.find(place);
-      if (recent) return parse(segment, collection, id, place, recent.buffer, recent.start, recent.end);
       return whileUsed([segment], () => readOne(segment, collection, id, place));
     },
     async readAll(collection, page) {

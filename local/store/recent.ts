@@ -1,49 +1,48 @@
-/** Records that were read or written last, in memory: a change is read again at each of its steps, a cursor at every read. */
+/** Records that were read from the files last, in memory: a page is read again, and so is a change at its next step. */
 import { inner, type Key, type Version } from "../../lib/store/engine/view.ts";
 
-/** The records used last. */
+/** The records read last. */
 export interface Recent {
   get(key: Key): Version | undefined;
-  keep(version: Version): void;
-  forget(key: Key): void;
+  add(version: Version): void;
+  remove(key: Key): void;
 }
 
-// More of them grow old here, and are dearer to collect than a record is to read again.
-const MOST_CHARACTERS = 512 * 1024;
-/** What is longer is read again: a few of them would drive out all others. */
-const LONGEST = 64 * 1024;
+/** Counted for each record, however short it is. */
+const RECORD_CHARACTERS = 128;
+/** The part of the memory that a single record may take. */
+const LARGEST_SHARE = 1 / 8;
 
-/** Records by collection and id, so that no name of both is made for each look. */
+/** Records by collection and id, so that no name of both is made for each look-up. */
 interface Generation {
   versions: Map<string, Map<string, Version>>;
-  count: number;
   characters: number;
 }
 
-const generation = (): Generation => ({ versions: new Map(), count: 0, characters: 0 });
+const generation = (): Generation => ({ versions: new Map(), characters: 0 });
 
 /**
- * Keeps nothing yet, and never more than `most`, in two generations: what is used is in the young one, and when that is half
- * of all that may be kept, it takes the place of the old one, which goes as a whole.
+ * Creates it empty. Records lie in two generations: what is used is in the young one, and when that is half of what may stay,
+ * it replaces the old one. More characters than some hundred thousand grow old in V8's heap and cost more to collect than a
+ * record costs to read again.
  */
-export function newRecent(most: number): Recent {
+export function newRecent(maxCharacters: number): Recent {
   let young = generation();
   let old = generation();
 
   const find = ({ versions }: Generation, { collection, id }: Key): Version | undefined =>
     versions.get(collection)?.get(id);
 
-  const forget: Recent["forget"] = ({ collection, id }) => {
+  const remove: Recent["remove"] = ({ collection, id }) => {
     for (const { versions } of [young, old]) versions.get(collection)?.delete(id);
   };
 
-  const keep: Recent["keep"] = (version) => {
+  const add: Recent["add"] = (version) => {
     const { length } = version.json?.text ?? "";
-    if (length > LONGEST) return forget(version);
+    if (length > maxCharacters * LARGEST_SHARE) return remove(version);
     inner(young.versions, version.collection).set(version.id, version);
-    young.count++;
-    young.characters += length;
-    if (young.count < most / 2 && young.characters < MOST_CHARACTERS / 2 - LONGEST) return;
+    young.characters += length + RECORD_CHARACTERS;
+    if (young.characters < maxCharacters / 2) return;
     old = young;
     young = generation();
   };
@@ -53,10 +52,10 @@ export function newRecent(most: number): Recent {
       const used = find(young, key);
       if (used) return used;
       const earlier = find(old, key);
-      if (earlier) keep(earlier);
+      if (earlier) add(earlier);
       return earlier;
     },
-    forget,
-    keep,
+    add,
+    remove,
   };
 }

@@ -5,8 +5,7 @@ import { allThere, type Awaitable, type Key, onceThere, type Version, type View 
 import { listOver } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
-import { newRecent } from "./recent.ts";
-import { newTail } from "./tail.ts";
+import type { Recent } from "./recent.ts";
 import type { Hot } from "./state_file.ts";
 
 /** The durable records: those of the state file from memory, everything else from the journal's files. */
@@ -16,33 +15,22 @@ export interface Durable extends View {
   enter(version: Version, place: number): void;
 }
 
-/** The durable records of a catalog; `hot` are those of the state file. `sequences`: collections that are only appended to; `most`: how many of each, and of all others, stay in memory. */
-export function newDurable(
-  catalog: Catalog,
-  reader: Reader,
-  hot: Hot,
-  sequences: readonly string[],
-  most: number,
-): Durable {
-  const tails = new Map(sequences.map((name) => [name, newTail(catalog.size(name), most)]));
-  const recent = newRecent(most);
-
+/** Returns the durable records of a catalog; `hot` are those of the state file. */
+export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, recent: Recent): Durable {
   const version: Durable["version"] = (collection, id) => {
     const held = hot.get(collection);
     if (held) return held.get(id);
-    const used = tails.get(collection)?.get(id) ?? recent.get({ collection, id });
-    if (used) return used;
     const place = catalog.place(collection, id);
     if (place === undefined) return undefined;
-    return cold(collection, id, place);
+    return reader.readWritten(collection, id, place) ?? recent.get({ collection, id }) ?? cold(collection, id, place);
   };
 
-  const cold = (collection: string, id: string, place: number): Awaitable<Version> =>
-    onceThere(reader.read(collection, id, place), (read) => {
-      // It may have been written again meanwhile.
-      if (catalog.place(collection, id) === place) recent.keep(read);
-      return read;
-    });
+  const cold = async (collection: string, id: string, place: number): Promise<Version> => {
+    const read = await reader.read(collection, id, place);
+    // It may have been written again meanwhile.
+    if (catalog.place(collection, id) === place) recent.add(read);
+    return read;
+  };
 
   return {
     version,
@@ -50,20 +38,17 @@ export function newDurable(
     list(collection, options) {
       const held = hot.get(collection);
       if (held) return held.page(options).map(([, version]) => version);
-      const newest = options.uncached ? undefined : tails.get(collection)?.page(options);
-      if (newest) return newest;
       const page = catalog.page(collection, options);
-      return options.keysOnly ? page.map(([id]) => ({ id })) : reader.readAll(collection, page);
+      if (options.keysOnly) return page.map(([id]) => ({ id }));
+      const written = options.uncached ? undefined : reader.readAllWritten(collection, page);
+      return written ?? reader.readAll(collection, page);
     },
     enter(version, place) {
       const { collection, id, revision, json } = version;
       if (json) catalog.put(collection, id, place);
       else catalog.bury(collection, id, revision);
-      const tail = tails.get(collection);
-      if (tail) tail.push(version);
-      else if (hot.get(collection)) hot.enter(version);
-      else if (json) recent.keep(version);
-      else recent.forget(version);
+      if (hot.get(collection)) hot.enter(version);
+      else recent.remove(version);
     },
   };
 }

@@ -9,8 +9,7 @@ export interface WrittenBytes {
 }
 
 /** Outside of V8's heap, so that they cost no garbage collection. */
-const CHUNK_BYTES = 1024 * 1024;
-const MAX_CHUNKS = 16;
+const CHUNKS = 16;
 /** Ends each operation. */
 const TAB = 9;
 
@@ -20,8 +19,12 @@ interface Chunk {
   length: number;
 }
 
-/** Creates it empty; a chunk is allocated when it is needed, and the oldest is used again. */
-export function newWrittenBytes(): WrittenBytes {
+/**
+ * Creates it empty; a chunk is allocated when it is needed, and the oldest is used again. A batch lies in one chunk, so one
+ * that is longer than a chunk has a longer chunk.
+ */
+export function newWrittenBytes(maxBytes: number): WrittenBytes {
+  const chunkBytes = Math.floor(maxBytes / CHUNKS);
   /** The newest first. */
   const chunks: Chunk[] = [];
 
@@ -29,15 +32,16 @@ export function newWrittenBytes(): WrittenBytes {
     const [newest] = chunks;
     const follows = newest && newest.place + newest.length === place;
     if (follows && newest.length + length <= newest.buffer.length) return newest;
-    const oldest = chunks.length === MAX_CHUNKS ? chunks.pop() : undefined;
+    const oldest = chunks.length === CHUNKS ? chunks.pop() : undefined;
     const isReusable = oldest && length <= oldest.buffer.length;
-    const buffer = isReusable ? oldest.buffer : Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, length));
+    const buffer = isReusable ? oldest.buffer : Buffer.allocUnsafeSlow(Math.max(chunkBytes, length));
     chunks.unshift({ buffer, place, length: 0 });
     return chunks[0]!;
   };
 
   return {
     add(place, bytes) {
+      if (maxBytes === 0) return;
       const chunk = makeRoom(place, bytes.length);
       bytes.copy(chunk.buffer, chunk.length);
       chunk.length += bytes.length;

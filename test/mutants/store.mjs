@@ -38,8 +38,8 @@ export const store = [
   {
     ...records,
     name: "a record that was written while it was read is kept as it was",
-    find: "if (catalog.place(collection, id) === place) recent.keep(read);",
-    replace: "recent.keep(read);",
+    find: "if (catalog.place(collection, id) === place) recent.add(read);",
+    replace: "recent.add(read);",
     tests: HANGING,
   },
   {
@@ -240,23 +240,23 @@ export const store = [
   {
     ...records,
     name: "a check of the log reads the copies in memory",
-    find: "options.uncached ? undefined : tails",
-    replace: "tails",
+    find: "options.uncached ? undefined : reader",
+    replace: "reader",
     tests: ["test/local/tampered_files.test.ts"],
   },
   {
     ...records,
-    name: "a deleted record stays in memory",
-    find: "else recent.forget(version);",
+    name: "a record that is written again stays in memory as it was",
+    find: "else recent.remove(version);",
     replace: "else void recent;",
-    tests: ["test/local/store/contract.test.ts"],
+    tests: ["test/local/store/written_bytes.test.ts"],
   },
   {
-    file: "local/store/tail.ts",
-    name: "the tail of the log answers for what it no longer holds",
-    find: "first = Math.max(first, (last = number) - most + 1)",
-    replace: "last = number",
-    tests: ["test/local/store/parts.test.ts"],
+    file: "local/store/written_bytes.ts",
+    name: "the bytes in memory answer for an operation that another file has at that offset",
+    find: "place >= one.place && place < one.place + one.length",
+    replace: "place < one.place + one.length",
+    tests: ["test/local/store/written_bytes.test.ts"],
   },
   {
     ...serial,
@@ -268,8 +268,8 @@ export const store = [
   {
     file: "local/store/recent.ts",
     name: "a record that has grown long is read as it was before",
-    find: "if (length > LONGEST) return forget(version);",
-    replace: "if (length > LONGEST) return;",
+    find: "return remove(version);",
+    replace: "return;",
     tests: ["test/local/store/parts.test.ts"],
   },
   {

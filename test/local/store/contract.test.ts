@@ -9,10 +9,10 @@ import { heldSyncs } from "./faults.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 
 /** A store on real files whose syncs are counted and can be held back. */
-async function subject(layout: Layout, segmentBytes: number, cached = 0): Promise<Subject> {
+async function subject(layout: Layout, segmentBytes: number, memoryBytes = 0): Promise<Subject> {
   const path = join(await temporaryFolder(), "state.json");
   const { files, calls, hold } = heldSyncs(nodeFiles);
-  const open = (): Promise<AnyStore> => opened(path, { files, layout, segmentBytes, cached });
+  const open = (): Promise<AnyStore> => opened(path, { files, layout, segmentBytes, memoryBytes });
   let store = await open();
   return {
     store,
@@ -31,7 +31,7 @@ const inMemory: Layout = {
   embedded: {},
 };
 const abilities = ["reopen", "stall", "syncs"] as const;
-const few = 3;
+const few = 4096;
 const large = 64 * 1024 * 1024;
 
 if (LONG) {
@@ -39,6 +39,10 @@ if (LONG) {
 } else {
   storeContract("the file store", () => subject(LAYOUT, large), abilities);
   storeContract("the file store, with collections held in memory", () => subject(inMemory, large), abilities);
-  storeContract("the file store, with what was used last in memory", () => subject(LAYOUT, large, 1024), abilities);
+  storeContract(
+    "the file store, with what was used last in memory",
+    () => subject(LAYOUT, large, 16 * 1024 * 1024),
+    abilities,
+  );
   storeContract("the file store, with a new journal file every few commits", () => subject(LAYOUT, 2000), abilities);
 }

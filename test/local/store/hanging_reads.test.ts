@@ -81,7 +81,7 @@ async function turns(): Promise<void> {
 
 /** A store of some sealed files, of whose records none is in memory. */
 async function coldStore(files: Files) {
-  const store = await opened(state, { files, segmentBytes: 1000, cached: 1 });
+  const store = await opened(state, { files, segmentBytes: 1000, memoryBytes: 4096 });
   for (let n = 0; n < 40; n++) await store.transact((tx) => tx.put("things", `t${n}`, `${n}`.padEnd(100, "x")));
   for (let n = 1; n < 40; n += 2) await store.transact((tx) => tx.delete("things", `t${n}`));
   // No work in the background reads from now on.

@@ -148,7 +148,7 @@ test("what turns of the event loop bring one after another shares a sync, up to 
 
 test("what shares a write is one line: a sequence bare, and of each record the last version only", async () => {
   const disk = heldSyncs(nodeFiles);
-  const store = await opened(state, { files: disk.files });
+  const store = await opened(state, { files: disk.files, memoryBytes: 64 * 1024 });
   await store.transact((tx) => tx.put("things", "a", 0));
   const all = [1, 2, 3].map((n) =>
     store.transact((tx) => {

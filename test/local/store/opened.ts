@@ -42,7 +42,7 @@ export async function opened(path: string, options: Partial<FileStoreOptions> = 
     now: () => Date.UTC(2026, 0, 2),
     newId: () => `store-${++ids}`,
     schedule: () => () => undefined,
-    cached: 0,
+    memoryBytes: 0,
     ...options,
   });
   onTestFinished(() => store.close().catch(() => undefined));

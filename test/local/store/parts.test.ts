@@ -7,7 +7,6 @@ import { fileOf, newCatalog, offsetOf, placeOf } from "../../../local/store/cata
 import { idsOf, type Places, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
 import { newRecent, type Recent } from "../../../local/store/recent.ts";
 import { newAccepted } from "../../../local/store/records.ts";
-import { newTail } from "../../../local/store/tail.ts";
 import { seeded } from "./model.ts";
 
 describe("a sequence of places", () => {
@@ -213,96 +212,54 @@ test("a place names a file and an offset up to four gigabytes", () => {
   }
 });
 
-describe("the tail of a sequence", () => {
-  const version = (n: number): Version => ({ collection: "audit", id: sequenceId(n), revision: 1, json: json(n) });
-  const after = (n: number): string => sequenceId(n);
-
-  test("answers what lies wholly within it as the whole sequence would, and nothing else", () => {
-    const tail = newTail(5, 4);
-    for (let n = 6; n <= 12; n++) tail.push(version(n));
-    const page = (options: Parameters<typeof tail.page>[0]) => tail.page(options)?.map(({ json }) => json!.value);
-    expect(page({ after: after(8), limit: 9 })).toEqual([9, 10, 11, 12]);
-    expect(page({ after: after(8), limit: 2 })).toEqual([9, 10]);
-    expect(page({ limit: 3, reverse: true })).toEqual([12, 11, 10]);
-    expect(page({ after: after(11), limit: 2, reverse: true })).toEqual([10, 9]);
-    expect(page({ after: after(12), limit: 2 })).toEqual([]);
-    expect(page({ after: after(99), limit: 2 })).toEqual([]);
-    for (const elsewhere of [
-      { after: after(7), limit: 2 },
-      { limit: 5, reverse: true },
-      { after: after(9), limit: 1, reverse: true },
-      { limit: 1 },
-      { after: "0000000000000010x", limit: 1 },
-      { after: after(9), limit: 1, prefix: "0" },
-    ])
-      expect(page(elsewhere), JSON.stringify(elsewhere)).toBeUndefined();
-    expect([8, 9, 12, 13].map((n) => tail.get(after(n))?.json?.value)).toEqual([undefined, 9, 12, undefined]);
-    expect(tail.get("10")).toBeUndefined();
-  });
-
-  test("takes a record that stands for one it has, and holds nothing when it may not", () => {
-    const tail = newTail(0, 2);
-    for (const n of [1, 2]) tail.push(version(n));
-    tail.push({ ...version(2), json: json("again") });
-    expect(tail.get(after(2))?.json?.value).toBe("again");
-    expect(tail.get(after(1))?.json?.value).toBe(1);
-    const none = newTail(0, 0);
-    none.push(version(1));
-    expect(none.get(after(1))).toBeUndefined();
-    expect(none.page({ limit: 1 })).toBeUndefined();
-  });
-});
-
-describe("the records used last", () => {
+describe("the records read last", () => {
   const version = (id: string, value: unknown = id): Version => ({
     collection: "c",
     id,
     revision: 1,
     json: json(value),
   });
-  const held = (recent: ReturnType<typeof newRecent>, ids: string) =>
-    [...ids].filter((id) => recent.get({ collection: "c", id })).join("");
+  const listStored = (recent: Recent, ids: readonly string[]) =>
+    ids.filter((id) => recent.get({ collection: "c", id })).join("");
+  const long = (id: string): Version => version(id, "x".repeat(1000));
 
-  test("what is used stays, and what was used longest ago goes first", () => {
-    const recent = newRecent(4);
-    for (const id of "abc") recent.keep(version(id));
-    recent.keep(version("a", "anew"));
-    expect(held(recent, "c")).toBe("c");
-    recent.keep(version("d"));
-    expect(held(recent, "b")).toBe("");
-    expect(held(recent, "cd")).toBe("cd");
-    recent.keep(version("a", "once more"));
-    expect(recent.get({ collection: "c", id: "a" })?.json?.value).toBe("once more");
-    recent.forget({ collection: "c", id: "a" });
-    expect(held(recent, "a")).toBe("");
-    expect(recent.get({ collection: "d", id: "c" })).toBeUndefined();
+  test("a record that is used stays, and the one used longest ago goes first", () => {
+    const recent = newRecent(10_000);
+    for (const id of "abcde") recent.add(long(id));
+    expect(listStored(recent, ["a"])).toBe("a");
+    for (const id of "fghi") recent.add(long(id));
+    expect(listStored(recent, ["b", "c", "d", "e"])).toBe("");
+    expect(listStored(recent, ["a", "f", "g", "h", "i"])).toBe("afghi");
+    recent.add(version("a", "again"));
+    expect(recent.get({ collection: "c", id: "a" })?.json?.value).toBe("again");
+    recent.remove({ collection: "c", id: "a" });
+    expect(listStored(recent, ["a"])).toBe("");
+    expect(recent.get({ collection: "d", id: "e" })).toBeUndefined();
   });
 
-  test("a version is never given after a later one", () => {
-    const recent = newRecent(8);
+  test("a version is never returned after a later one", () => {
+    const recent = newRecent(2000);
     for (let round = 0; round < 50; round++) {
       const id = "abcdefg"[(round * 5) % 7]!;
-      recent.keep(version(id, round));
+      recent.add(version(id, round));
       expect(recent.get({ collection: "c", id })?.json?.value).toBe(round);
-      if (round % 11 === 0) recent.keep(version(id, "x".repeat(70_000)));
-      if (round % 11 === 0 || round % 7 === 0) recent.forget({ collection: "c", id });
-      if (round % 11 === 0 || round % 7 === 0) expect(held(recent, id)).toBe("");
+      if (round % 11 === 0) recent.add(version(id, "x".repeat(300)));
+      if (round % 7 === 0) recent.remove({ collection: "c", id });
+      if (round % 11 === 0 || round % 7 === 0) expect(listStored(recent, [id])).toBe("");
     }
   });
 
-  test("takes half a million characters and so many records at most, and no long text", () => {
-    const recent = newRecent(1000);
-    recent.keep(version("a"));
-    recent.keep(version("a", "x".repeat(70_000)));
-    expect(held(recent, "a")).toBe("");
-    const kept = (most: Recent, count: number) =>
-      Array.from({ length: count }, (_, n) => most.get({ collection: "c", id: `${n}` })).filter(Boolean).length;
-    for (let n = 0; n < 100; n++) recent.keep(version(`${n}`, "x".repeat(60_000)));
-    expect(kept(recent, 90)).toBe(0);
-    expect(kept(recent, 100)).toBeGreaterThan(2);
-    const few = newRecent(100);
-    for (let n = 0; n < 1000; n++) few.keep(version(`${n}`));
-    expect(kept(few, 900)).toBe(0);
-    expect(kept(few, 1000)).toBeGreaterThanOrEqual(50);
+  test("holds no more than its characters, however short the records, and no long text", () => {
+    const count = (recent: Recent, most: number) =>
+      Array.from({ length: most }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean).length;
+    const recent = newRecent(8000);
+    recent.add(version("a", "x".repeat(1001)));
+    expect(listStored(recent, ["a"])).toBe("");
+    for (let n = 0; n < 1000; n++) recent.add(version(`${n}`));
+    expect(count(recent, 1000)).toBeGreaterThan(20);
+    expect(count(recent, 1000)).toBeLessThan(70);
+    const none = newRecent(0);
+    none.add(version("a"));
+    expect(listStored(none, ["a"])).toBe("");
   });
 });

@@ -539,7 +539,7 @@ describe("compaction", () => {
 
 test("a list that is not to come from memory shows what was done to the files", async () => {
   const path = join(await temporaryFolder(), "state.json");
-  const store = await opened(path, { cached: 100 });
+  const store = await opened(path, { memoryBytes: 4096 });
   await store.transact((tx) => tx.put("audit", sequenceId(1), { id: "original" }));
   await store.transact((tx) => tx.put("things", "a", "original"));
   const journal = await readFile(`${path}.journal.jsonl`);

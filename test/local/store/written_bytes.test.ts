@@ -13,7 +13,7 @@ function textAt(written: WrittenBytes, place: number): string | undefined {
 }
 
 test("finds each operation of a batch, and nothing where none was written", () => {
-  const written = newWrittenBytes();
+  const written = newWrittenBytes(16 * MIB);
   written.add(100, Buffer.from("first\tsecond\t\n"));
   expect(textAt(written, 100)).toBe("first");
   expect(textAt(written, 106)).toBe("second");
@@ -23,13 +23,13 @@ test("finds each operation of a batch, and nothing where none was written", () =
 });
 
 test("finds an operation only where its end was written with it", () => {
-  const written = newWrittenBytes();
+  const written = newWrittenBytes(16 * MIB);
   written.add(0, Buffer.from("cut"));
   expect(textAt(written, 0)).toBeUndefined();
 });
 
 test("keeps the newest 16 MiB, of batches shorter and longer than a chunk", () => {
-  const written = newWrittenBytes();
+  const written = newWrittenBytes(16 * MIB);
   written.add(0, Buffer.from("old\t"));
   const long = Buffer.concat([Buffer.alloc(1.5 * MIB, "x"), Buffer.from("\t")]);
   written.add(4, long);
@@ -45,7 +45,7 @@ test("keeps the newest 16 MiB, of batches shorter and longer than a chunk", () =
 });
 
 test("tells a file that begins again at the same offset from the one before", () => {
-  const written = newWrittenBytes();
+  const written = newWrittenBytes(16 * MIB);
   const [first, second] = [2 ** 40, 2 ** 41];
   written.add(first, Buffer.from("a\t"));
   written.add(second, Buffer.from("b\t"));
@@ -62,11 +62,25 @@ test("a record that was just written is read while no file answers, a page from 
       return nodeFiles.read(...args);
     },
   };
-  const store = await opened(join(await temporaryFolder(), "state.json"), { files, cached: 1 });
+  const store = await opened(join(await temporaryFolder(), "state.json"), { files, memoryBytes: 64 * 1024 });
   for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `t${n}`, `value ${n}`));
   fileReads = 0;
   expect((await store.get("things", "t3"))!.value).toBe("value 3");
   expect(fileReads).toBe(0);
   expect(await store.list("things", { limit: 1, uncached: true })).toMatchObject([{ value: "value 0" }]);
   expect(fileReads).toBe(1);
+});
+
+test("a record that was read from its file and written again is not read as it was", async () => {
+  const store = await opened(join(await temporaryFolder(), "state.json"), { memoryBytes: 4096 });
+  const put = (id: string, value: string) => store.transact((tx) => tx.put("things", id, value));
+  const evict = async (): Promise<void> => {
+    for (let n = 0; n < 20; n++) await put("other", "x".repeat(1000));
+  };
+  await put("a", "old");
+  await evict();
+  expect((await store.get("things", "a"))!.value).toBe("old");
+  await put("a", "new");
+  await evict();
+  expect((await store.get("things", "a"))!.value).toBe("new");
 });
