@@ -52,6 +52,8 @@ export interface Asked extends Actor {
   evidence?: GuardrailEvidence | undefined;
   /** What an apply goes on over, where the intent has that reported only. */
   target_moved?: TargetOwners | undefined;
+  /** The rollback restores over a value that another program set. */
+  over_drift?: boolean | undefined;
   /** It is approved in an emergency. */
   emergency?: true | undefined;
   /** In these fields the stored record was not what the log tells, by which it goes. */

@@ -33,6 +33,7 @@ export const STATUS = {
   operation_in_progress: 409,
   too_many_attempts: 409,
   target_moved: 409,
+  target_drifted: 409,
   content_needed: 409,
   frozen: 409,
   outside_window: 409,

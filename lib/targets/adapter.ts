@@ -2,10 +2,11 @@
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { type Clock, fastestSha256, type Sha256 } from "../kit/platform.ts";
 import type { AdapterResult, HostState, ProductAdapter, RollbackTold } from "../changes/operations/adapter_port.ts";
+import { TargetDrifted } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Store } from "../store/store.ts";
 import { type EffectRecord, storedEffects } from "./effects.ts";
-import { isEqual, findEntryProblem, setsValue, toHeld } from "./entry.ts";
+import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 
 /** Tries of a write when the target changes between the read and the write. */
@@ -26,11 +27,6 @@ export interface Preview {
   before: unknown;
   after: unknown;
   present_before: boolean;
-}
-
-/** The target holds neither what the change set nor what was there before it. */
-export class TargetDrifted extends Error {
-  override readonly name = "TargetDrifted";
 }
 
 /** The adapter of one target system. Operations of one target must not run concurrently: the service's leases see to that. */
@@ -181,24 +177,30 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   };
 
   /** Restores exactly what the change replaced, while the target holds what the change set. */
-  const restorePrevious = async (change: Change, entry: Entry, record: EffectRecord, signal: AbortSignal) => {
+  const restorePrevious = async (
+    change: Change,
+    entry: Entry,
+    record: EffectRecord,
+    { signal, overDrift }: { signal: AbortSignal; overDrift: boolean },
+  ) => {
     const { previous } = record;
     if (!previous) throw new Error(`what ${change.change_id} replaced is not on record; ${BY_HAND}`);
     const replaced = await effects.other(record.replaced);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const held = await system.read(entry, signal);
-      if (!isEqual(held, { value: change.value })) {
-        if (isEqual(held, previous)) return noteRollback(change, entry, undefined, signal);
+      const isForeign = !isEqual(held, { value: change.value });
+      if (isForeign && isEqual(held, previous)) return noteRollback(change, entry, undefined, signal);
+      if (isForeign && !overDrift)
         throw new TargetDrifted(
           `the target of ${change.change_id} holds neither what it set nor what was there before; ${BY_HAND}`,
+          { expected: change.value, held: held.value ?? null },
         );
-      }
       const attempt = await startRollback(change, entry);
       const next = previous.value === undefined ? undefined : previous;
       const set = await system.compareAndSet(entry, next, held, { ...attempt, replaced }, signal);
       if (set.done) {
         await effects.finishRollback(change);
-        return { result: "rolled_back", ...describeOverwrite(set.overwrote) };
+        return { result: "rolled_back", ...describeOverwrite(set.overwrote ?? (isForeign ? held : undefined)) };
       }
       if ("rejected" in set) {
         await effects.cancel(change, record);
@@ -275,7 +277,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       return toHeld(await system.read(await findEntry(change), signal));
     },
 
-    async rollback(change, signal, readLog): Promise<AdapterResult> {
+    async rollback(change, signal, readLog, overDrift = false): Promise<AdapterResult> {
       const { change_id, status } = change;
       const entry = await findEntry(change);
       await settleOther(change, signal);
@@ -299,7 +301,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         return noteRollback(change, entry, record.superseded_by, signal);
       if (!setsValue(change)) return noteRollback(change, entry, undefined, signal);
       if (fromLog) requireReplaced(change_id, record.previous, fromLog.digest);
-      return restorePrevious(change, entry, record, signal);
+      return restorePrevious(change, entry, record, { signal, overDrift });
     },
 
     async findProblem() {

@@ -59,7 +59,7 @@ export const operations = [
   {
     ...operate,
     name: "the lease on a change that the host may hold is dropped",
-    find: "if (!run.ok && isUnsettled(run.failure)) await",
+    find: "if (!run.ok && isUnresolved(run.failure)) await",
     replace: "if (false) await",
     tests: silent,
   },

@@ -127,8 +127,8 @@ export const targets = [
   {
     ...adapter,
     name: "a rollback overwrites a value that another program set",
-    find: "if (!isEqual(held, { value: change.value })) {",
-    replace: "if (isEqual(held, previous)) {",
+    find: "if (isForeign && !overDrift)",
+    replace: "if (isForeign && !previous)",
   },
   {
     ...adapter,

@@ -27,6 +27,17 @@ export interface ToldRollback {
 /** Asks the log what a rollback of a change has to do; undefined where it does not say. */
 export type RollbackTold = (changeId: string) => Promise<ToldRollback | undefined>;
 
+/** A target holds neither what a change set nor what was there before it, and the rollback wrote nothing. */
+export class TargetDrifted extends Error {
+  override readonly name = "TargetDrifted";
+  /** The value that the change set, and the current one; `null` for nothing. */
+  readonly values: { expected: unknown; held: unknown };
+  constructor(message: string, values: { expected: unknown; held: unknown }) {
+    super(message);
+    this.values = values;
+  }
+}
+
 /**
  * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
  * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets. What throws
@@ -40,7 +51,8 @@ export interface ProductAdapter {
   apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
   /** `told`: what an adapter that keeps what it replaced holds that against, before anything is put back. */
-  rollback(change: Change, signal: AbortSignal, told?: RollbackTold): Promise<AdapterResult>;
+  /** `overDrift`: restores over a value that another program set, instead of throwing `TargetDrifted`. */
+  rollback(change: Change, signal: AbortSignal, told?: RollbackTold, overDrift?: boolean): Promise<AdapterResult>;
   /** What the change's target holds now; `null`: nothing; undefined: the host does not say. Touches nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
   /** Explains why the host product cannot be changed now; null where nothing is known. Calls no other machine. */

@@ -89,7 +89,14 @@ export async function begin(
   // Nothing holds a rollback back for long: one may pass an operation that nobody runs any more.
   if (beside && !(operation === "rollback" && beside.unsettled)) throw targetInUse(change_id, beside);
   if (evidence) await requireTold(transaction, change_id, evidence);
-  const asked: Asked = { operation, ...findActor(caller, input.actor), note, evidence, mended };
+  const asked: Asked = {
+    operation,
+    ...findActor(caller, input.actor),
+    note,
+    evidence,
+    mended,
+    over_drift: input.over_drift || undefined,
+  };
   if (operation === "apply") {
     await refuseEndlessTries(transaction, record);
     if (stale) return refuseStale(transaction, record, asked, input.dry_run);

@@ -74,11 +74,21 @@ export const recordFailure = (
 };
 
 /** `by` is whom the service vouches for: a person that the proxy names, or itself. */
-const reasonOf = ({ actor, authenticated, note, evidence, target_moved, emergency, mended }: Asked): object => ({
+const reasonOf = ({
+  actor,
+  authenticated,
+  note,
+  evidence,
+  target_moved,
+  over_drift,
+  emergency,
+  mended,
+}: Asked): object => ({
   ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
   ...(note ? { note } : {}),
   ...(evidence ? { evidence } : {}),
   ...(target_moved ? { target_moved } : {}),
+  ...(over_drift ? { over_drift } : {}),
   ...(emergency ? { emergency } : {}),
   ...(mended ? { mended } : {}),
 });

@@ -2,7 +2,7 @@
  * Apply and rollback. Effects on the host never sit inside a transaction: the lease is made durable, the adapter runs,
  * the result is committed with its entry under the lease's number. Without an adapter one transaction does it all.
  */
-import { AppError } from "../../kit/errors.ts";
+import { AppError, invalidField } from "../../kit/errors.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { HostState } from "./adapter_port.ts";
 import type { Caller } from "../caller.ts";
@@ -15,7 +15,7 @@ import { endLease, keepUnsettled, unsettled } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
 import { recoverLease, settleEndedLease } from "./recover.ts";
 import { type DryRunResult, rehearse, rejected } from "./rehearse.ts";
-import { askHost, type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
+import { askHost, type HostRun, isUnresolved, lastStart, runOnHost } from "./run_adapter.ts";
 import { readRecord } from "../records.ts";
 
 /** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
@@ -27,6 +27,7 @@ export async function runOperation(
   input: OperationInput,
 ): Promise<OperationResult | DryRunResult | Replayed> {
   const { deps } = caller;
+  if (input.over_drift && !input.note?.trim()) throw invalidField("note", "is required with over_drift");
   for (let left: Lease | undefined; ;) {
     const ended = await deps.mutex(input.change_id, () => inTurn(caller, input, left));
     if (isResult(ended) || isReplayed(ended)) return ended;
@@ -61,7 +62,7 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
       // The host is left alone once the lease is so near its end that another may be at work before this one is done.
       const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
       const { mayBeGone } = lease;
-      const options = { inTime, mayBeGone, told: rollbackTold(deps) };
+      const options = { inTime, mayBeGone, told: rollbackTold(deps), overDrift: lease.over_drift };
       const run = await runOnHost(adapter!, record.change, input.operation, options);
       return keepResult(caller, lease, run);
     }
@@ -119,7 +120,7 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Opera
   const adapter = caller.deps.product!.adapter!;
   const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
     const before = await transaction.change(change_id, "settling");
-    if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease, run.failure);
+    if (!run.ok && isUnresolved(run.failure)) await keepUnsettled(transaction, lease, run.failure);
     else await endLease(transaction, lease);
     if (run.ok) {
       const result = { name: adapter.name, ...run.result };
@@ -129,6 +130,13 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Opera
     const { stage, host, error, rejected: refused } = run.failure;
     if (refused) return rejected(adapter, error);
     const { status } = before.change;
+    const audit_entry = { id: entry.id, current_hash: entry.current_hash };
+    if (run.drift)
+      return new AppError(
+        "target_drifted",
+        `the target of ${change_id} no longer holds what the change set; set it by hand and roll back again, or roll back with over_drift and a note to restore over what it holds`,
+        { change_id, current_status: status, ...run.drift, audit_entry },
+      );
     return new AppError(
       "adapter_failed",
       `the adapter ${adapter.name} failed in ${stage}; the change stays ${status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
@@ -137,7 +145,7 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Opera
         current_status: status,
         stage,
         host,
-        audit_entry: { id: entry.id, current_hash: entry.current_hash },
+        audit_entry,
       },
     );
   };

@@ -2,6 +2,7 @@
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, RollbackTold } from "./adapter_port.ts";
+import { TargetDrifted } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 
@@ -18,9 +19,13 @@ export interface HostFailure {
   unanswered?: true;
   /** The host had not said how it was left when the operation failed, and said so later. */
   late?: true;
+  /** The target holds a value of another program, so that a rollback wrote nothing. */
+  drifted?: true;
 }
 
-export type HostRun = { ok: true; result: AdapterResult } | { ok: false; failure: HostFailure };
+/** `drift`: the two values of a drifted target, which are answered and not recorded. */
+export type HostRun =
+  { ok: true; result: AdapterResult } | { ok: false; failure: HostFailure; drift?: TargetDrifted["values"] };
 
 /** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
 export const lastStart = (end: number): number => end - STEP_MS;
@@ -73,8 +78,8 @@ const stateOf = async (adapter: ProductAdapter, change: Change): Promise<HostSta
   (await askHost(adapter, change)) ?? "unknown";
 
 /** Whether the host may hold something of a failed operation that the log calls failed. */
-export const isUnsettled = ({ stage, host }: HostFailure): boolean =>
-  host === "unknown" && (stage === "apply" || stage === "verify" || stage === "rollback");
+export const isUnresolved = ({ stage, host, drifted }: HostFailure): boolean =>
+  host === "unknown" && !drifted && (stage === "apply" || stage === "verify" || stage === "rollback");
 
 /** Takes back on the host what it shows of a change, and says what it shows then. */
 export async function undoOnHost(adapter: ProductAdapter, change: Change): Promise<HostState> {
@@ -93,6 +98,8 @@ export interface RunOptions {
   mayBeGone?: boolean | undefined;
   /** What a rollback's adapter holds against the log, before it puts it back. */
   told?: RollbackTold | undefined;
+  /** Lets a rollback restore over a value that another program set. */
+  overDrift?: boolean | undefined;
 }
 
 /**
@@ -103,7 +110,7 @@ export async function runOnHost(
   adapter: ProductAdapter,
   change: Change,
   operation: Operation,
-  { inTime = () => true, mayBeGone, told }: RunOptions = {},
+  { inTime = () => true, mayBeGone, told, overDrift }: RunOptions = {},
 ): Promise<HostRun> {
   const look = (): Promise<HostState> => stateOf(adapter, change);
   const undo = async (): Promise<HostState> => {
@@ -127,10 +134,12 @@ export async function runOnHost(
   let result: AdapterResult;
   try {
     result = await step((signal) =>
-      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, told),
+      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, told, overDrift),
     );
   } catch (error) {
     if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });
+    if (error instanceof TargetDrifted)
+      return { ...failed(operation, textOf(error), "unknown", { drifted: true }), drift: error.values };
     return failed(operation, textOf(error), await undo());
   }
   const host = operation === "apply" ? ((await askInForce(adapter, change)) ?? "unknown") : await look();
@@ -153,8 +162,8 @@ const failed = (
   stage: HostFailure["stage"],
   error: string,
   host: HostState,
-  more: Pick<HostFailure, "rejected" | "unanswered"> = {},
-): HostRun => ({ ok: false, failure: { stage, error, host, ...more } });
+  more: Pick<HostFailure, "rejected" | "unanswered" | "drifted"> = {},
+): Extract<HostRun, { ok: false }> => ({ ok: false, failure: { stage, error, host, ...more } });
 
 const textOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);

@@ -280,6 +280,10 @@ export const OPERATIONS = {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
       actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      over_drift: {
+        type: "boolean",
+        description: "Restore over a value that another program set since; needs a note.",
+      },
       note: { type: "string", description: "Why, for the record." },
     },
   },

@@ -1451,6 +1451,9 @@ export interface paths {
             /** Who does this; absent: whom the proxy names. */
             actor?: string | undefined;
 
+            /** Restore over a value that another program set since; needs a note. */
+            over_drift?: boolean | undefined;
+
             /** Why, for the record. */
             note?: string | undefined;
           }
