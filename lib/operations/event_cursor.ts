@@ -14,9 +14,6 @@ export interface EventCursor {
   tick: number;
 }
 
-/** A cursor as it was given; one of an older version has no notices, and numbers its rows otherwise. */
-export type GivenCursor = Omit<EventCursor, "notice"> & { notice?: number | undefined };
-
 /** One thing that happened, and the cursor after it. */
 export type StreamEvent = { cursor: EventCursor } & (
   | { type: "audit"; data: AuditEntry }
@@ -28,12 +25,12 @@ export type StreamEvent = { cursor: EventCursor } & (
 export const cursorText = ({ audit, growth, notice, tick }: EventCursor): string =>
   `${audit}.${growth}.${notice}.${tick}`;
 
-/** Reads a cursor's text, also an older version's of three parts; undefined when it is none. */
-export function parseCursor(text: string): GivenCursor | undefined {
-  const parts = /^(\d{1,15})\.(\d{1,16})(?:\.(\d{1,16}))?\.(\d{1,15})$/.exec(text);
+/** Reads a cursor's text; undefined where it is none. */
+export function parseCursor(text: string): EventCursor | undefined {
+  const parts = /^(\d{1,15})\.(\d{1,16})\.(\d{1,16})\.(\d{1,15})$/.exec(text);
   if (!parts) return undefined;
-  const [audit, growth, notice, tick] = parts.slice(1).map((part) => (part === undefined ? part : Number(part)));
-  return { audit: audit!, growth: growth!, notice, tick: tick! };
+  const [audit, growth, notice, tick] = parts.slice(1).map(Number) as [number, number, number, number];
+  return { audit, growth, notice, tick };
 }
 
 /** The cursor of a reader who has seen everything so far. */
@@ -51,8 +48,8 @@ export async function presentCursor(store: Store): Promise<EventCursor> {
  * Where a reader with this cursor goes on. One of a longer log, as after a restore, would wait for what it has seen already:
  * it goes on from the present. Rows that are being made anew it has seen.
  */
-export function resumed(present: EventCursor, { audit, growth, notice, tick }: GivenCursor): EventCursor {
-  const known = notice !== undefined && audit <= present.audit && growth < seqAt(present.audit + 1);
+export function resumed(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
+  const known = audit <= present.audit && growth < seqAt(present.audit + 1);
   return {
     audit: Math.min(audit, present.audit),
     growth: known ? growth : present.growth,

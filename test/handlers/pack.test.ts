@@ -162,12 +162,7 @@ describe("as a page", () => {
       expect(text.match(/ (?:href|src|style|on\w+)=/gi)).toBeNull();
       expect(text).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;quoted&#39;");
       const { digest } = await api.change(first);
-      for (const part of [
-        digest,
-        api.deps.product!.manifest_hash,
-        "change rolled back",
-        "countersign-verify certificate",
-      ])
+      for (const part of [digest, api.deps.product!.manifest_hash, "Rolled back", "countersign-verify certificate"])
         expect(text).toContain(part);
     },
   );
@@ -175,7 +170,7 @@ describe("as a page", () => {
   test("an act that nobody put their name to is not said to be the service's own", async () => {
     const change_id = await api.bring("applied", { target: "ui.unnamed" });
     const { text } = await api.get(`pack?change_id=${change_id}&format=html`);
-    expect(text).toMatch(/<td>change applied<\/td><td>nobody is named<\/td>/);
+    expect(text).toMatch(/<td>Applied<\/td><td>nobody is named<\/td>/);
     expect(text).not.toContain("the service</td>");
   });
 

@@ -9,6 +9,8 @@ import type { Recorded } from "../certificate.ts";
 import { findChange } from "../records.ts";
 import { canonicalContent } from "../rules/content.ts";
 import { detailIn } from "../rules/event.ts";
+import { describe } from "../../wording/describe.ts";
+import { capitalize, joinParts } from "../../wording/part.ts";
 import { HOW, titleOf } from "./readme.ts";
 import { changesIn, entriesIn, intentsOf, type Scope } from "./scope.ts";
 
@@ -137,17 +139,7 @@ const words = (value: unknown): string => (typeof value === "string" ? escapeHtm
 /** Who stands behind an entry. */
 const nameIn = (facts: Said): string => words(facts["approver"]) || words(facts["actor"]) || words(facts["proposer"]);
 
-function whatIn({ event_type }: AuditEntry, facts: Said): string {
-  const more = [
-    facts["decision"],
-    facts["verdict"],
-    facts["progress"],
-    facts["emergency"] === true && "in an emergency",
-  ]
-    .concat(facts["late"] === true && "late", facts["stage"], facts["error"])
-    .flatMap((part) => (typeof part === "string" ? [escapeHtml(part)] : []));
-  return [event_type.replaceAll("_", " "), ...more].join(", ");
-}
+const sentence = (entry: AuditEntry): string => escapeHtml(joinParts(capitalize(describe(entry).what)));
 
 const KNOWN: Readonly<Record<string, string>> = {
   signature: "signed, presence verified",
@@ -166,16 +158,16 @@ function entryRow(entry: AuditEntry): string {
   return row([
     String(entry.id),
     when(entry.timestamp),
-    whatIn(entry, facts),
+    sentence(entry),
     `${by || "nobody is named"}${known && by ? `<br><span class="quiet">${known}</span>` : ""}${key}`,
-    words(facts["note"]),
+    words(facts["note"]) || words(facts["error"]),
   ]);
 }
 
 function entryLine(entry: AuditEntry): string {
   const facts = said(entry);
   const change = entry.change_id === "" ? "" : code(entry.change_id);
-  return row([String(entry.id), when(entry.timestamp), whatIn(entry, facts), change, nameIn(facts)]);
+  return row([String(entry.id), when(entry.timestamp), sentence(entry), change, nameIn(facts)]);
 }
 
 /** Yields each intent that decisions were made under, once. */

@@ -4,7 +4,7 @@
  */
 import { keyOf } from "../../kit/webhook_signature.ts";
 import type { OperationsDeps } from "../deps.ts";
-import { type EventCursor, readEventsSince, type GivenCursor, presentCursor, resumed } from "../event_cursor.ts";
+import { type EventCursor, presentCursor, readEventsSince, resumed } from "../event_cursor.ts";
 import { buildNotification } from "../notifications.ts";
 import type { NotifyFormat } from "./format.ts";
 import type { Notification } from "./notification.ts";
@@ -12,7 +12,7 @@ import { type Failed, post } from "./post.ts";
 
 declare module "../../store/store.ts" {
   interface Meta {
-    notify: GivenCursor;
+    notify: EventCursor;
   }
 }
 
@@ -65,7 +65,7 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
   };
 
   /** Where it stood last, and where the service stands now; the first time ever it begins there. */
-  const standing = async (): Promise<{ kept: GivenCursor; present: EventCursor }> => {
+  const standing = async (): Promise<{ kept: EventCursor; present: EventCursor }> => {
     const kept = (await store.get("meta", "notify"))?.value;
     const present = await presentCursor(store);
     if (!kept) await keep(present);
