@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { runOperation } from "../../lib/changes/operations/run.ts";
+import { runOperation } from "../../lib/changes/commands/run_operation.ts";
 import { operationAnswer } from "../../lib/http/change_answers.ts";
 import { operationReply } from "../../lib/http/change_replies.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";

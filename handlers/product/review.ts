@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { recordReview, type ReviewResult } from "../../lib/changes/commands/review.ts";
+import { recordReview } from "../../lib/changes/commands/review.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { changeSchema, REVIEW_VERDICTS, STATUSES } from "../../lib/changes/rules/change.ts";
+import type { Enacted } from "../../lib/changes/transaction.ts";
 import { changeReply } from "../../lib/http/change_replies.ts";
 import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
@@ -44,4 +45,4 @@ export const review = endpoint(
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => recordReview(caller, input), reviewReply),
 );
 
-const reviewReply = ({ verdict, ...enacted }: ReviewResult) => changeReply(enacted, { verdict });
+const reviewReply = (enacted: Enacted) => changeReply(enacted, { verdict: enacted.record.change.review!.verdict });

@@ -1,7 +1,7 @@
 /** The rollbacks that guardrails order. */
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { runOperation } from "./operations/run.ts";
+import { runOperation } from "./commands/run_operation.ts";
 import { POLICY_GUARDRAIL } from "./rules/actor.ts";
 
 const TRIES = 5;

@@ -4,7 +4,7 @@ import type { Reads, RecordOf, Stored } from "../store/store.ts";
 import { mismatch } from "./mismatch.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
-import type { Operation } from "./rules/command.ts";
+import type { Operation, OperationState } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
 import { sameName, sameTarget } from "./rules/names.ts";
@@ -44,40 +44,37 @@ declare module "../store/store.ts" {
   }
 }
 
-/** An operation that was asked for, by whom, and why. */
-export interface Asked extends Actor {
+/** An operation, its actor and its reason. */
+export interface OperationRequest extends Actor {
   operation: Operation;
   note?: string | undefined;
-  /** What a guardrail saw. */
+  /** The regression that a guardrail measured. */
   evidence?: GuardrailEvidence | undefined;
-  /** What an apply goes on over, where the intent has that reported only. */
+  /** Owners of the target that differ and that the intent only reports. */
   target_moved?: TargetOwners | undefined;
   /** The rollback restores over a value that another program set. */
   over_drift?: boolean | undefined;
   /** It is approved in an emergency. */
   emergency?: true | undefined;
-  /** In these fields the stored record was not what the log tells, by which it goes. */
+  /** Fields in which the stored record did not match the log; the operation goes by the log. */
   mended?: readonly string[] | undefined;
 }
 
 /** The durable intention to run the adapter. */
-export interface Lease extends Asked {
+export interface Lease extends OperationRequest {
   change_id: string;
-  /** Its id. */
+  /** Key of the record. */
   place: string;
   /** The process that runs it. */
   owner: string;
-  /** The log's length and 1 when it was taken. Every lease ends with an entry, so it rises; a result counts under its own. */
+  /** One more than the log's length when it was taken. Every lease ends with an entry, so it rises. */
   number: number;
   at: string;
-  /** Milliseconds since the epoch; afterwards anybody may recover it. */
+  /** Milliseconds since the epoch; any process may resolve it afterwards. */
   ends: number;
-  /** After this rollback the host need not show anything of the change: it did before, or a later one holds its target. */
+  /** The host need not show anything of the change after this rollback: it did before, or a later change holds the target. */
   mayBeGone?: true | undefined;
-  /** Nobody runs under it any more: its failure is recorded, and the host has yet to say how it was left. */
-  unsettled?: true | undefined;
-  /** The host did not answer in time: what it does not show may still come. */
-  unanswered?: true | undefined;
+  state: OperationState;
 }
 
 /** How many there were on a UTC day; only the newest day is kept. */

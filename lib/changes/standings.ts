@@ -1,7 +1,7 @@
 /** How changes stand: what may be asked of each now, whose consent it lacks, and what stands in its way. */
 import { byTarget } from "./by_target.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { BESIDE, besideIn } from "./operations/lease.ts";
+import { MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
 import { allProven } from "./proven_consents.ts";
 import { LISTED, placeOf, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
@@ -42,7 +42,7 @@ export async function standingsOf(
       changes.map(({ change_id }) => change_id),
     ),
     byTarget(store, "owners", approved, { most: 1, reverse: true }),
-    byTarget(store, "leases", approved, { most: BESIDE }),
+    byTarget(store, "leases", approved, { most: MAX_LEASES_PER_TARGET }),
   ]);
   return records.map((record, index) => {
     const { change } = record;
@@ -53,9 +53,9 @@ export async function standingsOf(
     return standingIn(deps, proven[index]!, {
       conflicts: others.filter((id) => id !== change.change_id).slice(0, LISTED),
       holds,
-      operation: lease && (lease.unsettled ? "unsettled" : "running"),
+      operation: lease?.state,
       beside: isApproved
-        ? besideIn(
+        ? selectOtherLease(
             change,
             (beside.get(key) ?? []).map(({ value }) => value),
           )

@@ -2,8 +2,8 @@
 import type { DecisionResult } from "../changes/commands/decide.ts";
 import type { FreezeResult } from "../changes/commands/freeze.ts";
 import type { ProposalResult } from "../changes/file_proposal.ts";
-import type { OperationResult } from "../changes/operations/begin.ts";
-import type { DryRunResult } from "../changes/operations/rehearse.ts";
+import type { OperationResult } from "../changes/operations/start.ts";
+import type { DryRunResult } from "../changes/operations/dry_run.ts";
 import type { Enacted } from "../changes/transaction.ts";
 import type { Reply } from "./replies.ts";
 

@@ -44,8 +44,8 @@ export const clock = [
   },
   {
     name: "what is overdue by the clock alone is applied",
-    file: "lib/changes/operations/begin.ts",
-    find: 'if (operation === "apply") refuseOverdue(change, { intent: product.intent, now });',
+    file: "lib/changes/operations/start.ts",
+    find: "    refuseOverdue(change, { intent: product.intent, now });",
     replace: "void refuseOverdue;",
     tests: CERTAIN,
   },
@@ -72,14 +72,14 @@ export const clock = [
   },
   {
     name: "a clock that is behind holds a rollback up",
-    file: "lib/changes/operations/run.ts",
-    find: 'anyClock: input.operation === "rollback",',
-    replace: "anyClock: false,",
+    file: "lib/changes/commands/run_operation.ts",
+    find: 'anyClock: operation === "rollback"',
+    replace: "anyClock: false",
     tests: ACCEPT,
   },
   {
     name: "what the host did is not recorded under a clock that is behind",
-    file: "lib/changes/operations/run.ts",
+    file: "lib/changes/commands/run_operation.ts",
     find: "return governed(caller, decide, { anyClock: true });",
     replace: "return governed(caller, decide);",
     tests: ACCEPT,
@@ -113,8 +113,8 @@ export const clock = [
   {
     ...accept,
     name: "an operation under a clock that was ahead keeps its change for as long",
-    find: "await endLongLeases(transaction);",
-    replace: "void endLongLeases;",
+    find: "await shortenLeases(transaction);",
+    replace: "void shortenLeases;",
   },
   {
     name: "a verifier at the service lets no accepted clock step back",

@@ -45,15 +45,15 @@ export const consent = [
   },
   {
     name: "an approval that is over is applied once more while the host is silent",
-    file: "lib/changes/operations/begin.ts",
-    find: 'if (operation === "apply" && lease && overdueStep(change, product.intent.policy, now))',
+    file: "lib/changes/operations/start.ts",
+    find: "if (lease && overdueStep(change, product.intent.policy, now))",
     replace: "if (overdueStep === undefined)",
     tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
   {
     name: "a dry run settles what a crash left",
-    file: "lib/changes/operations/begin.ts",
-    find: "if (lease && input.dry_run) throw",
+    file: "lib/changes/operations/start.ts",
+    find: "if (lease && dry_run) throw",
     replace: "if (false) throw",
     tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
@@ -120,9 +120,9 @@ export const consent = [
   },
   {
     name: "the apply of an emergency does not say that it is one",
-    file: "lib/changes/operations/begin.ts",
-    find: "asked.emergency = true;",
-    replace: "asked.emergency = undefined;",
+    file: "lib/changes/operations/start.ts",
+    find: "request.emergency = true;",
+    replace: "request.emergency = undefined;",
     tests: EMERGENCY,
   },
   {
@@ -134,7 +134,7 @@ export const consent = [
   },
   {
     name: "what holds every apply back does not",
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     find: "else refuseHeld(holdsAt(",
     replace: "else void (holdsAt(",
     tests: FREEZE,
@@ -267,7 +267,7 @@ export const consent = [
   {
     name: "a consent is taken back while the host is at work on it",
     file: "lib/changes/commands/decide.ts",
-    find: "if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);",
+    find: "if (lease) throw leaseError(lease);",
     replace: "",
     tests: REVOKE,
   },
@@ -294,14 +294,14 @@ export const consent = [
   },
   {
     name: "a consent carries over a target that has moved, whatever the intent says",
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     find: "refuseMovedTarget(owners, policy, ",
     replace: "void (owners, policy, ",
     tests: MOVED,
   },
   {
     name: "what the target held at the consent is not asked of the log",
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     find: "{ before: target_owner,",
     replace: "{ before: undefined,",
     tests: MOVED,

@@ -7,8 +7,8 @@ const crash = ["test/lib/changes/operations/recover.test.ts"];
 const tampering = ["test/lib/changes/tampering.test.ts"];
 const silent = ["test/lib/changes/operations/silent_host.test.ts"];
 const recover = { file: "lib/changes/operations/recover.ts" };
-const begin = { file: "lib/changes/operations/begin.ts" };
-const operate = { file: "lib/changes/operations/run.ts" };
+const begin = { file: "lib/changes/operations/start.ts" };
+const operate = { file: "lib/changes/commands/run_operation.ts" };
 const lease = { file: "lib/changes/operations/lease.ts", tests: leases };
 const host = {
   file: "lib/changes/operations/run_adapter.ts",
@@ -23,7 +23,7 @@ const PUT_BACK = ["test/lib/changes/put_back.test.ts"];
 export const operations = [
   {
     name: "a dry run touches the host",
-    file: "lib/changes/operations/rehearse.ts",
+    file: "lib/changes/operations/dry_run.ts",
     find: "  const [host = null, holds]",
     replace: "  await adapter.apply(change, new AbortController().signal);\n  const [host = null, holds]",
     tests: ["test/lib/changes/operations/looking_on.test.ts"],
@@ -31,8 +31,8 @@ export const operations = [
   {
     ...begin,
     name: "a dry run takes a lease",
-    find: "  if (input.dry_run) {\n",
-    replace: "  if (input.dry_run) {\n    takeLease(transaction, change, { ...asked, owner });\n",
+    find: "  if (dry_run) {\n",
+    replace: "  if (dry_run) {\n    takeLease(transaction, change, { ...request, owner: caller.deps.owner });\n",
     tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
   {
@@ -59,15 +59,15 @@ export const operations = [
   {
     ...operate,
     name: "the lease on a change that the host may hold is dropped",
-    find: "if (!run.ok && isUnresolved(run.failure)) await",
-    replace: "if (false) await",
+    find: "if (!run.ok && isUnresolved(run.failure))\n",
+    replace: "if (!run.ok && (false as boolean))\n",
     tests: silent,
   },
   {
-    ...operate,
+    ...begin,
     name: "an operation is tried again while the host is silent",
-    find: 'if (host === "silent") throw unsettled(input.change_id);',
-    replace: 'if (host === "silent") repeats = begun.lease;',
+    find: ' && left.outcome !== "silent";',
+    replace: ' && left.outcome !== ("" as never);',
     tests: silent,
   },
   {
@@ -80,7 +80,7 @@ export const operations = [
   {
     ...recover,
     name: "a silent host is told of in each cycle",
-    find: "  if (lease.unsettled) return;\n",
+    find: "  if (isLate(lease)) return;\n",
     replace: "",
     tests: silent,
   },
@@ -95,8 +95,8 @@ export const operations = [
   {
     ...begin,
     name: "content that was edited after the consent is applied",
-    find: 'if (fields.join() !== "content") throw transaction.mismatched(change_id, fields);\n  return { record, stale: true };',
-    replace: "return { record, stale: false };",
+    find: 'if (fields.join() !== "content") throw transaction.mismatched(change_id, fields);\n  return { record, isStale: true };',
+    replace: "return { record, isStale: false };",
     tests: tampering,
   },
   {
@@ -109,14 +109,14 @@ export const operations = [
   {
     ...begin,
     name: "the host is touched before it is known whether the change may be applied",
-    find: "  (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);\n",
+    find: "  (dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);\n",
     replace: "",
     tests: [...flow, ...leases],
   },
   {
     ...begin,
     name: "two processes run one operation at once",
-    find: "  if (lease && !repeated) throw inProgress(change_id);\n",
+    find: "  if (lease && !isRepeated) throw inProgressError(change_id);\n",
     replace: "",
     tests: leases,
     grave: true,
@@ -124,8 +124,8 @@ export const operations = [
   {
     ...begin,
     name: "a rehearsal applies",
-    find: '    return { step: "rehearse", operation, record, owner, passes };\n',
-    replace: "    void [owner, passes];\n",
+    find: "    return { operation, record, owner, passes: await findPassed(transaction, record) };\n",
+    replace: "    void [owner, findPassed];\n",
     tests: flow,
   },
   {
@@ -146,8 +146,8 @@ export const operations = [
   {
     ...operate,
     name: "a process that was held up changes the host after its time",
-    find: "deps.clock.now() <= lastStart(lease.ends)",
-    replace: "true || lease.ends",
+    find: "deps.clock.now() <= lastStart(ends)",
+    replace: "true || ends",
     tests: leases,
   },
   {
@@ -179,16 +179,16 @@ export const operations = [
     tests: flow,
   },
   {
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     name: "two changes of one target are applied at a time",
-    find: "input.dry_run ? undefined : await leaseBeside(tx, change)",
-    replace: "undefined",
+    find: "  if (!dry_run) await requireFreeTarget(transaction, change, operation);\n",
+    replace: "",
     tests: target,
   },
   {
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     name: "a silent host of one change holds up the rollback of another",
-    find: 'operation === "rollback" && beside.unsettled',
+    find: 'operation === "rollback" && other.state !== "running"',
     replace: "false",
     tests: target,
   },
@@ -209,15 +209,15 @@ export const operations = [
   {
     file: "lib/changes/commands/decide.ts",
     name: "a crash keeps a consent from being taken back",
-    find: "lease.number !== left?.number && isOver(lease, now)",
-    replace: "false",
+    find: 'if (type === "revoke") await',
+    replace: 'if (type === "approve") await',
     tests: target,
   },
   {
     ...lease,
     name: "a lease never ends, whatever became of its process",
-    find: "unsettled === true || now >= ends",
-    replace: "unsettled === true",
+    find: 'state !== "running" || now >= ends',
+    replace: 'state !== "running"',
   },
   {
     ...lease,
@@ -228,7 +228,7 @@ export const operations = [
   {
     ...lease,
     name: "a late result is committed under another's lease",
-    find: "if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgress(lease.change_id);",
+    find: "if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgressError(lease.change_id);",
     replace: "",
   },
   {
@@ -261,8 +261,8 @@ export const operations = [
   {
     name: "a start does not settle what the last process left half done",
     file: "lib/changes/operations/recover.ts",
-    find: "if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return false;",
-    replace: "if (!current || !isAbandoned(current, deps.owner, deps.clock.now())) return false;",
+    find: "if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return undefined;",
+    replace: "if (!current || !isAbandoned(current, deps.owner, deps.clock.now())) return undefined;",
     tests: crash,
   },
   {
@@ -348,36 +348,36 @@ export const operations = [
   {
     file: "lib/changes/operations/lease.ts",
     name: "what a slow host does not show yet never comes",
-    find: "unanswered === true && now < ends + STILL_COMING_MS",
-    replace: "unanswered === true && now < ends",
+    find: 'state === "unanswered" && now < ends + LATE_EFFECT_MS',
+    replace: 'state === "unanswered" && now < ends',
     tests: SLOW,
   },
   {
     file: "lib/changes/operations/lease.ts",
     name: "a slow host holds its change for ever",
-    find: "unanswered === true && now < ends + STILL_COMING_MS",
-    replace: "unanswered === true || now < 0",
+    find: 'state === "unanswered" && now < ends + LATE_EFFECT_MS',
+    replace: 'state === "unanswered" || now < 0',
     tests: SLOW,
   },
   {
-    file: "lib/changes/operations/lease.ts",
+    file: "lib/changes/commands/run_operation.ts",
     name: "it is forgotten that the host did not answer in time",
-    find: "...(unanswered && { unanswered })",
-    replace: "...(unanswered && {})",
+    find: 'run.failure.unanswered ? "unanswered" : "unresolved"',
+    replace: '"unresolved"',
     tests: SLOW,
   },
   {
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     name: "after a crash it is not known whether the host showed what was to be rolled back",
-    find: "...(await goneAfter(transaction, change, before))",
+    find: "...(mayBeGone && { mayBeGone })",
     replace: "",
     tests: SLOW,
   },
   {
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     name: "a superseded change that the host no longer shows is never rolled back",
-    find: "(await ownerTold(transaction, change)) !== change.change_id ? {",
-    replace: "(await ownerTold(transaction, change)) === undefined ? {",
+    find: "(await ownerTold(transaction, change)) !== change.change_id || undefined",
+    replace: "(await ownerTold(transaction, change)) === undefined || undefined",
     tests: SLOW,
   },
   {

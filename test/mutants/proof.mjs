@@ -117,7 +117,7 @@ export const proof = [
   {
     ...GOVERNED,
     name: "a proof is not verified again at the apply",
-    file: "lib/changes/operations/begin.ts",
+    file: "lib/changes/operations/start.ts",
     find: 'operation === "apply" ? await asProven(transaction, record) : change',
     replace: "change",
     grave: true,

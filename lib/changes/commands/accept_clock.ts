@@ -6,7 +6,7 @@ import { clockLag } from "../../audit/chain.ts";
 import { AppError } from "../../kit/errors.ts";
 import { type ActInput, actFacts } from "../act.ts";
 import type { Caller } from "../caller.ts";
-import { endLongLeases } from "../operations/lease.ts";
+import { shortenLeases } from "../operations/lease.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import { governed } from "../transaction.ts";
 
@@ -29,7 +29,7 @@ export const acceptClock = (caller: Caller, input: ActInput): Promise<ClockResul
           "the clock is not behind the last audit entry: there is nothing to accept",
           { allowed: [] },
         );
-      await endLongLeases(transaction);
+      await shortenLeases(transaction);
       const at = new Date(now).toISOString();
       const entry = append({ event_type: "clock_accepted", detail: { ...detail, last } }, at);
       return { at, last, entry };

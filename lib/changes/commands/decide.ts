@@ -1,11 +1,10 @@
 /** Records a consent decision on one change. */
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
-import { inProgress, isOver, readLease, unsettled } from "../operations/lease.ts";
-import { settleEndedLease } from "../operations/recover.ts";
+import { leaseError, readLease } from "../operations/lease.ts";
+import { resolveEndedLease } from "../operations/recover.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
-import type { Lease } from "../records.ts";
 import type { Replayed } from "../replies.ts";
 import { type Missing, missingConsents } from "../rules/missing.ts";
 import { refuseOverdue } from "../rules/overdue.ts";
@@ -28,49 +27,34 @@ export interface DecisionResult extends Enacted {
   missing: Missing[];
 }
 
-/** Records a decision; an operation of the change that was abandoned is resolved first. */
+/** Records a decision; before a revocation an operation that was left on the change is resolved. */
 export async function recordDecision(caller: Caller, input: DecisionInput): Promise<DecisionResult | Replayed> {
-  for (let left: Lease | undefined; ;) {
-    const ended = await governed<DecisionResult | { over: Lease }>(
-      caller,
-      (transaction) => record(transaction, caller, input, left),
-      // A decision that stops a change is valid under any clock.
-      { anyClock: input.type === "deny" || input.type === "revoke" },
-    );
-    if (!("over" in ended)) return ended;
-    await settleEndedLease(caller.deps, ended.over);
-    left = ended.over;
-  }
-}
-
-/** `left`: a lease on the change that could not be resolved. */
-async function record(
-  transaction: Transaction,
-  caller: Caller,
-  { type, change_id, name, note = "", emergency, proof, at }: DecisionInput,
-  left: Lease | undefined,
-): Promise<DecisionResult | AppError | { over: Lease }> {
-  const { tx, now } = transaction;
-  const { intent } = transaction.product;
-  const before = await transaction.change(change_id, type === "approve" ? "any" : "closing");
-  const expired = await expireIfDue(transaction, caller.deps, before);
-  if (expired) return expired;
-  if (type === "approve") refuseOverdue(before.change, { intent, now });
-  const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
-  if (lease && lease.number !== left?.number && isOver(lease, now)) return { over: lease };
-  if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);
-  const { digest } = before.change;
-  const decision = emergency ? ("approve_emergency" as const) : type;
-  const decided = { decision, change_id, digest, approver: name, note };
-  const signature = await present(transaction, decided, { proof, at });
-  const command =
-    type === "approve"
-      ? { type, name, note, emergency, signature, target_owner: await ownerTold(transaction, before.change) }
-      : { type, name, note, signature };
-  const actor = actorBehind(name, signature, findActor(caller, name));
-  const judged = type === "approve" ? await asProven(transaction, before) : before.change;
-  const enacted = transaction.enact(before, command, actor, judged);
-  requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
-  requireRevision(caller, before.change.revision);
-  return { ...enacted, missing: type === "approve" ? missingConsents(enacted.record.change, intent) : [] };
+  const { type, change_id, name, note = "", emergency, proof, at } = input;
+  if (type === "revoke") await resolveEndedLease(caller.deps, change_id);
+  const record = async (transaction: Transaction): Promise<DecisionResult | AppError> => {
+    const { tx, now } = transaction;
+    const { intent } = transaction.product;
+    const before = await transaction.change(change_id, type === "approve" ? "any" : "closing");
+    const expired = await expireIfDue(transaction, caller.deps, before);
+    if (expired) return expired;
+    if (type === "approve") refuseOverdue(before.change, { intent, now });
+    const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
+    if (lease) throw leaseError(lease);
+    const { digest } = before.change;
+    const decision = emergency ? ("approve_emergency" as const) : type;
+    const decided = { decision, change_id, digest, approver: name, note };
+    const signature = await present(transaction, decided, { proof, at });
+    const command =
+      type === "approve"
+        ? { type, name, note, emergency, signature, target_owner: await ownerTold(transaction, before.change) }
+        : { type, name, note, signature };
+    const actor = actorBehind(name, signature, findActor(caller, name));
+    const judged = type === "approve" ? await asProven(transaction, before) : before.change;
+    const enacted = transaction.enact(before, command, actor, judged);
+    requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
+    requireRevision(caller, before.change.revision);
+    return { ...enacted, missing: type === "approve" ? missingConsents(enacted.record.change, intent) : [] };
+  };
+  // A decision that stops a change is valid under any clock.
+  return governed(caller, record, { anyClock: type === "deny" || type === "revoke" });
 }

@@ -2,7 +2,7 @@
 import { entryKey } from "../../audit/chain.ts";
 import { type ActInput, namedActor } from "../act.ts";
 import { type Caller, requireRevision } from "../caller.ts";
-import { inProgress, readLease } from "../operations/lease.ts";
+import { inProgressError, readLease } from "../operations/lease.ts";
 import { actorBehind, present } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import { STAYS } from "../rules/erasure.ts";
@@ -70,7 +70,7 @@ export async function eraseContent(caller: Caller, input: EraseInput): Promise<E
       { decision: "erase", actor: name, note, ...about },
       { proof, at: stated },
     );
-    if (await readLease(tx, change)) throw inProgress(change_id);
+    if (await readLease(tx, change)) throw inProgressError(change_id);
     requireRevision(caller, change.revision);
     const owner = await ownerTold(transaction, change);
     const command = { type: "erase", name, note, owner, signature } as const;

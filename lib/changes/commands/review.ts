@@ -13,16 +13,11 @@ export interface ReviewInput extends ProofInput {
   note?: string | undefined;
 }
 
-/** A recorded review. */
-export interface ReviewResult extends Enacted {
-  verdict: Verdict;
-}
-
 /** Records whether an emergency consent was right. */
 export const recordReview = (
   caller: Caller,
   { change_id, approver, verdict, note = "", proof, at }: ReviewInput,
-): Promise<ReviewResult | Replayed> =>
+): Promise<Enacted | Replayed> =>
   governed(caller, async (transaction) => {
     const before = await transaction.change(change_id);
     const { digest, revision } = before.change;
@@ -33,5 +28,5 @@ export const recordReview = (
     const enacted = transaction.enact(before, command, actor);
     requirePerson(caller, "approver", approver);
     requireRevision(caller, revision);
-    return { ...enacted, verdict };
+    return enacted;
   });

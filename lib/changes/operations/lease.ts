@@ -1,130 +1,127 @@
-/** The durable intention to run the adapter: made before it runs, recovered by whoever comes after a crash. */
+/** The durable intention to run the adapter: stored before it runs, resolved by the next process after a crash. */
 import { AppError } from "../../kit/errors.ts";
 import { type Lease, placeOf, targetKey } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
 
-const LEASE_MS = 60_000;
+const LEASE_TTL_MS = 60_000;
 
-/** The lease on a change, if there is one. */
-export const readLease = async (reads: Pick<Reads, "get">, change: Change): Promise<Lease | undefined> =>
-  (await reads.get("leases", placeOf(change)))?.value;
+/** Reads the lease on a change, if there is one. */
+export const readLease = async (
+  reads: Pick<Reads, "get">,
+  change: Pick<Change, "target" | "tenant_id" | "change_id">,
+): Promise<Lease | undefined> => (await reads.get("leases", placeOf(change)))?.value;
 
-/** A lease as it is now, if it is not ended. */
-export const currentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
+/** Reads the current state of a lease that has not ended. */
+export const readCurrentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
   (await reads.get("leases", lease.place))?.value;
 
-/** Operations on a target that are looked for at a time; there are more only of a host that is silent for long. */
-export const BESIDE = 10;
+/** Leases that are read of a target; only a host that is silent for long leaves more. */
+export const MAX_LEASES_PER_TARGET = 10;
+
+/** Lists the leases on other changes of the same tenant and target. */
+export async function listOtherLeases(reads: Pick<Reads, "list">, change: Change): Promise<Lease[]> {
+  const page = await reads.list("leases", { prefix: targetKey(change), limit: MAX_LEASES_PER_TARGET });
+  return page.map(({ value }) => value).filter(({ change_id }) => change_id !== change.change_id);
+}
 
 /**
- * The lease on another change of the same tenant and target: one under which an operation runs, before those that are left.
- * While there is one, what a change is judged by may not hold when it is done.
+ * Returns the lease that another change has on the target of a change: a running one before those that are unresolved. While
+ * there is one, the facts by which a change is judged may be about to change.
  */
-export async function leaseBeside(reads: Pick<Reads, "list">, change: Change): Promise<Lease | undefined> {
-  const page = await reads.list("leases", { prefix: targetKey(change), limit: BESIDE });
-  return besideIn(
-    change,
-    page.map(({ value }) => value),
-  );
-}
-
-/** That lease among those of the target. */
-export function besideIn(change: Change, leases: readonly Lease[]): Lease | undefined {
+export const selectOtherLease = (change: Change, leases: readonly Lease[]): Lease | undefined => {
   const others = leases.filter(({ change_id }) => change_id !== change.change_id);
-  return others.find(({ unsettled }) => !unsettled) ?? others[0];
-}
+  return others.find(({ state }) => state === "running") ?? others[0];
+};
 
 /** Takes the lease on a change and its target; it is durable when the transaction is. */
 export function takeLease(
   transaction: Transaction,
   change: Change,
-  asked: Omit<Lease, "change_id" | "place" | "number" | "at" | "ends">,
+  request: Omit<Lease, "change_id" | "place" | "number" | "at" | "ends" | "state">,
 ): Lease {
   const { tx, at, now, length } = transaction;
   const { change_id } = change;
   const place = placeOf(change);
-  const lease: Lease = { ...asked, change_id, place, number: length + 1, at, ends: now + LEASE_MS };
+  const ends = now + LEASE_TTL_MS;
+  const lease: Lease = { ...request, change_id, place, number: length + 1, at, ends, state: "running" };
   tx.put("leases", place, lease);
   return lease;
 }
 
-/** Whether its time is over, or nobody runs under it any more: then anybody may settle it, in its change's turn. */
-export const isOver = ({ unsettled, ends }: Lease, now: number): boolean => unsettled === true || now >= ends;
+/** Returns true where no operation runs under a lease any more; any process may resolve it, under the lock of its change. */
+export const isUnattended = ({ state, ends }: Lease, now: number): boolean => state !== "running" || now >= ends;
 
-/** Whether nobody runs under it any more: its time is over, or its owner is the asking process, whose turn it is not. */
+/** Returns true where a lease is over or belongs to this process, which holds the lock of its change. */
 export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =>
-  lease.owner === owner || isOver(lease, now);
+  lease.owner === owner || isUnattended(lease, now);
 
-/** Ends a lease with the result of its operation; 409 when another has taken the change over meanwhile. */
+/** Ends a lease with the result of its operation. Errors: 409 when another process has taken it over. */
 export async function endLease(transaction: Transaction, lease: Lease): Promise<void> {
   await requireLease(transaction, lease);
   transaction.tx.delete("leases", lease.place);
 }
 
-/** Keeps a lease whose failure is recorded, until the host says how it was left; 409 as `endLease`. */
-export async function keepUnsettled(
+/** Keeps a lease whose failure is recorded until the host says how it was left. Errors: as `endLease`. */
+export async function keepUnresolved(
   transaction: Transaction,
   lease: Lease,
-  { unanswered }: Pick<Lease, "unanswered"> = lease,
+  state: "unresolved" | "unanswered" = "unresolved",
 ): Promise<void> {
   await requireLease(transaction, lease);
-  transaction.tx.put("leases", lease.place, { ...lease, unsettled: true, ...(unanswered && { unanswered }) });
+  transaction.tx.put("leases", lease.place, { ...lease, state });
 }
 
-/** How long a host may go on with what it did not answer; milliseconds from the end of the lease. */
-const STILL_COMING_MS = 10 * 60_000;
+/** How long a host may still carry out an operation that it did not answer, from the end of the lease. */
+const LATE_EFFECT_MS = 10 * 60_000;
 
-/** Whether what the host does not show of an operation may still come. */
-export const mayStillCome = ({ unanswered, ends }: Lease, now: number): boolean =>
-  unanswered === true && now < ends + STILL_COMING_MS;
+/** Returns true where an operation that the host does not show may still take effect. */
+export const mayTakeEffect = ({ state, ends }: Lease, now: number): boolean =>
+  state === "unanswered" && now < ends + LATE_EFFECT_MS;
 
-/** Takes an abandoned lease over, to do the rest of its work alone; 409 as `endLease`. */
+/** Takes over an abandoned lease, to do the rest of its work alone. Errors: as `endLease`. */
 export async function renewLease(transaction: Transaction, lease: Lease, owner: string): Promise<Lease> {
   await requireLease(transaction, lease);
-  const { unsettled: _, unanswered: __, ...kept } = lease;
-  const renewed: Lease = { ...kept, owner, ends: transaction.now + LEASE_MS };
+  const renewed: Lease = { ...lease, owner, ends: transaction.now + LEASE_TTL_MS, state: "running" };
   transaction.tx.put("leases", lease.place, renewed);
   return renewed;
 }
 
-/** More than run at once: an operation that ends later does so when its own process is gone. */
-const MOST_ENDED = 40;
+/** More leases than run concurrently. */
+const MAX_SHORTENED_LEASES = 40;
 
-/** Leases that end later than one taken now would were taken by a clock that was ahead: they end as if taken now. */
-export async function endLongLeases({ tx, now }: Transaction): Promise<void> {
-  const ends = now + LEASE_MS;
-  for (const { id, value } of await tx.list("leases", { limit: MOST_ENDED }))
+/** Shortens leases that a clock which was ahead took: they end as if taken now. */
+export async function shortenLeases({ tx, now }: Transaction): Promise<void> {
+  const ends = now + LEASE_TTL_MS;
+  for (const { id, value } of await tx.list("leases", { limit: MAX_SHORTENED_LEASES }))
     if (value.ends > ends) tx.put("leases", id, { ...value, ends });
 }
 
-/** A lease that was taken over has its number, and ends at another time. */
+/** A lease that was taken over has the same number and another end. */
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
-  const current = await currentLease(transaction.tx, lease);
-  if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgress(lease.change_id);
+  const current = await readCurrentLease(transaction.tx, lease);
+  if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgressError(lease.change_id);
 }
 
-/** 409 `operation_in_progress`. */
-export const inProgress = (changeId: string): AppError =>
+/** Creates the error for a change under a lease: 409 `operation_in_progress`. */
+export function leaseError({ change_id, state }: Lease): AppError {
+  if (state === "running") return inProgressError(change_id);
+  const message = `the host product has not said how the last operation left ${change_id}; it is asked again in each cycle`;
+  return new AppError("operation_in_progress", message, { change_id });
+}
+
+export const inProgressError = (changeId: string): AppError =>
   new AppError("operation_in_progress", `another process is at work on ${changeId}; try again in a minute`, {
     change_id: changeId,
   });
 
-/** 409 `operation_in_progress`: another change of the same target is worked on. */
-export const targetInUse = (changeId: string, { change_id: other, operation, unsettled }: Lease): AppError =>
+/** Creates the error for a change whose target is under the lease of another: 409 `operation_in_progress`. */
+export const targetInUseError = (changeId: string, { change_id: other, operation, state }: Lease): AppError =>
   new AppError(
     "operation_in_progress",
-    unsettled
-      ? `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and by each request to ${operation === "apply" ? "apply" : "roll back"} ${other}`
-      : `${other}, which is on the same target, is being worked on; try again in a minute`,
+    state === "running"
+      ? `${other}, which is on the same target, is being worked on; try again in a minute`
+      : `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and by each request to ${operation === "apply" ? "apply" : "roll back"} ${other}`,
     { change_id: changeId, conflicts: [other] },
-  );
-
-/** 409 `operation_in_progress`: nobody knows what the host holds of the change. */
-export const unsettled = (changeId: string): AppError =>
-  new AppError(
-    "operation_in_progress",
-    `the host product has not said how the last operation left ${changeId}; it is asked again in each cycle`,
-    { change_id: changeId },
   );

@@ -1,55 +1,54 @@
-/** What apply and rollback record when they end, well or badly. */
+/** Records the end of an apply or a rollback. */
 import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { AdapterResult } from "./adapter_port.ts";
 import { watch } from "../guardrail.ts";
 import { kpisTold } from "../kpis_told.ts";
 import type { Tx } from "../../store/store.ts";
-import { type Asked, targetKey } from "../records.ts";
+import { type OperationRequest, targetKey } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { ownerTold, targetSpelling, targetWithout } from "../target_told.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
-/** What an adapter did, and which it was. */
+/** The result of an adapter, with its name. */
 export type NamedResult = AdapterResult & { name: string };
 
-/** The part of a result that is recorded and answered: what was there before is told by its digest only. */
-export const shownOf = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
+/** Returns the part of a result that is recorded: of the replaced value only the digest is. */
+export const withoutPrevious = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
 
 /**
- * Records that an operation is done: the status moves, the target's owner with it. `found`: it was the host that told of it,
- * after an interruption, or `late`, after it had failed.
+ * Records that an operation is done: the status of the change and the owner of the target. `found`: the host reported it after
+ * an interruption, or `late`, after it had failed.
  */
 export async function recordSuccess(
   transaction: Transaction,
   before: ChangeRecord,
-  asked: Asked,
+  request: OperationRequest,
   adapter: NamedResult | null,
   found: { resolved_after_interruption?: true; late?: true } = {},
 ): Promise<Enacted> {
   const { tx } = transaction;
-  const { operation } = asked;
+  const { operation } = request;
   const target_held = operation === "apply" ? await ownerTold(transaction, before.change) : null;
   const target_spelling = await targetSpelling(transaction, before.change);
   const circumstance = {
     ...(target_spelling === before.change.target ? {} : { target_spelling }),
-    adapter: adapter && shownOf(adapter),
-    ...reasonOf(asked),
+    adapter: adapter && withoutPrevious(adapter),
+    ...reasonFacts(request),
     ...found,
     ...(operation === "apply"
-      ? { target_held, ...(await factsOf(transaction, adapter?.previous)) }
+      ? { target_held, ...(await applyFacts(transaction, adapter?.previous)) }
       : await targetWithout(transaction, before)),
   };
-  const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, asked);
+  const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, request);
   const { change, applied } = enacted.record;
   const { change_id } = change;
-  // In the order of their apply: the last of a target owns it.
+  // Keys in the order of applies: the last one of a target owns it.
   const place = applied && targetKey(change) + entryKey(applied.entry);
   if (operation === "apply") {
     tx.put("owners", place!, change_id);
     watch(transaction, enacted.record);
-    // The host need not show any more what another change set there.
     if (target_held !== null) await drop(tx, ["drift"], target_held);
   } else {
     if (place) tx.delete("owners", place);
@@ -62,47 +61,40 @@ async function drop(tx: Tx, collections: readonly ("drift" | "guardrail_due")[],
   for (const collection of collections) if (await tx.get(collection, changeId)) tx.delete(collection, changeId);
 }
 
-/** Records that an operation failed: the status stays, one entry tells the stage, the error and how the host was left. */
+/** Records that an operation failed: one entry with the stage, the error and the state of the host; the status remains. */
 export const recordFailure = (
   transaction: Transaction,
   before: ChangeRecord,
-  asked: Asked,
+  request: OperationRequest,
   failure: HostFailure,
 ): Enacted => {
-  const circumstance = { ...failure, ...reasonOf(asked) };
-  return transaction.enact(before, { type: "fail", operation: asked.operation, circumstance }, asked);
+  const circumstance = { ...failure, ...reasonFacts(request) };
+  return transaction.enact(before, { type: "fail", operation: request.operation, circumstance }, request);
 };
 
-/** `by` is whom the service vouches for: a person that the proxy names, or itself. */
-const reasonOf = ({
-  actor,
-  authenticated,
-  note,
-  evidence,
-  target_moved,
-  over_drift,
-  emergency,
-  mended,
-}: Asked): object => ({
-  ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
-  ...(note ? { note } : {}),
-  ...(evidence ? { evidence } : {}),
-  ...(target_moved ? { target_moved } : {}),
-  ...(over_drift ? { over_drift } : {}),
-  ...(emergency ? { emergency } : {}),
-  ...(mended ? { mended } : {}),
-});
+/** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
+const reasonFacts = (request: OperationRequest): object => {
+  const { actor, authenticated, note, evidence, target_moved, over_drift, emergency, mended } = request;
+  return {
+    ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
+    ...(note ? { note } : {}),
+    ...(evidence ? { evidence } : {}),
+    ...(target_moved ? { target_moved } : {}),
+    ...(over_drift ? { over_drift } : {}),
+    ...(emergency ? { emergency } : {}),
+    ...(mended ? { mended } : {}),
+  };
+};
 
-/** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */
-async function factsOf(transaction: Transaction, previous: AdapterResult["previous"]): Promise<object> {
+/** Returns the KPIs at an apply, and the digest of the value that it replaced, as far as the adapter says it. */
+async function applyFacts(transaction: Transaction, previous: AdapterResult["previous"]): Promise<object> {
   const kpis = await kpisTold(transaction);
   if (previous === null) return { kpis, previous_digest: null };
-  // What the adapter does not say stays unproven.
   if (previous === undefined) return { kpis };
   try {
     return { kpis, previous_digest: transaction.sha256(canonicalJson(previous.value)) };
   } catch {
-    // It says what is no JSON.
+    // The adapter reports a value that is no JSON.
     return { kpis };
   }
 }

@@ -1,4 +1,4 @@
-/** Settles operations that a crash, a lost process or a silent host left half done, by what the host answers. */
+/** Resolves operations that a crash, a lost process or a silent host left half done, by the answer of the host. */
 import { AppError } from "../../kit/errors.ts";
 import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
@@ -11,27 +11,43 @@ import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import { ownerTold } from "../target_told.ts";
 import { governed, type Transaction } from "../transaction.ts";
-import { currentLease, endLease, isAbandoned, keepUnsettled, mayStillCome, renewLease } from "./lease.ts";
+import {
+  endLease,
+  isAbandoned,
+  isUnattended,
+  keepUnresolved,
+  listOtherLeases,
+  mayTakeEffect,
+  readCurrentLease,
+  readLease,
+  renewLease,
+} from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 import { askHost, askInForce, type HostFailure, isDone, isGone, undoOnHost } from "./run_adapter.ts";
 
-/** So many hosts' answers are waited for at a time. */
-const BATCH = 20;
+/** Leases that are resolved concurrently. */
+const BATCH_SIZE = 20;
 
-/** `settled`, or why not: the host holds something that is neither done nor undone, or it cannot be asked. */
-export type Recovered = "settled" | "unknown" | "silent";
+/** `resolved`, or the reason why not: the host shows the operation neither done nor undone, or it cannot be asked. */
+export type Outcome = "resolved" | "unknown" | "silent";
+
+/** The attempt to resolve the lease of this number. */
+export interface Resolution {
+  number: number;
+  outcome: Outcome;
+}
 
 const NO_CONSENT = "the host shows the change, and its consent no longer stands; it was taken back";
 const INTERRUPTED = "the service stopped before the operation ended; ask for it again";
 const ANSWERED_LATE = "the host did not show the operation as done when it answered again; ask for it again";
 
-/** Asks the host about one abandoned lease, and completes the change or records the failure; else the lease stays. */
-export async function recoverLease(deps: ChangesDeps, lease: Lease): Promise<Recovered> {
+/** Asks the host about an abandoned lease, and completes the change or records the failure; else the lease remains. */
+async function resolveLease(deps: ChangesDeps, lease: Lease): Promise<Outcome> {
   const adapter = deps.product?.adapter;
   const change = (await readRecord(deps.store, lease.change_id))?.change;
   if (!adapter || !change) {
-    await settle(deps, lease, failureOf(lease, "unknown"));
-    return "settled";
+    await recordOutcome(deps, lease, createFailure(lease, "unknown"));
+    return "resolved";
   }
   const host = await (lease.operation === "apply" ? askInForce : askHost)(adapter, change);
   if (host === undefined || host === "unknown") {
@@ -39,23 +55,23 @@ export async function recoverLease(deps: ChangesDeps, lease: Lease): Promise<Rec
     return host ?? "silent";
   }
   const done = isDone(lease.operation, host, lease.mayBeGone);
-  // A host that did not answer in time may be at it still.
-  if (!done && mayStillCome(lease, deps.clock.now())) return "unknown";
+  // A host that did not answer in time may still carry it out.
+  if (!done && mayTakeEffect(lease, deps.clock.now())) return "unknown";
   if (!done || lease.operation === "rollback") {
-    await settle(deps, lease, done ? undefined : failureOf(lease, host), host);
-    return "settled";
+    await recordOutcome(deps, lease, done ? undefined : createFailure(lease, host), host);
+    return "resolved";
   }
   const left = await takeBackUnlessConsented(deps, lease, host);
-  return left === "unknown" ? left : "settled";
+  return left === "unknown" ? left : "resolved";
 }
 
-/** What has happened on the host is recorded whatever the clock says. */
-const recorded = <T>(deps: ChangesDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
-  governed<T>({ deps }, decision, { anyClock: true }) as Promise<T>;
+/** Records an effect on the host, whatever the clock says. */
+const recordEffect = <T>(deps: ChangesDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
+  governed({ deps }, decision, { anyClock: true });
 
 /** Records how the host was left, under the lease's number. */
-const settle = (deps: ChangesDeps, lease: Lease, failure: HostFailure | undefined, host?: string) =>
-  recorded<void>(deps, async (transaction) => {
+const recordOutcome = (deps: ChangesDeps, lease: Lease, failure: HostFailure | undefined, host?: string) =>
+  recordEffect<void>(deps, async (transaction) => {
     const before = await transaction.change(lease.change_id, "settling");
     await endLease(transaction, lease);
     if (failure) recordFailure(transaction, before, lease, failure);
@@ -68,27 +84,26 @@ const complete = (transaction: Transaction, before: ChangeRecord, lease: Lease, 
     before,
     lease,
     { name: transaction.product.adapter!.name, result },
-    lease.unsettled ? { late: true } : { resolved_after_interruption: true },
+    isLate(lease) ? { late: true } : { resolved_after_interruption: true },
   );
 
-const failureOf = (lease: Lease, host: HostFailure["host"]): HostFailure => ({
+/** Returns true where the failure of an operation was recorded before the host said how it was left. */
+const isLate = ({ state }: Lease): boolean => state !== "running";
+
+const createFailure = (lease: Lease, host: HostFailure["host"]): HostFailure => ({
   stage: "interrupted",
-  error: lease.unsettled ? ANSWERED_LATE : INTERRUPTED,
+  error: isLate(lease) ? ANSWERED_LATE : INTERRUPTED,
   host,
-  ...(lease.unsettled && { late: true }),
+  ...(isLate(lease) && { late: true }),
 });
 
-/** The failure stands in the log once; from then on the lease alone tells that the host has yet to answer. */
+/** Records the failure once; from then on the lease alone says that the host has yet to answer. */
 async function keep(deps: ChangesDeps, lease: Lease): Promise<void> {
-  if (lease.unsettled) return;
-  await recorded<void>(deps, async (transaction) => {
-    await keepUnsettled(transaction, lease);
-    recordFailure(
-      transaction,
-      await transaction.change(lease.change_id, "settling"),
-      lease,
-      failureOf(lease, "unknown"),
-    );
+  if (isLate(lease)) return;
+  await recordEffect<void>(deps, async (transaction) => {
+    await keepUnresolved(transaction, lease);
+    const before = await transaction.change(lease.change_id, "settling");
+    recordFailure(transaction, before, lease, createFailure(lease, "unknown"));
   });
 }
 
@@ -96,7 +111,7 @@ async function keep(deps: ChangesDeps, lease: Lease): Promise<void> {
 async function takeBackUnlessConsented(deps: ChangesDeps, lease: Lease, shown: string) {
   const adapter = deps.product!.adapter!;
   type Refused = { lease: Lease; before: ChangeRecord };
-  const refused = await recorded<Refused | "in doubt" | undefined>(deps, async (transaction) => {
+  const refused = await recordEffect<Refused | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.held(lease.change_id);
     const told = fields.length === 0 ? before : foldOf(await transaction.evidence.about(lease.change_id, 1));
     // Its apply is in the log: somebody wrote the lease into the store, and nothing is taken back on its word.
@@ -118,13 +133,13 @@ async function takeBackUnlessConsented(deps: ChangesDeps, lease: Lease, shown: s
     return "unknown";
   }
   const host = await undoOnHost(adapter, refused.before.change);
-  const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(lease.unsettled && { late: true }) };
-  await recorded<void>(deps, async (transaction) => {
+  const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(isLate(lease) && { late: true }) };
+  await recordEffect<void>(deps, async (transaction) => {
     const gone = isGone(host);
     if (gone) await endLease(transaction, refused.lease);
-    else await keepUnsettled(transaction, refused.lease);
+    else await keepUnresolved(transaction, refused.lease);
     // A host that refuses to take it back is asked in each cycle, and told of once.
-    if (gone || !lease.unsettled)
+    if (gone || !isLate(lease))
       recordFailure(transaction, await transaction.change(lease.change_id, "settling"), lease, failure);
   });
   return isGone(host) ? host : "unknown";
@@ -155,41 +170,55 @@ async function standingConsent(
   return policy.on_stale === "block" ? undefined : { target_moved };
 }
 
-/**
- * Settles abandoned leases and returns how many. `all`: at the start of a process that alone owns its store, no other can
- * be running one.
- */
+/** Resolves abandoned leases and returns the number of them. `all`: at the start of the one process that owns the store. */
 export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<number> {
   let recovered = 0;
   for (let after = "", more = true; more;) {
-    const page = await deps.store.list("leases", { after, limit: BATCH });
+    const page = await deps.store.list("leases", { after, limit: BATCH_SIZE });
     const leases = page.map(({ value }) => value).filter(isLease);
-    const settled = await Promise.all(leases.map((lease) => recoverOne(deps, lease, all)));
-    recovered += settled.filter(Boolean).length;
+    const outcomes = await Promise.all(leases.map((lease) => resolveAbandoned(deps, lease, all)));
+    recovered += outcomes.filter((outcome) => outcome === "resolved").length;
     after = page.at(-1)?.id ?? after;
-    more = page.length === BATCH;
+    more = page.length === BATCH_SIZE;
   }
   return recovered;
 }
 
-/** What somebody put there in its place must not keep the others from being settled. */
+/** A record that is no lease must not keep the others from being resolved. */
 const isLease = (lease: Partial<Lease> | null): boolean => typeof lease?.change_id === "string";
 
-/** Settles a lease that is over, in its change's turn, as far as the host says how. */
-export const settleEndedLease = (deps: ChangesDeps, lease: Lease): Promise<boolean> => recoverOne(deps, lease, false);
+/**
+ * Resolves the leases on the target of a change under which no operation runs any more, each under the lock of its change.
+ * Returns the attempt on the change's own lease. The caller holds no lock: two changes must not wait for each other.
+ */
+export async function resolveLeases(deps: ChangesDeps, changeId: string): Promise<Resolution | undefined> {
+  const change = (await readRecord(deps.store, changeId))?.change;
+  if (!change) return undefined;
+  const [own, others] = await Promise.all([readLease(deps.store, change), listOtherLeases(deps.store, change)]);
+  const ended = others.filter((lease) => isUnattended(lease, deps.clock.now()));
+  const [outcome] = await Promise.all([own, ...ended].map((lease) => lease && resolveAbandoned(deps, lease)));
+  return own && outcome && { number: own.number, outcome };
+}
 
-const recoverOne = (deps: ChangesDeps, lease: Lease, all: boolean): Promise<boolean> =>
+/** Resolves the lease on a change where no operation runs under it any more. */
+export async function resolveEndedLease(deps: ChangesDeps, changeId: string): Promise<void> {
+  const change = (await readRecord(deps.store, changeId))?.change;
+  const lease = change && (await readLease(deps.store, change));
+  if (lease && isUnattended(lease, deps.clock.now())) await resolveAbandoned(deps, lease);
+}
+
+const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise<Outcome | undefined> =>
   deps.mutex(lease.change_id, async () => {
-    const current = await currentLease(deps.store, lease);
-    if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return false;
+    const current = await readCurrentLease(deps.store, lease);
+    if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return undefined;
     try {
-      return (await recoverLease(deps, current)) === "settled";
+      return await resolveLease(deps, current);
     } catch (error) {
-      // One change that does not fit its lease must not keep the others, or the service, from going on.
+      // One change that does not match its lease must not stop the others, or the service.
       if (!(error instanceof AppError)) throw error;
       const { change_id } = current;
       if (error.code !== "operation_in_progress")
         deps.log.warn("an interrupted operation cannot be settled", { change_id, error: error.message });
-      return false;
+      return undefined;
     }
   });

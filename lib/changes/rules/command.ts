@@ -7,8 +7,14 @@ import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
 import type { Presented } from "./signing.ts";
 
-/** What is done on the host product. */
+/** An operation on the host product. */
 export type Operation = "apply" | "rollback";
+
+/**
+ * `running` under a lease; `unresolved`: it failed, and the host has yet to say how it was left; `unanswered`: the host did not
+ * even answer in time, so that what it does not show may still come.
+ */
+export type OperationState = "running" | "unresolved" | "unanswered";
 
 type Required = "tenant_id" | "kind" | "target" | "summary";
 

@@ -4,6 +4,7 @@ import { once } from "../../kit/once.ts";
 import { isEmergency, reviewersOf } from "./break_glass.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
+import type { OperationState } from "./command.ts";
 import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";
 import { matchesAny } from "./target_pattern.ts";
@@ -46,9 +47,9 @@ export interface Circumstances {
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
   /** An operation on the host is under way, or the host has yet to say how it was left. */
-  operation?: "running" | "unsettled" | undefined;
+  operation?: OperationState | undefined;
   /** The same of an approved change's target, and the change it is about. */
-  beside?: { change_id: string; unsettled?: true | undefined } | undefined;
+  beside?: { change_id: string; state: OperationState } | undefined;
   guardrail?: GuardrailEvidence | undefined;
   /** Of an approved change. */
   owners?: TargetOwners | undefined;
@@ -105,15 +106,15 @@ export function gatesOf(
     add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${nobody}`);
   }
   if (operation === "running") add("operation", "block", "an operation on the host is under way");
-  if (operation === "unsettled")
+  else if (operation)
     add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");
   if (beside)
     add(
       "operation",
       "block",
-      beside.unsettled
-        ? `the host has not said how the last operation left ${beside.change_id}, which is on the same target; it is asked again in each cycle`
-        : `an operation on ${beside.change_id}, which is on the same target, is under way`,
+      beside.state === "running"
+        ? `an operation on ${beside.change_id}, which is on the same target, is under way`
+        : `the host has not said how the last operation left ${beside.change_id}, which is on the same target; it is asked again in each cycle`,
     );
   if (guardrail) {
     const { kpi, regression, max_regression } = guardrail;

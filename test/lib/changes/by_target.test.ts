@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { byTarget } from "../../../lib/changes/by_target.ts";
-import { leaseBeside, besideIn } from "../../../lib/changes/operations/lease.ts";
+import { listOtherLeases, selectOtherLease } from "../../../lib/changes/operations/lease.ts";
 import { type Lease, liveOn, ownerOf, type Place, placeOf, targetKey } from "../../../lib/changes/records.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -29,7 +29,7 @@ async function filled(seed: number) {
       const id = placeOf({ ...place, change_id });
       await put("live_by_target", id, true);
       await put("owners", id, change_id);
-      await put("leases", id, { change_id, unsettled: random(10) < 9 || undefined });
+      await put("leases", id, { change_id, state: random(10) < 9 ? "unresolved" : "running" });
     }
   return { ...roundTrips(store), random };
 }
@@ -49,7 +49,8 @@ test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", 
     expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await ownerOf(store, place));
     const change = { ...place, change_id: "chg_00000002" } as Change;
     const found = (leases.get(key) ?? []).map(({ value }) => value as Lease);
-    expect(besideIn(change, found), key).toEqual(await leaseBeside(store, change));
+    const others = await listOtherLeases(store, change);
+    expect(selectOtherLease(change, found), key).toEqual(selectOtherLease(change, others));
   }
 });
 

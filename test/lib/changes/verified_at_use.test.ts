@@ -502,7 +502,15 @@ describe("an answer that is kept under an Idempotency-Key", () => {
 });
 
 describe("a lease that somebody wrote", () => {
-  const GONE = { owner: "gone", number: 1, at: "2026-01-02T03:04:05.678Z", ends: 0, actor: null, authenticated: null };
+  const GONE = {
+    owner: "gone",
+    number: 1,
+    at: "2026-01-02T03:04:05.678Z",
+    ends: 0,
+    state: "running",
+    actor: null,
+    authenticated: null,
+  } as const;
 
   test.each([
     ["as it is", {}],

@@ -42,6 +42,7 @@ test("the intention is durable before the adapter runs, and gone after", async (
       authenticated: null,
       at: first.deps.clock.iso(),
       ends: first.deps.clock.now() + 60 * SECOND,
+      state: "running",
     },
   ]);
   const { gates } = await first.change(change_id);

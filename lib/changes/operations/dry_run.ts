@@ -1,4 +1,4 @@
-/** A dry run: what an operation would do on the host, and what the host holds now. Nothing is touched, nothing written. */
+/** Dry runs: the effect that an operation would have, and the state of the host. Nothing is changed or written. */
 import { AppError } from "../../kit/errors.ts";
 import { step } from "../../kit/time_limit.ts";
 import type { ProductAdapter } from "./adapter_port.ts";
@@ -7,13 +7,13 @@ import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { askHeld, askHost } from "./run_adapter.ts";
 
-/** What is rehearsed. */
-export interface Rehearsal {
+/** A dry run that was judged. */
+export interface DryRun {
   operation: Operation;
   record: ChangeRecord;
   /** The newest applied change of the target. */
   owner: string | null;
-  /** The one whose place this change took, where that was rolled back since: it is passed by. */
+  /** The change that this one replaced, where it was rolled back since: a rollback passes over it. */
   passes?: string | undefined;
 }
 
@@ -26,35 +26,35 @@ export interface DryRunResult {
 }
 
 /** Asks the adapter what the operation would do. */
-export async function rehearse(
+export async function runDry(
   adapter: ProductAdapter | undefined,
-  { operation, record, owner, passes }: Rehearsal,
+  { operation, record, owner, passes }: DryRun,
 ): Promise<DryRunResult> {
   const { change } = record;
   const shown = adapter && {
     name: adapter.name,
-    ...(operation === "apply" ? await validated(adapter, record) : undoing(record, { owner, passes })),
-    ...(await lookAt(adapter, change)),
+    ...(operation === "apply" ? await validate(adapter, record) : previewRollback(record, { owner, passes })),
+    ...(await readHost(adapter, change)),
   };
   return { change, entry: null, adapter: shown ?? null };
 }
 
-/** What the host shows of the change, and what its target holds as far as the adapter says that. */
-async function lookAt(adapter: ProductAdapter, change: ChangeRecord["change"]) {
+/** Asks for the state of the change and the value of its target, as far as the adapter says it. */
+async function readHost(adapter: ProductAdapter, change: ChangeRecord["change"]) {
   const [host = null, holds] = await Promise.all([askHost(adapter, change), askHeld(adapter, change)]);
   return { host, ...(holds === undefined ? {} : { holds }) };
 }
 
-async function validated(adapter: ProductAdapter, { change }: ChangeRecord) {
+async function validate(adapter: ProductAdapter, { change }: ChangeRecord) {
   const validation = await step((signal) => adapter.validate(change, signal)).catch(() => {
     throw new AppError("adapter_failed", `the adapter ${adapter.name} failed in validate`, { stage: "validate" });
   });
-  if (!validation.ok) throw rejected(adapter, validation.reason);
+  if (!validation.ok) throw createRejection(adapter, validation.reason);
   return { result: "valid", preview: validation.preview ?? null };
 }
 
-/** What was there before comes back, unless a later change has taken the place. */
-function undoing({ change, applied }: ChangeRecord, { owner, passes }: Pick<Rehearsal, "owner" | "passes">) {
+/** Previews a rollback: it restores the value before the change, unless a later change owns the target. */
+function previewRollback({ change, applied }: ChangeRecord, { owner, passes }: Pick<DryRun, "owner" | "passes">) {
   const owns = owner === change.change_id;
   const { previous_digest } = applied ?? {};
   return {
@@ -67,6 +67,6 @@ function undoing({ change, applied }: ChangeRecord, { owner, passes }: Pick<Rehe
   };
 }
 
-/** 400 `adapter_rejected`. */
-export const rejected = (adapter: ProductAdapter, reason: string): AppError =>
+/** Creates the error of an adapter that rejects a change: 400 `adapter_rejected`. */
+export const createRejection = (adapter: ProductAdapter, reason: string): AppError =>
   new AppError("adapter_rejected", `the adapter ${adapter.name} refuses the change: ${reason}`, { stage: "validate" });

@@ -1,0 +1,125 @@
+/**
+ * Applies and rolls back changes. Effects on the host are never inside a transaction: the lease is made durable, the adapter
+ * runs, the result is committed with its entry. Without an adapter one transaction does it all.
+ */
+import { AppError, invalidField } from "../../kit/errors.ts";
+import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../store/store.ts";
+import type { Caller } from "../caller.ts";
+import type { HostState } from "../operations/adapter_port.ts";
+import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
+import { endLease, keepUnresolved } from "../operations/lease.ts";
+import { recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
+import { resolveLeases } from "../operations/recover.ts";
+import { askHost, type HostRun, isUnresolved, lastStart, runOnHost } from "../operations/run_adapter.ts";
+import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
+import { type Lease, readRecord } from "../records.ts";
+import { isReplayed, isResult, type Replayed } from "../replies.ts";
+import { rollbackTold } from "../rollback_told.ts";
+import { governed, type Transaction } from "../transaction.ts";
+
+/** Applies or rolls back a change: resolves what was left half done, judges, takes the lease, runs and records. */
+export async function runOperation(
+  caller: Caller,
+  input: OperationInput,
+): Promise<OperationResult | DryRunResult | Replayed> {
+  const { deps } = caller;
+  const { change_id, operation, dry_run } = input;
+  if (input.over_drift && !input.note?.trim()) throw invalidField("note", "is required with over_drift");
+  const left = dry_run ? undefined : await resolveLeases(deps, change_id);
+  return deps.mutex(change_id, async () => {
+    const before = operation === "apply" || dry_run ? undefined : await askBeforeRollback(deps, change_id);
+    const started = await governed(
+      caller,
+      (transaction) => startOperation(transaction, caller, input, { left, before }),
+      // A rollback is never rejected for a clock that is wrong.
+      { anyClock: operation === "rollback" },
+    );
+    if (isReplayed(started) || isResult(started)) return started;
+    if ("lease" in started) return recordRun(caller, started.lease, await runAdapter(deps, started));
+    const result = await runDry(deps.product?.adapter, started);
+    // A dry run uses up its idempotency key: the key must not repeat as an apply.
+    return caller.replies ? governed(caller, async () => result) : result;
+  });
+}
+
+/** Asks for the state of an applied change: without it nothing follows from its absence after the rollback. */
+async function askBeforeRollback({ store, product }: Caller["deps"], changeId: string): Promise<HostState | undefined> {
+  if (!product?.adapter) return undefined;
+  const change = (await readRecord(store, changeId))?.change;
+  return change?.status === "applied" ? askHost(product.adapter, change) : undefined;
+}
+
+function runAdapter(deps: Caller["deps"], { lease, record }: Started): Promise<HostRun> {
+  const { operation, ends, mayBeGone, over_drift: overDrift } = lease;
+  // Near the end of its lease an operation starts no further step: another process may take over soon.
+  const inTime = (): boolean => deps.clock.now() <= lastStart(ends);
+  const options = { inTime, mayBeGone, told: rollbackTold(deps), overDrift };
+  return runOnHost(deps.product!.adapter!, record.change, operation, options);
+}
+
+/** Tries to write a result to a busy store; each one takes a few seconds. */
+const MAX_WRITE_ATTEMPTS = 5;
+
+/**
+ * Records the host's result, with more patience than a request has otherwise: the host has changed already. For the same
+ * reason a result that could not be written, or may not have been, is never reported as "nothing was changed".
+ */
+async function recordRun(
+  caller: Caller,
+  lease: Lease,
+  run: HostRun,
+  attempts = MAX_WRITE_ATTEMPTS,
+): Promise<OperationResult | Replayed> {
+  try {
+    return await commitRun(caller, lease, run);
+  } catch (error) {
+    if (error instanceof StoreBusy && attempts > 1) return recordRun(caller, lease, run, attempts - 1);
+    const isUnknown = error instanceof OutcomeUnknown;
+    if (!(error instanceof StoreUnavailable || error instanceof StoreBusy || isUnknown)) throw error;
+    const { change_id, operation } = lease;
+    const what = isUnknown ? "may not have been written" : "could not be written";
+    caller.deps.log.error(`the result of an operation ${what}`, { change_id, operation, error: String(error) });
+    const asked = `the host product was asked to ${operation === "apply" ? "apply" : "roll back"} ${change_id}`;
+    const left = isUnknown
+      ? "the store did not say whether it kept the result; where the change does not show it,"
+      : "the result could not be written;";
+    throw new AppError(
+      "store_unavailable",
+      `${asked}, and ${left} the next request for the change, or a cycle, asks the host and settles it`,
+      { change_id },
+    );
+  }
+}
+
+/** Commits the host's result and ends the lease. */
+async function commitRun(caller: Caller, lease: Lease, run: HostRun): Promise<OperationResult | Replayed> {
+  const { change_id } = lease;
+  const adapter = caller.deps.product!.adapter!;
+  const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
+    const before = await transaction.change(change_id, "settling");
+    if (!run.ok && isUnresolved(run.failure))
+      await keepUnresolved(transaction, lease, run.failure.unanswered ? "unanswered" : "unresolved");
+    else await endLease(transaction, lease);
+    if (run.ok) {
+      const result = { name: adapter.name, ...run.result };
+      return { ...(await recordSuccess(transaction, before, lease, result)), adapter: withoutPrevious(result) };
+    }
+    const { value: entry } = recordFailure(transaction, before, lease, run.failure).entry;
+    const { stage, host, error, rejected: refused } = run.failure;
+    if (refused) return createRejection(adapter, error);
+    const { status } = before.change;
+    const audit_entry = { id: entry.id, current_hash: entry.current_hash };
+    if (run.drift)
+      return new AppError(
+        "target_drifted",
+        `the target of ${change_id} no longer holds what the change set; set it by hand and roll back again, or roll back with over_drift and a note to restore over what it holds`,
+        { change_id, current_status: status, ...run.drift, audit_entry },
+      );
+    return new AppError(
+      "adapter_failed",
+      `the adapter ${adapter.name} failed in ${stage}; the change stays ${status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
+      { change_id, current_status: status, stage, host, audit_entry },
+    );
+  };
+  return governed(caller, decide, { anyClock: true });
+}

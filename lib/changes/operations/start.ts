@@ -1,0 +1,205 @@
+/** Judges an operation and takes its lease. */
+import { AppError } from "../../kit/errors.ts";
+import { type Caller, findActor, requirePerson, requireRevision } from "../caller.ts";
+import { expireIfDue } from "../expiry.ts";
+import { lastFreeze } from "../freeze.ts";
+import { requireTold } from "../guardrail.ts";
+import { asProven } from "../proven_consents.ts";
+import { type Lease, type OperationRequest, readRecord } from "../records.ts";
+import type { Actor } from "../rules/actor.ts";
+import { isEmergency } from "../rules/break_glass.ts";
+import type { Change } from "../rules/change.ts";
+import type { Operation } from "../rules/command.ts";
+import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
+import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
+import { ownerTold } from "../target_told.ts";
+import type { Enacted, Transaction } from "../transaction.ts";
+import type { HostState } from "./adapter_port.ts";
+import type { DryRun } from "./dry_run.ts";
+import {
+  inProgressError,
+  leaseError,
+  listOtherLeases,
+  readLease,
+  selectOtherLease,
+  takeLease,
+  targetInUseError,
+} from "./lease.ts";
+import { recordFailure, recordSuccess } from "./record_result.ts";
+import type { Resolution } from "./recover.ts";
+import { isGone } from "./run_adapter.ts";
+
+/** A request to run an operation. */
+export interface OperationInput extends Omit<OperationRequest, keyof Actor> {
+  change_id: string;
+  /** The name that the caller states. */
+  actor?: string | undefined;
+  /** Checks and asks the adapter, and changes nothing. */
+  dry_run?: boolean | undefined;
+}
+
+/** An operation that is done; `adapter`: its result, null without an adapter. */
+export interface OperationResult extends Enacted {
+  adapter: object | null;
+}
+
+/** An operation that the adapter is to run under a lease. */
+export interface Started {
+  lease: Lease;
+  record: ChangeRecord;
+}
+
+/** The host's answers before an operation starts. */
+export interface HostAnswers {
+  /** The attempt to resolve an operation that was left on the change. */
+  left?: Resolution | undefined;
+  /** The host's state before a rollback. */
+  before?: HostState | undefined;
+}
+
+const MAX_FAILED_APPLIES = 1000;
+
+/**
+ * Judges an operation and takes its lease; without an adapter records it immediately. A rejection that is recorded is
+ * returned. An operation that the host shows neither done nor undone may be repeated.
+ */
+export async function startOperation(
+  transaction: Transaction,
+  caller: Caller,
+  input: OperationInput,
+  { left, before }: HostAnswers,
+): Promise<OperationResult | Started | DryRun | AppError> {
+  const { operation, change_id, note, evidence, dry_run } = input;
+  const { tx, product, now } = transaction;
+  const { record, isStale, mended } = await readVerified(transaction, input);
+  const { change } = record;
+  const lease = await readLease(tx, change);
+  const isRepeated = lease !== undefined && lease.number === left?.number && left.outcome !== "silent";
+  // A dry run resolves nothing and expires nothing.
+  if (lease && dry_run) throw inProgressError(change_id);
+  if (lease && lease.number === left?.number && left.outcome === "silent") throw leaseError(lease);
+  const expired = await expireIfDue(transaction, caller.deps, record);
+  if (expired && dry_run) throw expired;
+  if (expired) return expired;
+  if (operation === "apply") {
+    // While the host is silent nothing expires, but an expired approval allows no new try.
+    if (lease && overdueStep(change, product.intent.policy, now)) throw leaseError(lease);
+    refuseOverdue(change, { intent: product.intent, now });
+  }
+  const proven = operation === "apply" ? await asProven(transaction, record) : change;
+  (dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
+  requirePerson(caller, "actor", input.actor);
+  if (lease && !isRepeated) throw inProgressError(change_id);
+  if (!dry_run) await requireFreeTarget(transaction, change, operation);
+  if (evidence) await requireTold(transaction, change_id, evidence);
+  const actor = findActor(caller, input.actor);
+  const over_drift = input.over_drift || undefined;
+  const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };
+  if (operation === "apply") {
+    await refuseEndlessTries(transaction, record);
+    if (isStale) return rejectStale(transaction, record, request, dry_run);
+    // A dry run touches nothing, so nothing holds it back.
+    if (!dry_run) await refuseHeldBack(transaction, record, proven, request);
+  }
+  requireRevision(caller, change.revision);
+  if (dry_run) {
+    const owner = await ownerTold(transaction, change);
+    return { operation, record, owner, passes: await findPassed(transaction, record) };
+  }
+  if (!product.adapter) return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
+  const { owner } = caller.deps;
+  const mayBeGone = await allowsAbsence(transaction, change, before);
+  return { lease: takeLease(transaction, change, { ...request, owner, ...(mayBeGone && { mayBeGone }) }), record };
+}
+
+/**
+ * Requires that no other change of the target is being worked on. A rollback may pass an operation that no process runs any
+ * more: nothing delays it for long.
+ */
+async function requireFreeTarget({ tx }: Transaction, change: Change, operation: Operation): Promise<void> {
+  const other = selectOtherLease(change, await listOtherLeases(tx, change));
+  if (other && !(operation === "rollback" && other.state !== "running"))
+    throw targetInUseError(change.change_id, other);
+}
+
+/** Finds the change that this one replaced and that is no longer applied: a rollback restores the value before it. */
+async function findPassed({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
+  const replaced = target_owner && (await readRecord(tx, target_owner))?.change;
+  return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
+}
+
+/** Rejects an apply that has its consents and is held back; the facts that it passes over are noted for its entry. */
+async function refuseHeldBack(
+  transaction: Transaction,
+  { target_owner }: ChangeRecord,
+  change: Change,
+  request: OperationRequest,
+): Promise<void> {
+  const { product, now } = transaction;
+  const { policy } = product.intent;
+  const owners = { before: target_owner, now: await ownerTold(transaction, change) };
+  const { change_id } = change;
+  refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
+  if (targetMoved(owners) !== undefined) request.target_moved = owners;
+  if (isEmergency(change, product.intent)) request.emergency = true;
+  else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now));
+}
+
+/** Returns true where the host need not show anything of a change after its rollback; `before`: its state before that. */
+async function allowsAbsence(
+  transaction: Transaction,
+  change: Change,
+  before: HostState | undefined,
+): Promise<true | undefined> {
+  if (change.status !== "applied") return undefined;
+  const wasShown = before !== undefined && !isGone(before);
+  return wasShown || (await ownerTold(transaction, change)) !== change.change_id || undefined;
+}
+
+/**
+ * Rejects an apply after too many failures (409 `too_many_attempts`). Every failed apply is recorded, and each further one
+ * reads the entries of all: a program that retries without end would fill the log. A rollback is never rejected for that.
+ */
+async function refuseEndlessTries({ evidence, product }: Transaction, { change, audit }: ChangeRecord): Promise<void> {
+  if (audit.length < MAX_FAILED_APPLIES) return;
+  const entries = await Promise.all(audit.map((id) => evidence.kept(id)));
+  const failed = entries.filter((entry) => entry?.event_type === "change_apply_failed").length;
+  if (failed < MAX_FAILED_APPLIES) return;
+  const { change_id } = change;
+  throw new AppError(
+    "too_many_attempts",
+    `${failed} applies of ${change_id} failed; find out why it cannot be applied, revoke it, and propose it again`,
+    { change_id, allowed: allowedInstead(change, product.intent) },
+  );
+}
+
+/**
+ * Reads the record of a change by the log. A record with other content is `isStale`: its apply is rejected on record. A
+ * rollback goes by the log whatever was stored; `mended`: the fields that it repairs.
+ */
+async function readVerified(transaction: Transaction, { operation, change_id }: OperationInput) {
+  const { record, fields } = await transaction.held(change_id);
+  if (fields.length === 0) return { record, isStale: false };
+  if (operation === "rollback")
+    return { record: await transaction.change(change_id, "undoing"), isStale: false, mended: fields };
+  if (fields.join() !== "content") throw transaction.mismatched(change_id, fields);
+  return { record, isStale: true };
+}
+
+/** Rejects the apply of content that was not approved. Only tampering makes it so: it is recorded. */
+function rejectStale(
+  transaction: Transaction,
+  record: ChangeRecord,
+  request: OperationRequest,
+  dryRun: boolean | undefined,
+): AppError {
+  const { change_id } = record.change;
+  const error = "the change's content is not what was approved";
+  if (!dryRun) recordFailure(transaction, record, request, { stage: "consent", error, host: "unknown" });
+  const allowed = allowedInstead(record.change, transaction.product.intent);
+  const message = `${change_id} is not what was approved; revoke it, and propose it again`;
+  return new AppError("approval_stale", message, { change_id, allowed });
+}
