@@ -222,7 +222,7 @@ export const operations = [
   {
     ...lease,
     name: "a live lease of another process is taken over",
-    find: "lease.owner === owner || isOver(lease, now)",
+    find: "lease.owner === owner || isUnattended(lease, now)",
     replace: "true",
   },
   {

@@ -109,3 +109,32 @@ test("a change that the adapter refused before anything was sent is held up by n
   expect((await api.act("apply", change_id)).status).toBe(400);
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
 });
+
+test("an apply is answered from its key while the host is silent about the change", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const change_id = await api.bring("approved");
+  const apply = () => api.post("apply", { change_id }, { "idempotency-key": "k-1" });
+  const { text } = await apply();
+  adapter.on("rollback", fails("no answer within 10 s"));
+  adapter.on("verify", fails("unreachable"));
+  expect(await api.act("rollback", change_id)).toMatchObject({ status: 502, body: { host: "unknown" } });
+  expect(await apply()).toMatchObject({ status: 200, text });
+});
+
+test("a request resolves all operations that were left on other changes of its target", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const left = [await api.bring("approved"), await api.bring("approved")];
+  const own = await api.bring("approved");
+  adapter.on("apply", fails("no answer within 10 s"));
+  adapter.on("verify", fails("unreachable"));
+  // The lease of the first keeps the second from starting: it is taken by hand.
+  await api.act("apply", left[0]!);
+  const { value } = (await api.deps.store.list("leases", { limit: 1 }))[0]!;
+  const place = value.place.replace(left[0]!, left[1]!);
+  await api.deps.store.transact((tx) => tx.put("leases", place, { ...value, change_id: left[1]!, place }));
+  adapter.calm();
+  expect((await api.act("apply", own)).status).toBe(200);
+  expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
+});
