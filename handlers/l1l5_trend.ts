@@ -4,7 +4,7 @@ import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { DAYS_KEPT } from "../lib/projections/tally.ts";
+import { MAX_DAYS } from "../lib/projections/counts.ts";
 import { computeTrend, trendSchema } from "../lib/operations/trend.ts";
 
 /** GET /api/l1l5_trend: decisions by level of autonomy and UTC day. */
@@ -17,7 +17,7 @@ export const l1l5Trend = endpoint(
     description:
       "How many decisions a UTC day were made by whom: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0.",
     example: { days: 7 },
-    input: z.object({ days: wholeNumber(1, DAYS_KEPT).default(30).describe("How many UTC days, today included.") }),
+    input: z.object({ days: wholeNumber(1, MAX_DAYS).default(30).describe("How many UTC days, today included.") }),
     output: trendSchema,
   },
   async ({ days }, { deps }: Call<ChangesDeps>) => answer(await computeTrend(withRequestCache(deps), days)),

@@ -4,8 +4,8 @@ import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { growthPage, nameChanges } from "../lib/projections/growth_log.ts";
-import { growthSchema } from "../lib/projections/growth_row.ts";
+import { readActivityPage, nameChanges } from "../lib/projections/activity_log.ts";
+import { activityRowSchema } from "../lib/projections/activity.ts";
 
 /** GET /api/log: what the service noticed, newest first. */
 export const log = endpoint(
@@ -23,12 +23,12 @@ export const log = endpoint(
       kind: line(200).optional().describe("Only rows of this kind."),
     }),
     output: z.object({
-      entries: z.array(growthSchema()).describe("Rows, newest first."),
+      entries: z.array(activityRowSchema()).describe("Rows, newest first."),
       next: z.number().int().nullable().describe("Give this as before for the next page; null at the end."),
     }),
   },
   async (input, { deps }: Call<ChangesDeps>) => {
-    const { entries, next } = await growthPage(withRequestCache(deps), input);
+    const { entries, next } = await readActivityPage(withRequestCache(deps), input);
     return answer({ entries: await nameChanges(deps.store, entries), next });
   },
 );

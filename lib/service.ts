@@ -2,7 +2,7 @@
 import { maintainCheckpoint } from "./audit/anchor.ts";
 import { currentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions, replaceIntent } from "./deps.ts";
-import { keepFollowing } from "./projections/follow.ts";
+import { keepProjecting } from "./projections/projector.ts";
 import { openProduct, type OpenOptions } from "./changes/open.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
 import { routed, type RouteOptions } from "./http/router.ts";
@@ -70,7 +70,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
-  const following = follow ? keepFollowing(deps) : undefined;
+  const following = follow ? keepProjecting(deps) : undefined;
   const handler = routed(endpoints, deps, { base });
   let underWay = 0;
   const whenNone: (() => void)[] = [];

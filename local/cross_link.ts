@@ -1,5 +1,5 @@
 /** The cross-host link of a Node process: keeps in touch with peers, hands insights to and fro, carries questions. */
-import type { FollowDeps } from "../lib/projections/follower.ts";
+import type { ProjectionDeps } from "../lib/projections/projection.ts";
 import type { Capability } from "../lib/operations/capability.ts";
 import { answerPeer, type CheckpointSource, refusal } from "../lib/link/answer_peer.ts";
 import { type Contact, exchange } from "../lib/link/exchange.ts";
@@ -16,7 +16,7 @@ import type { PeerAddress } from "./option_values.ts";
 
 /** What a link is opened with. */
 export interface CrossLinkOptions {
-  deps: FollowDeps;
+  deps: ProjectionDeps;
   /** The service's own endpoints; a few of them answer peers. */
   fetch: (request: Request) => Promise<Response>;
   /** The first sends, all are accepted. */
@@ -127,12 +127,12 @@ async function identityOf({ deps: { store, product }, nodeId }: CrossLinkOptions
   };
 }
 
-function saveSeen(store: FollowDeps["store"], { peer, address, lastSeen }: Connection): Promise<void> {
+function saveSeen(store: ProjectionDeps["store"], { peer, address, lastSeen }: Connection): Promise<void> {
   return store.transact((tx) => savePeer(tx, { ...peer!, address, last_seen_at: new Date(lastSeen).toISOString() }));
 }
 
 /** Work that nobody waits for until the end; its failures are logged. */
-function backgroundWork(log: FollowDeps["log"]) {
+function backgroundWork(log: ProjectionDeps["log"]) {
   const running = new Set<Promise<unknown>>();
   return {
     inBackground(what: string, work: Promise<unknown>): void {
@@ -148,7 +148,7 @@ function backgroundWork(log: FollowDeps["log"]) {
 }
 
 /** The peers whose audit logs were found rewritten, as of the last look. */
-async function rewrittenLogs(store: FollowDeps["store"]) {
+async function rewrittenLogs(store: ProjectionDeps["store"]) {
   const logs = {
     rewritten: [] as string[],
     look: async () => {

@@ -3,7 +3,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
-import { calibrationSchema } from "../../lib/projections/calibration.ts";
+import { calibrationSchema } from "../../lib/projections/outcomes/calibration.ts";
 import { outcomePage } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 

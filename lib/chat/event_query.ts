@@ -1,7 +1,7 @@
 /** What the log says happened within a period: its newest entries, as far back as is looked. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
-import { type Entry, factsIn, findActor } from "../projections/entries.ts";
+import { type Entry, parseEntry, findActor } from "../projections/entries.ts";
 import { isOneOf } from "../changes/rules/names.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
@@ -53,7 +53,7 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
       const slice = await store.list("audit", { after: entryKey(first), limit: last - first });
       answer.looked += slice.length;
       for (const { value } of slice.toReversed()) {
-        const entry = factsIn(value);
+        const entry = parseEntry(value);
         if (!isAsked(entry, query)) continue;
         answer.total++;
         answer.counts[entry.event_type] = (answer.counts[entry.event_type] ?? 0) + 1;

@@ -8,7 +8,7 @@ import { driftReport } from "../changes/drift.ts";
 import { readRecords } from "../changes/records.ts";
 import { NO_KPIS } from "../changes/rules/kpi.ts";
 import { type Effect, effectOf } from "../changes/rules/effect.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { waiting as waitingFollower } from "../projections/waiting.ts";
 import { approvals, changeDetail } from "../operations/change_views.ts";
 import { intentView } from "../operations/intent_view.ts";
@@ -37,7 +37,7 @@ export async function overview(deps: OperationsDeps) {
     product: {
       identity: deps.product.identity,
       intent: await intentView(deps),
-      changes: (await reading(deps, waitingFollower)).state.counts,
+      changes: (await readProjection(deps, waitingFollower)).state.counts,
       audit: { length: head?.length ?? 0, head: head?.head ?? "", breach: deps.integrity.breach ?? null },
       drift: (await driftReport(deps)).result,
     },

@@ -1,6 +1,6 @@
 /** Runs a query over all changes: exact counts, a page of rows, groups and durations. */
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { DriftEpisode } from "../changes/drift.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
@@ -8,7 +8,7 @@ import { isRecord } from "../changes/rules/record.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
-import { outcomesAt } from "../projections/outcomes_now.ts";
+import { measureOutcomes } from "../projections/outcomes/measure.ts";
 import { type FindAnswer, type FindRow, shownRow } from "./answer.ts";
 import { type Rows, rowsNow, readSlices } from "./change_index.ts";
 import { requireKnown } from "./completion.ts";
@@ -152,11 +152,11 @@ class Run {
 
   async #verdicts(slice: readonly Row[]): Promise<Context["verdicts"]> {
     const ids = slice.flatMap(({ change }) => (change.applied_at === null ? [] : [change.change_id]));
-    const read = await reading(this.deps, outcomes);
+    const read = await readProjection(this.deps, outcomes);
     const records = ids.length === 0 ? [] : await read.getMany("outcomes", ids);
     const kept = records.flatMap((record) => record?.value ?? []);
     const at = new Date(this.#context.now).toISOString();
-    const shown = await outcomesAt(read, kept, this.#context.intent, at);
+    const shown = await measureOutcomes(read, kept, this.#context.intent, at);
     return new Map(shown.map(({ change_id, verdict }) => [change_id, verdict]));
   }
 

@@ -1,5 +1,5 @@
 /** What a node does with the peers it is connected to: syncs with them and carries questions to them. */
-import type { FollowDeps } from "../projections/follower.ts";
+import type { ProjectionDeps } from "../projections/projection.ts";
 import { createKeyedMutex } from "../kit/keyed_mutex.ts";
 import { refusal } from "./answer_peer.ts";
 import type { PeerIdentity } from "./handshake.ts";
@@ -16,7 +16,7 @@ export interface Contact {
 }
 
 /** The dealings of the node `self`. */
-export function exchange(deps: FollowDeps, self: PeerIdentity) {
+export function exchange(deps: ProjectionDeps, self: PeerIdentity) {
   const { store, clock, log } = deps;
   const mutex = createKeyedMutex();
   const makeInsights = insightMaker(deps, self);

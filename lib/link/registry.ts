@@ -1,5 +1,5 @@
 /** The co-evolution registry: what peers of the same product or product type have learnt. */
-import { addNotice } from "../projections/growth_log.ts";
+import { addNotice } from "../projections/activity_log.ts";
 import type { LinkDeps } from "./deps.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";

@@ -1,8 +1,8 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
-import type { FollowDeps } from "../projections/follower.ts";
+import type { ProjectionDeps } from "../projections/projection.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { type Reading, reading } from "../projections/reading.ts";
-import { ringKey as keyOf } from "../projections/ring.ts";
+import { type Snapshot, readProjection } from "../projections/snapshot.ts";
+import { sequenceKey as keyOf } from "../projections/buffer.ts";
 import { outcomeOf } from "../changes/rules/outcome.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads, Store, Stored } from "../store/store.ts";
@@ -69,12 +69,12 @@ export const spokenBy = (
  * Makes the function that brings the own insights up to date and returns those that changed. Outcomes only move with an
  * audit entry or when their moment comes, so nothing is read while neither has come.
  */
-export function insightMaker(deps: FollowDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
+export function insightMaker(deps: ProjectionDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
   let looked = "";
   return async () => {
     const { store } = deps;
     if (!deps.product) return [];
-    const read = await reading(deps, outcomes);
+    const read = await readProjection(deps, outcomes);
     const at = new Date(deps.clock.now()).toISOString();
     const { due } = read.state;
     const newest = `${read.as_of + read.behind} ${due}`;
@@ -96,9 +96,9 @@ interface Changed {
 
 /** Of the outcomes that may have moved: the newest, and older ones of which an insight is kept that was not the last. */
 async function changedInsights(
-  { store, sha256, product }: FollowDeps,
+  { store, sha256, product }: ProjectionDeps,
   self: PeerIdentity,
-  { getMany, list, state: { kpis, windows } }: Reading<(typeof outcomes)["start"]>,
+  { getMany, list, state: { kpis, windows } }: Snapshot<(typeof outcomes)["start"]>,
   at: string,
 ): Promise<Changed[]> {
   const kept = await store.list(COLLECTION, { limit: SHARED_INSIGHTS });

@@ -2,7 +2,7 @@
 import type * as z from "zod";
 import type { Store } from "../store/store.ts";
 import type { LinkDeps } from "./deps.ts";
-import { addNotice } from "../projections/growth_log.ts";
+import { addNotice } from "../projections/activity_log.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
 import {

@@ -1,5 +1,5 @@
 /** Drafts of the model that wait for a person to confirm them. The oldest are removed first. */
-import { push, type Ring, ringKey } from "../projections/ring.ts";
+import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import type { Store, Tx } from "../store/store.ts";
 
 declare module "../store/store.ts" {
@@ -7,7 +7,7 @@ declare module "../store/store.ts" {
     chat_drafts: UnconfirmedDraft;
   }
   interface Meta {
-    chat_drafts: Ring;
+    chat_drafts: BufferState;
   }
 }
 
@@ -30,11 +30,11 @@ const PREFIX = "draft_";
 
 /** Adds a draft and returns its id. */
 export async function addDraft(tx: Tx, draft: Omit<UnconfirmedDraft, "draft_id">): Promise<string> {
-  const makeDraft = (seq: number): UnconfirmedDraft => ({ draft_id: PREFIX + ringKey(seq), ...draft });
+  const makeDraft = (seq: number): UnconfirmedDraft => ({ draft_id: PREFIX + sequenceKey(seq), ...draft });
   const ring = (await tx.get("meta", "chat_drafts"))?.value;
   const next = await push(tx, "chat_drafts", ring, makeDraft, { most: MAX_UNCONFIRMED });
   tx.put("meta", "chat_drafts", next);
-  return PREFIX + ringKey(next.seq);
+  return PREFIX + sequenceKey(next.seq);
 }
 
 /** Reads a draft; undefined where there is none, or no longer. */

@@ -1,5 +1,5 @@
 /** The conversation as it was: what people wrote and what was answered. Bounded. */
-import { push, type Ring, ringKey } from "../projections/ring.ts";
+import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import { sameName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
@@ -11,7 +11,7 @@ declare module "../store/store.ts" {
     chat_places: true;
   }
   interface Meta {
-    chat: Ring;
+    chat: BufferState;
   }
 }
 
@@ -55,14 +55,14 @@ const placeOf = (conversation: string, key: string): string => `${conversation}\
 
 /** Adds a message and resolves with it and its id. */
 export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<Turn> {
-  const made = (seq: number): Turn => ({ message_id: `msg_${ringKey(seq)}`, ...turn });
-  const ring = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, made, {
+  const made = (seq: number): Turn => ({ message_id: `msg_${sequenceKey(seq)}`, ...turn });
+  const buffer = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, made, {
     most: TURNS,
-    gone: ({ id, value }) => tx.delete("chat_places", placeOf(value.conversation_id, id)),
+    removed: ({ id, value }) => tx.delete("chat_places", placeOf(value.conversation_id, id)),
   });
-  tx.put("meta", "chat", ring);
-  tx.put("chat_places", placeOf(turn.conversation_id, ringKey(ring.seq)), true);
-  return made(ring.seq);
+  tx.put("meta", "chat", buffer);
+  tx.put("chat_places", placeOf(turn.conversation_id, sequenceKey(buffer.seq)), true);
+  return made(buffer.seq);
 }
 
 /**

@@ -2,7 +2,7 @@
  * Memories in two indexes, one of records and one of what people said, so that what people write neither hides a record nor
  * changes which terms are rare among records.
  */
-import { basisOf, type Memory, type MemoryKind } from "../projections/memory.ts";
+import { memoryBasis, type Memory, type MemoryKind } from "../projections/memory.ts";
 import { type Hit, type Search, searchIndex } from "./search_index.ts";
 import { textTerms } from "./tokens.ts";
 
@@ -34,7 +34,7 @@ export function memoryIndex() {
       // A message without a conversation is nobody's, so that nobody finds it.
       const conversation = kind === "chat" ? (memory.conversation ?? "") : undefined;
       const document = { id, text, at: Date.parse(at), importance: IMPORTANCE[kind], conversation };
-      if (basisOf(kind) === "record") records.add(document);
+      if (memoryBasis(kind) === "record") records.add(document);
       else said.add({ ...document, author });
     },
     drop(id: string): void {

@@ -1,6 +1,6 @@
 /** Memories of proposals are told of their changes whenever somebody looks: what is kept of each is which change it is. */
-import { LONGEST_MEMORY, type Memory, type Proposed } from "../projections/memory.ts";
-import { describeProposal } from "../projections/memory_sentences.ts";
+import { MAX_MEMORY_LENGTH, type Memory, type ProposalMemory } from "../projections/memory.ts";
+import { describeProposal } from "../projections/memory.ts";
 import { readVerifiedChanges } from "../changes/verified_changes.ts";
 import { readRecords } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -13,10 +13,13 @@ import type { Reads } from "../store/store.ts";
 type Find = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
 
 /** What is kept as memories, told. Undefined where the change is not there to be told of. */
-export async function withProposals(kept: readonly (Memory | Proposed)[], find: Find): Promise<(Memory | undefined)[]> {
-  const ids = kept.flatMap((one) => (isTold(one) ? [] : one));
+export async function withProposals(
+  kept: readonly (Memory | ProposalMemory)[],
+  find: Find,
+): Promise<(Memory | undefined)[]> {
+  const ids = kept.flatMap((one) => (isMemory(one) ? [] : one));
   const changes = ids.length === 0 ? [] : await find(ids);
-  return kept.map((one) => (isTold(one) ? one : ofChange(changes.shift())));
+  return kept.map((one) => (isMemory(one) ? one : ofChange(changes.shift())));
 }
 
 /** Changes are large beside their memories: so many are read in a turn. */
@@ -37,12 +40,12 @@ export const asStored =
 export const asProven =
   (deps: Parameters<typeof readVerifiedChanges>[0]): Find =>
   async (ids) =>
-    (await readVerifiedChanges(deps, ids)).map((told) => ("change" in told ? told.change : undefined));
+    (await readVerifiedChanges(deps, ids)).map((one) => ("change" in one ? one.change : undefined));
 
-const isTold = (kept: Memory | Proposed): kept is Memory => typeof kept !== "string";
+const isMemory = (row: Memory | ProposalMemory): row is Memory => typeof row !== "string";
 
 function ofChange(change: Change | undefined): Memory | undefined {
   if (!change) return undefined;
   const { text, ...memory } = describeProposal(change);
-  return { ...memory, text: shorten(text, LONGEST_MEMORY), at: change.created_at, ref: change.change_id };
+  return { ...memory, text: shorten(text, MAX_MEMORY_LENGTH), at: change.created_at, ref: change.change_id };
 }

@@ -3,9 +3,9 @@
  * by what was remembered since, so that what another instance remembers is found too.
  */
 import * as z from "zod";
-import { memories } from "../projections/memories.ts";
+import { memories } from "../projections/memory.ts";
 import {
-  basisOf,
+  memoryBasis,
   type Memory,
   MEMORY_KINDS,
   MEMORY_SOURCES,
@@ -13,12 +13,12 @@ import {
   type MemorySource,
 } from "../projections/memory.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
-import { ringKey } from "../projections/ring.ts";
+import { readProjection } from "../projections/snapshot.ts";
+import { sequenceKey } from "../projections/buffer.ts";
 import { label, quote } from "../kit/quote.ts";
 import { turn } from "../kit/turn.ts";
 import type { Reads, Store } from "../store/store.ts";
-import type { FollowDeps } from "../projections/follower.ts";
+import type { ProjectionDeps } from "../projections/projection.ts";
 import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
 import { asProven, asStored, withProposals } from "./proposals_told.ts";
 import type { Search } from "./search_index.ts";
@@ -63,7 +63,7 @@ const SAID: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", ins
 
 /** A memory in a line. What was said is quoted whole, so that it can pass for nothing else. */
 function told({ kind, text, author }: Memory): string {
-  if (basisOf(kind) === "record") return text;
+  if (memoryBasis(kind) === "record") return text;
   return `${SAID[kind] ?? "said by"} ${author ? label(author) : "somebody"}, unverified: ${quote(text)}`;
 }
 
@@ -83,7 +83,7 @@ interface Kept {
 const kept = new WeakMap<Store, Kept>();
 
 /** The memories that fit best, best first. */
-export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
+export async function recall(deps: ProjectionDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
   let state = kept.get(deps.store);
   if (!state) {
     const none = () => ({ ids: [], last: "" });
@@ -115,7 +115,7 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
 
 /** The memories that were found, by the ids that they have in the index; those that are gone are left out. */
 async function readHits(
-  deps: FollowDeps,
+  deps: ProjectionDeps,
   sources: Sources,
   hits: readonly { id: string }[],
 ): Promise<Map<string, Memory>> {
@@ -137,7 +137,7 @@ async function readHits(
 const recalled = (key: string, memory: Memory, score: number): Recalled => ({
   id: `mem_${key}`,
   kind: memory.kind,
-  basis: basisOf(memory.kind),
+  basis: memoryBasis(memory.kind),
   author: memory.author,
   text: told(memory),
   at: memory.at,
@@ -149,7 +149,7 @@ const recalled = (key: string, memory: Memory, score: number): Recalled => ({
  * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
  * is just being made and not yet another before it, which would then never be read.
  */
-async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources> {
+async function catchUp(deps: ProjectionDeps, { index, read }: Kept): Promise<Sources> {
   const sources = await sourcesNow(deps);
   // Side by side: what waits for one need not keep the others.
   const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, FIRST)));
@@ -177,18 +177,18 @@ async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources
   return sources;
 }
 
-async function sourcesNow(deps: FollowDeps): Promise<Sources> {
+async function sourcesNow(deps: ProjectionDeps): Promise<Sources> {
   const [ofEntries, ofOutcomes, own] = await Promise.all([
-    reading(deps, memories),
-    reading(deps, outcomes),
+    readProjection(deps, memories),
+    readProjection(deps, outcomes),
     deps.store.get("meta", "memories"),
   ]);
   const { rings } = ofEntries.state;
-  const said = { reads: deps.store, newest: ringKey(own?.value.seq ?? 0) };
+  const said = { reads: deps.store, newest: sequenceKey(own?.value.seq ?? 0) };
   return {
-    record_memories: { reads: ofEntries, newest: ringKey(rings.record_memories.seq) },
-    proposal_memories: { reads: ofEntries, newest: ringKey(rings.proposal_memories.seq) },
-    outcome_memories: { reads: ofOutcomes, newest: ringKey(ofOutcomes.state.memories.seq) },
+    record_memories: { reads: ofEntries, newest: sequenceKey(rings.record_memories.seq) },
+    proposal_memories: { reads: ofEntries, newest: sequenceKey(rings.proposal_memories.seq) },
+    outcome_memories: { reads: ofOutcomes, newest: sequenceKey(ofOutcomes.state.memories.seq) },
     memories: said,
     chat_memories: said,
   };

@@ -24,7 +24,7 @@ import { phaseSchema } from "../operations/phases.ts";
 import { outcomeSchema } from "../changes/rules/outcome.ts";
 import { identitySchema } from "../changes/runtime.ts";
 import { capabilitySchema } from "../operations/capability.ts";
-import { growthSchema } from "../projections/growth_row.ts";
+import { activityRowSchema } from "../projections/activity.ts";
 import { inboxItem, inboxList } from "../operations/inbox.ts";
 import { contextSchema, failureSchema, successSchema } from "../operations/ofrep.ts";
 import { readinessSchema } from "../operations/readiness.ts";
@@ -60,7 +60,7 @@ export const NAMED: Named = new Map<unknown, string>([
   [intentSummary(), "ProductIntent"],
   [stateSchema, "State"],
   [capabilitySchema, "Capability"],
-  [growthSchema(), "GrowthRow"],
+  [activityRowSchema(), "GrowthRow"],
   [phaseSchema, "Phase"],
   [readinessSchema, "Readiness"],
   [taskSchema, "Task"],

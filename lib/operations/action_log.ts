@@ -1,6 +1,6 @@
 /** The actions that were run, each with its result. */
 import * as z from "zod";
-import { push, type Ring, ringKey } from "../projections/ring.ts";
+import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import { AppError } from "../kit/errors.ts";
 import type { OperationsDeps } from "./deps.ts";
 
@@ -10,7 +10,7 @@ declare module "../store/store.ts" {
     actions_running: Claim;
   }
   interface Meta {
-    actions: Ring;
+    actions: BufferState;
   }
 }
 
@@ -90,7 +90,7 @@ export async function onRecord(
     const ring = await push(tx, "actions", kept, () => record, { most: ACTIONS_KEPT });
     tx.put("meta", "actions", ring);
     tx.put("actions_running", action, { action_id, ends: started + CLAIM_MS });
-    return ringKey(ring.seq);
+    return sequenceKey(ring.seq);
   });
   const ended = await run();
   const done: ActionRecord = { ...record, ...ended, duration_ms: Math.max(0, clock.now() - started) };

@@ -1,7 +1,7 @@
 /** Actions: what can be run at once instead of waiting for the cycle. */
-import { followAll, rebuild } from "../projections/follow.ts";
-import { judgedMeanwhile } from "../projections/outcomes.ts";
-import { verifyFollowers } from "../projections/verify.ts";
+import { projectAll, rebuild } from "../projections/projector.ts";
+import { countVerdicts } from "../projections/outcomes.ts";
+import { verifyProjections } from "../projections/verify.ts";
 import { checkDrift, driftReport } from "../changes/drift.ts";
 import { rebuildRecords } from "../changes/rebuild.ts";
 import { verifyReport } from "../changes/verify_report.ts";
@@ -27,14 +27,14 @@ const RUN: Readonly<Record<ActionName, (deps: OperationsDeps, options: ActionOpt
   cycle: async (deps) => completed(await runCycle(deps)),
   verify_audit: needsProduct(async (deps) => {
     const report = await verifyReport(deps, {});
-    return report.valid ? { ...report, ...(await verifyFollowers(deps)) } : report;
+    return report.valid ? { ...report, ...(await verifyProjections(deps)) } : report;
   }),
   check_drift: async (deps) => {
     if (!deps.product?.adapter) return disabled("no adapter is configured");
     await checkDrift(deps);
     return completed(await driftReport(deps));
   },
-  evaluate_outcomes: needsProduct((deps) => judgedMeanwhile(deps, () => followAll(deps))),
+  evaluate_outcomes: needsProduct((deps) => countVerdicts(deps, () => projectAll(deps))),
   sync_peers: async (deps) =>
     deps.link ? completed(await syncPeers(deps)) : disabled("the cross-host link is not configured"),
   run_next_task: async (deps) => {

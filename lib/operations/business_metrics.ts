@@ -7,9 +7,9 @@
 import Registry from "prom-client/lib/registry.js";
 import { readCurrentHead } from "../audit/chain.ts";
 import { witnessed } from "../audit/witnessing.ts";
-import { reading } from "../projections/reading.ts";
-import { totalTally } from "../projections/tallies.ts";
-import type { Counter } from "../projections/tally.ts";
+import { readProjection } from "../projections/snapshot.ts";
+import { readTotalCounts } from "../projections/daily_counts.ts";
+import type { Counter } from "../projections/counts.ts";
 import { waiting } from "../projections/waiting.ts";
 import { misfitsOf } from "../changes/patrol.ts";
 import { RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
@@ -18,7 +18,7 @@ import type { OperationsDeps } from "./deps.ts";
 import { computeFigures } from "./figures.ts";
 import { writeProof } from "../store/write_proof.ts";
 import { TASK_STATUSES, taskCounts, taskStats } from "./tasks.ts";
-import { countsOf } from "./trend.ts";
+import { pickLevels } from "./trend.ts";
 
 /** The content type of the text. */
 export const PROMETHEUS_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -96,11 +96,11 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
   const faults = store.faults?.();
   const [figures, total, tasks, head, tick, { state }, peers, witnesses, writes] = await Promise.all([
     computeFigures(deps),
-    totalTally(deps),
+    readTotalCounts(deps),
     taskCounts(store),
     readCurrentHead(deps),
     store.get("meta", "tick").then((stored) => stored?.value),
-    reading(deps, waiting),
+    readProjection(deps, waiting),
     link?.peers(),
     witnessed(deps),
     deps.readsOnly ? undefined : writeProof(deps),
@@ -125,7 +125,7 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
       "decision",
       counted(["approved", ...RESOLUTIONS, "minor"] as const, (decision) => of(`decided_${decision}`)),
     ),
-    decisions_by_level_total: by("level", countsOf(total)),
+    decisions_by_level_total: by("level", pickLevels(total)),
     applies_total: by("result", {
       applied: of("attempts") - of("attempts_apply_failed"),
       failed: of("attempts_apply_failed"),

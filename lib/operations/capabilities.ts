@@ -1,8 +1,9 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
 import { witnessed } from "../audit/witnessing.ts";
-import { FOLLOWERS, standingOf } from "../projections/follow.ts";
-import type { Follower } from "../projections/follower.ts";
-import { reading, UNSEEN } from "../projections/reading.ts";
+import { readStatus } from "../projections/catch_up.ts";
+import { PROJECTIONS } from "../projections/projector.ts";
+import type { Projection } from "../projections/projection.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
 import type { Misfits } from "../changes/judge.ts";
 import { misfitsOf } from "../changes/patrol.ts";
@@ -34,7 +35,7 @@ export async function listCapabilities(
   const off = product ? null : "no product intent is given";
   const intent = "--product-intent PATH";
   // Where what waits cannot be read, that is told by its follower.
-  const failure = product?.adapter && (await reading(deps, waiting).catch(() => undefined))?.state.adapter_error;
+  const failure = product?.adapter && (await readProjection(deps, waiting).catch(() => undefined))?.state.adapter_error;
   const problem = (await product?.adapter?.findProblem?.()) ?? null;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
@@ -69,7 +70,7 @@ export async function listCapabilities(
       : capability("notifications", "host", "not configured", "--notify-url URL"),
     ...storeCapabilities(store.faults?.()),
     ...(link ? [link.capability()] : []),
-    ...(await Promise.all(FOLLOWERS.map((follower) => following(deps, follower, off)))),
+    ...(await Promise.all(PROJECTIONS.map((one) => projectionCapability(deps, one, off)))),
   ];
   const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
   // The host tells what is configured; how that fares, the service itself.
@@ -117,12 +118,19 @@ function storeCapabilities(faults: StoreFaults | undefined): Capability[] {
   return [working("store_files", "host", damage || null), working("store_compaction", "host", failed)];
 }
 
-/** A follower that is behind by more than reads make up for shows old figures. */
-async function following(deps: OperationsDeps, follower: Follower, off: string | null): Promise<Capability> {
-  const id = `follow_${follower.name}`;
+/** Entries by which a projection may be behind between commits. */
+const MAX_BEHIND = 1000;
+
+/** Reports a projection; one that is far behind shows old figures. */
+async function projectionCapability(
+  deps: OperationsDeps,
+  projection: Projection,
+  off: string | null,
+): Promise<Capability> {
+  const id = `follow_${projection.name}`;
   if (off !== null) return capability(id, "follow", off, "--product-intent PATH");
-  const { behind, problem } = await standingOf(deps, follower);
-  if (problem !== null || behind <= UNSEEN) return working(id, "follow", problem);
+  const { behind, problem } = await readStatus(deps, projection);
+  if (problem !== null || behind <= MAX_BEHIND) return working(id, "follow", problem);
   const reason = `it is ${behind} entries behind the log; what is shown is as of then`;
   return degraded(id, "follow", reason);
 }

@@ -1,9 +1,9 @@
 /** What is read of changes beyond one's own record: pages, what waits, outcomes. A page costs what it shows. */
-import { type Calibration, calibrationOf } from "../projections/calibration.ts";
-import { type OutcomeReading, outcomesAt } from "../projections/outcomes_now.ts";
+import { type Calibration, listCalibration } from "../projections/outcomes/calibration.ts";
+import { type OutcomeSnapshot, measureOutcomes } from "../projections/outcomes/measure.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { listOverdue } from "../projections/expire_overdue.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { waiting, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
@@ -63,7 +63,7 @@ export async function changePage(
 
 /** Returns how many changes there are, of a status where one is given. */
 async function countChanges(deps: ChangesDeps, status: Status | undefined): Promise<number> {
-  const { counts } = (await reading(deps, waiting)).state;
+  const { counts } = (await readProjection(deps, waiting)).state;
   if (!status) return Object.values(counts).reduce((sum, count) => sum + count, 0);
   const recorded = counts[status] ?? 0;
   if (!isLive(status) && status !== "denied") return recorded;
@@ -103,7 +103,7 @@ export async function changeDetail(deps: ChangesDeps, changeId: string) {
 }
 
 async function outcomeNow(deps: ChangesDeps, changeId: string): Promise<Outcome | null> {
-  const read = await reading(deps, outcomes);
+  const read = await readProjection(deps, outcomes);
   const record = (await read.get("outcomes", changeId))?.value;
   const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
   return outcome;
@@ -111,7 +111,7 @@ async function outcomeNow(deps: ChangesDeps, changeId: string): Promise<Outcome 
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
 export async function approvals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
-  const read = await reading(deps, waiting);
+  const read = await readProjection(deps, waiting);
   const listed = await Promise.all(
     (["pending_consent", "approved"] as const).map(async (status) => {
       const prefix = waitingPrefix(status);
@@ -175,17 +175,17 @@ export async function outcomePage(
   deps: ChangesDeps,
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; calibration: Calibration[] | null; next: string | null }> {
-  const read = await reading(deps, outcomes);
+  const read = await readProjection(deps, outcomes);
   const page = await read.list("outcomes", { ...newestFirst(query.before), limit: query.limit + 1 });
   const records = page.slice(0, query.limit).map(({ value }) => value);
   const shown = await shownOutcomes(deps, read, records);
-  const calibration = query.before === undefined ? await calibrationOf(read) : null;
+  const calibration = query.before === undefined ? await listCalibration(read) : null;
   return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
 }
 
 /** Outcomes as they stand now. */
 export const shownOutcomes = (
   { clock, product }: ChangesDeps,
-  read: OutcomeReading,
+  read: OutcomeSnapshot,
   records: readonly OutcomeRecord[],
-): Promise<Outcome[]> => outcomesAt(read, records, product!.intent, new Date(clock.now()).toISOString());
+): Promise<Outcome[]> => measureOutcomes(read, records, product!.intent, new Date(clock.now()).toISOString());

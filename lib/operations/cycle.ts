@@ -1,8 +1,9 @@
 /** The cycle: what time alone makes due. Serialised; it applies nothing to the host but a guardrail rollback. */
 import { entryKey, readHead } from "../audit/chain.ts";
-import { followAll, FOLLOWERS, problemOf } from "../projections/follow.ts";
-import { addNotice } from "../projections/growth_log.ts";
-import { judgedMeanwhile } from "../projections/outcomes.ts";
+import { findProblem } from "../projections/catch_up.ts";
+import { projectAll, PROJECTIONS } from "../projections/projector.ts";
+import { addNotice } from "../projections/activity_log.ts";
+import { countVerdicts } from "../projections/outcomes.ts";
 import { sampleClock } from "../changes/certain_time.ts";
 import { checkDrift } from "../changes/drift.ts";
 import { rollBackCondemned } from "../changes/guardrail_rollback.ts";
@@ -44,8 +45,8 @@ export const emptyReport = () => ({
 /** How long a quick cycle keeps its caller waiting, and how long peers may keep a whole one, in milliseconds. */
 const QUICK_MS = 200;
 const SYNC_MS = 10_000;
-/** How long a cycle follows the log at most; the next one goes on. */
-const FOLLOW_MS = 30_000;
+/** How long a cycle projects at most; the next one continues. */
+const PROJECT_MS = 30_000;
 
 /**
  * Runs one cycle after those already asked for. A quick one, for a caller who waits for an answer, touches neither host
@@ -88,7 +89,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
     await step("drift", () => checkDrift(deps));
   }
-  await step("follow", () => follow(deps, report, quick ? QUICK_MS : FOLLOW_MS));
+  await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
   // What time has judged by now is reported and told to peers in this cycle, and not in the next.
   if (!quick) {
     report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
@@ -126,15 +127,15 @@ async function obeyGuardrails(deps: OperationsDeps): Promise<string | null> {
   return rolled_back;
 }
 
-/** Brings what follows the log up to its end; nothing follows a log that does not hold. */
-async function follow(deps: OperationsDeps, report: CycleReport, ms: number): Promise<void> {
+/** Brings projections up to the head; a log that is not valid is not projected. */
+async function project(deps: OperationsDeps, report: CycleReport, ms: number): Promise<void> {
   if (deps.integrity.breach) return;
   const ends = deps.clock.now() + ms;
-  const judged = await judgedMeanwhile(deps, () => followAll(deps, () => deps.clock.now() <= ends));
+  const judged = await countVerdicts(deps, () => projectAll(deps, () => deps.clock.now() <= ends));
   report.outcomes_closed = judged.closed;
   report.verdicts = judged.new_verdicts;
-  for (const follower of FOLLOWERS)
-    if (problemOf(deps, follower) !== null) report.failed_steps.push(`follow_${follower.name}`);
+  for (const projection of PROJECTIONS)
+    if (findProblem(deps, projection) !== null) report.failed_steps.push(`follow_${projection.name}`);
 }
 
 /** Asks the peers; one that hangs holds up no more than 10 s. */

@@ -1,6 +1,6 @@
 /** The lines that a task's dimension adds to the answer: movements, gaps, failures with their causes, and overdue items. */
 import { auditPage } from "../audit/page.ts";
-import { factsIn } from "../projections/entries.ts";
+import { parseEntry } from "../projections/entries.ts";
 import { parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
 import { describeFound, SHOWN } from "../find/found_text.ts";
@@ -71,7 +71,7 @@ async function failureLines(deps: OperationsDeps): Promise<string[]> {
   const pages = await Promise.all(
     FAILURES.map((event_type) => auditPage(deps, { limit: SHOWN, order: "desc", event_type })),
   );
-  const entries = pages.flatMap((found) => found.entries.value.map(factsIn)).sort((a, b) => b.id - a.id);
+  const entries = pages.flatMap((found) => found.entries.value.map(parseEntry)).sort((a, b) => b.id - a.id);
   const shown = entries.slice(0, SHOWN);
   const linkTo = await linksFor(
     deps,

@@ -2,8 +2,8 @@
  * Copies of contents that were erased: they go from every collection that may hold one, from files, and from what the store
  * keeps of records that are no more. Looked for twice, since an answer that was being made may have been kept after the first.
  */
-import { memories } from "../projections/memories.ts";
-import { forgetSaid } from "../projections/memory.ts";
+import { memories } from "../projections/memory.ts";
+import { forgetMemory } from "../projections/memory.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import type { ErasureDue } from "../changes/commands/erase.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -133,7 +133,7 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
     await each(deps, source, marks, async (tx, id, memory) => {
       if (memory.ref === null || !messages.has(memory.ref)) return;
       removed = true;
-      await forgetSaid(tx, source, id);
+      await forgetMemory(tx, source, id);
     });
   const places = changes.map(({ target }) => JSON.stringify(target));
   await each(deps, "idempotency", [...marks, ...places.map(escaped)], (tx, id, kept) => {

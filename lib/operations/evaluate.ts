@@ -3,8 +3,8 @@ import type { OperationsDeps } from "./deps.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
 import { dayOf } from "../kit/days.ts";
 import { type Figures, computeFigures } from "./figures.ts";
-import { addNotice } from "../projections/growth_log.ts";
-import type { Notice } from "../projections/growth_row.ts";
+import { addNotice } from "../projections/activity_log.ts";
+import type { Notice } from "../projections/activity.ts";
 import type { Effect } from "../changes/rules/effect.ts";
 import { staleKpis } from "./need.ts";
 

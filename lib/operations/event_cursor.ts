@@ -1,9 +1,9 @@
 /** How far a reader of the service's events has come: over audit entries, growth rows, notices and ticks. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import { newestRow, rowsAfter } from "../projections/growth_log.ts";
-import type { GrowthRow } from "../projections/growth_row.ts";
-import { seqAt } from "../projections/ring.ts";
+import { findNewestFixedRow, listStoredRows } from "../projections/activity_log.ts";
+import type { ActivityRow } from "../projections/activity.ts";
+import { firstSequence } from "../projections/buffer.ts";
 import type { Store } from "../store/store.ts";
 
 /** The last entry, row, notice and tick that were seen. Notices have no entry, so they come in an order of their own. */
@@ -17,7 +17,7 @@ export interface EventCursor {
 /** One thing that happened, and the cursor after it. */
 export type StreamEvent = { cursor: EventCursor } & (
   | { type: "audit"; data: AuditEntry }
-  | { type: "growth"; data: GrowthRow }
+  | { type: "growth"; data: ActivityRow }
   | { type: "tick"; data: { tick: number; at: string } }
 );
 
@@ -37,7 +37,7 @@ export function parseCursor(text: string): EventCursor | undefined {
 export async function presentCursor(store: Store): Promise<EventCursor> {
   const [head, growth, notices, tick] = await Promise.all([
     readHead(store),
-    newestRow(store),
+    findNewestFixedRow(store),
     store.get("meta", "notices"),
     store.get("meta", "tick"),
   ]);
@@ -49,7 +49,7 @@ export async function presentCursor(store: Store): Promise<EventCursor> {
  * it goes on from the present. Rows that are being made anew it has seen.
  */
 export function resumed(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
-  const known = audit <= present.audit && growth < seqAt(present.audit + 1);
+  const known = audit <= present.audit && growth < firstSequence(present.audit + 1);
   return {
     audit: Math.min(audit, present.audit),
     growth: known ? growth : present.growth,
@@ -78,7 +78,7 @@ export async function readEventsSince(store: Store, cursor: EventCursor, limit: 
   }
   for (const part of ["growth", "notice"] as const) {
     if (present[part] <= at[part] || room() === 0) continue;
-    for (const row of await rowsAfter(store, SOURCES_OF[part], at[part], present[part], room())) {
+    for (const row of await listStoredRows(store, SOURCES_OF[part], at[part], present[part], room())) {
       at = { ...at, [part]: row.seq };
       events.push({ cursor: at, type: "growth", data: row });
     }

@@ -1,10 +1,10 @@
 /** Writes the self-evolution files: the retrospective of each closed change, and the report of each week. */
 import { entryKey } from "../audit/chain.ts";
 import { localDay } from "../find/dates.ts";
-import { addNotice } from "../projections/growth_log.ts";
+import { addNotice } from "../projections/activity_log.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
-import { ringKey } from "../projections/ring.ts";
+import { readProjection } from "../projections/snapshot.ts";
+import { sequenceKey } from "../projections/buffer.ts";
 import { unlessMismatched } from "../changes/mismatch.ts";
 import { DAY_MS, weekOf } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -29,13 +29,13 @@ export async function writeDueFiles(deps: OperationsDeps): Promise<number> {
 
 async function writeRetrospectives({ evolved, ...deps }: OperationsDeps): Promise<number> {
   const { store } = deps;
-  const { state, list } = await reading(deps, outcomes);
+  const { state, list } = await readProjection(deps, outcomes);
   const advance = (seq: number) => store.transact((tx) => tx.put("meta", "retrospectives", { seq }));
   let done = (await store.get("meta", "retrospectives"))?.value.seq;
   // Files that begin later than the log begin with what is closed from then on.
   if (done === undefined) await advance((done = (await computeTick(deps)) === 0 ? 0 : state.closed.seq));
   if (!evolved) return done === state.closed.seq ? 0 : advance(state.closed.seq).then(() => 0);
-  const due = await list("closed", { after: ringKey(done), limit: BATCH });
+  const due = await list("closed", { after: sequenceKey(done), limit: BATCH });
   const changeIds = [...new Set(due.map(({ value }) => value))];
   for (const changeId of changeIds) {
     const text = await unlessMismatched(writeRetrospective(deps, changeId));

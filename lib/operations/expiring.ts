@@ -1,8 +1,8 @@
 /** Changes whose time runs out: the growth log, and so notifications, tell of each once, when a quarter of it is left. */
-import { addNotice } from "../projections/growth_log.ts";
-import type { Notice } from "../projections/growth_row.ts";
-import { reading } from "../projections/reading.ts";
-import { waiting, type WaitingStatus, waitingPrefix, waitOf } from "../projections/waiting.ts";
+import { addNotice } from "../projections/activity_log.ts";
+import type { Notice } from "../projections/activity.ts";
+import { readProjection } from "../projections/snapshot.ts";
+import { waiting, type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
 import { certainNow } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
@@ -57,14 +57,14 @@ async function dueIn(
 ): Promise<Due[]> {
   const told = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";
   const latest = now - ttl * (1 - LAST_PART);
-  const read = await reading(deps, waiting);
+  const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix(status);
   const due: Due[] = [];
   for (let after = prefix, more = true; more;) {
     const page = await read.list("waiting", { prefix, after, limit: PAGE });
     for (const { id: key, value } of page) {
       const id = key.slice(prefix.length);
-      const { since } = waitOf(value);
+      const { since } = parseWait(value);
       if (since > latest) continue;
       const place = placeOf(since, id);
       if (place > told) due.push({ id, place, over: since + ttl });
@@ -72,7 +72,7 @@ async function dueIn(
     const last = page.at(-1);
     after = last?.id ?? after;
     // Pending ones stand in the order in which they began to wait.
-    const beyond = status === "pending_consent" && last !== undefined && waitOf(last.value).since > latest;
+    const beyond = status === "pending_consent" && last !== undefined && parseWait(last.value).since > latest;
     more = page.length === PAGE && !beyond;
   }
   return due.sort((a, b) => (a.place < b.place ? -1 : 1));

@@ -6,10 +6,10 @@ import { type Effect, effectOf } from "../changes/rules/effect.ts";
 import { goalsOf } from "./goals.ts";
 import { type Need, computeNeed } from "./need.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
-import { type Memory, MEMORY_DAYS, memoryOf } from "../projections/record_keeping.ts";
-import { type Reliability, reliabilityOf } from "./reliability.ts";
-import { tallyWithin } from "../projections/tallies.ts";
+import { readProjection } from "../projections/snapshot.ts";
+import { type Memory, MEMORY_DAYS, computeMemory } from "../projections/outcomes/record_keeping.ts";
+import { type Reliability, computeReliability } from "./reliability.ts";
+import { readCountsWithin } from "../projections/daily_counts.ts";
 
 /** How many UTC days, today included, R looks back. */
 export const RELIABILITY_DAYS = 30;
@@ -34,13 +34,13 @@ export async function computeFigures(deps: OperationsDeps): Promise<Figures> {
   const recent = lastDays(now, RELIABILITY_DAYS);
   const [stored, [closed, attempted], { state }] = await Promise.all([
     store.get("kpi", "latest"),
-    tallyWithin(deps, window, recent),
-    reading(deps, outcomes),
+    readCountsWithin(deps, window, recent),
+    readProjection(deps, outcomes),
   ]);
   const kpis = stored?.value ?? NO_KPIS;
   const effect = product ? effectOf(kpis, product.intent, now) : { value: null, parts: [] };
-  const memory = memoryOf(state.gaps, closed!, window);
-  const reliability = reliabilityOf(attempted!, recent);
+  const memory = computeMemory(state.gaps, closed!, window);
+  const reliability = computeReliability(attempted!, recent);
   const need = await computeNeed(deps, effect);
   const values = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
   const goals = product ? goalsOf(kpis, state.kpis, product.intent, now) : [];

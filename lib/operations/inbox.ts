@@ -1,6 +1,6 @@
 /** What waits for somebody: changes for consent and for their apply, emergencies for review, and what the host shows no more. */
 import * as z from "zod";
-import { type Reading, reading } from "../projections/reading.ts";
+import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { readRecordsAtTime } from "../changes/expiry.ts";
@@ -113,7 +113,7 @@ export const buildInbox = (deps: ChangesDeps, query: { person: string | null; li
 
 async function gathered(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
   const { intent } = deps.product!;
-  const read = await reading(deps, waiting);
+  const read = await readProjection(deps, waiting);
   const [{ kept: pending, ...ofPending }, { kept: approved, ...ofApproved }, due, drifted, holds] = await Promise.all([
     waitingIn(deps, read, "pending_consent"),
     waitingIn(deps, read, "approved"),
@@ -181,7 +181,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
 }
 
 /** The changes in a status, the oldest first, as many as are put in order, and how many there are. */
-async function waitingIn(deps: ChangesDeps, read: Reading<(typeof waiting)["start"]>, status: WaitingStatus) {
+async function waitingIn(deps: ChangesDeps, read: Snapshot<(typeof waiting)["start"]>, status: WaitingStatus) {
   const prefix = waitingPrefix(status);
   const kept: Kept[] = [];
   let ended = false;

@@ -1,7 +1,7 @@
 /** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { policySchema } from "../changes/rules/intent.ts";
@@ -69,7 +69,7 @@ export const intentSummary = once(() =>
 export async function intentView(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof intentSummary>>> {
   const { intent, manifest_hash, adapter } = deps.product!;
   const { signing, ...policy } = intent.policy;
-  const failure = adapter && (await reading(deps, waiting)).state.adapter_error;
+  const failure = adapter && (await readProjection(deps, waiting)).state.adapter_error;
   return {
     product_id: intent.product_id,
     product_type: intent.product_type ?? null,

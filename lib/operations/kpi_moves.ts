@@ -1,6 +1,6 @@
 /** How the KPIs moved between two moments, and after which changes. */
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import type { FindRow } from "../find/answer.ts";
 import { findRows } from "../find/run.ts";
 import { effectOf as effectE } from "../changes/rules/effect.ts";
@@ -33,7 +33,7 @@ interface Move {
 
 /** The values by the last feeds before a moment. They are stored by UTC day: of the moment's own day only the last feed is known. */
 export async function kpisAt(deps: OperationsDeps, moment: string): Promise<Values> {
-  const read = await reading(deps, outcomes);
+  const read = await readProjection(deps, outcomes);
   const [before] = await read.list("kpi_days", { after: moment.slice(0, 10), limit: 1, reverse: true });
   const own = Object.entries((await read.get("kpi_days", moment.slice(0, 10)))?.value.values ?? {});
   return { ...before?.value.values, ...Object.fromEntries(own.filter(([, { at }]) => at < moment)) };
@@ -69,7 +69,7 @@ export async function describeMoves(
   const since = new Date(Date.parse(from) - OPEN_MS).toISOString();
   const applied = await findRows(deps, `applied:${since}..${to} sort:applied`, { zone: "UTC", limit: MAX_ROWS });
   const ids = applied.map(({ change_id }) => change_id);
-  const kept = await reading(deps, outcomes).then((read) => read.getMany("outcomes", ids));
+  const kept = await readProjection(deps, outcomes).then((read) => read.getMany("outcomes", ids));
   const reasons = (move: Move): string => {
     const earlier = applied.filter((_, index) => {
       const record = kept[index]?.value;

@@ -1,5 +1,5 @@
 /** Changes whose stored record is not what the log tells: the growth log, and so notifications, tell of each episode once. */
-import { addNotice } from "../projections/growth_log.ts";
+import { addNotice } from "../projections/activity_log.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { Misfits } from "../changes/judge.ts";
 import { holding, misfitsOf } from "../changes/patrol.ts";

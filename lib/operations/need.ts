@@ -1,9 +1,9 @@
 /** N, need: what is overdue, by its weight. */
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
-import { type AgeClass, AGE_CLASSES, type Aged, MOST_COUNTED, overdueOf } from "../projections/overdue.ts";
+import { type AgeClass, AGE_CLASSES, type AgedItem, MAX_COUNTED, listOverdueItems } from "../projections/overdue.ts";
 import { misfitsOf } from "../changes/patrol.ts";
 import type { Effect } from "../changes/rules/effect.ts";
 import { isStale } from "../changes/rules/kpi.ts";
@@ -49,10 +49,10 @@ export type Need = z.infer<typeof needSchema>;
 export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise<Need> {
   const { store, clock, integrity } = deps;
   const [{ state }, tasks, drift, reviews] = await Promise.all([
-    reading(deps, waiting),
+    readProjection(deps, waiting),
     taskCounts(store),
-    store.list("drift", { limit: MOST_COUNTED, keysOnly: true }),
-    store.list("review_due", { limit: MOST_COUNTED, keysOnly: true }),
+    store.list("drift", { limit: MAX_COUNTED, keysOnly: true }),
+    store.list("review_due", { limit: MAX_COUNTED, keysOnly: true }),
   ]);
   const { pending_consent = 0, approved = 0 } = state.counts;
   const open: Partial<Record<AgeClass, number>> = {
@@ -61,7 +61,7 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
     approved_changes: approved,
   };
   const ofClass = async (item: AgeClass): Promise<Counted> => {
-    const aged = open[item] ? await overdueOf(deps, item) : [];
+    const aged = open[item] ? await listOverdueItems(deps, item) : [];
     return { item, open: open[item] ?? 0, ...countOf(aged, open[item] ?? 0) };
   };
   const atOnce = (item: ItemName, count: number): Counted => ({ item, open: count, overdue: count, weighing: count });
@@ -80,14 +80,14 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
     open: sum((item) => item.open),
     overdue: sum((item) => item.overdue),
     items: counted.flatMap(({ weighing: _, ...item }) => (item.open > 0 ? item : [])),
-    at_least: approved > MOST_COUNTED || counted.some(({ overdue }) => overdue >= MOST_COUNTED),
+    at_least: approved > MAX_COUNTED || counted.some(({ overdue }) => overdue >= MAX_COUNTED),
   };
 }
 
 /** `weighing`: how many overdue ones of the plain weight would weigh as much. */
 type Counted = z.infer<typeof itemSchema> & { weighing: number };
 
-function countOf(aged: readonly Aged[], open: number): Pick<Counted, "overdue" | "weighing"> {
+function countOf(aged: readonly AgedItem[], open: number): Pick<Counted, "overdue" | "weighing"> {
   // What waits may have been read a moment later than how much does.
   const overdue = aged.slice(0, open);
   return { overdue: overdue.length, weighing: overdue.length + overdue.filter(({ grave }) => grave).length };

@@ -1,9 +1,7 @@
 /** When a cycle has something to do again if nobody commits anything: until then it need not look at what is stored. */
-import { readCurrentHead } from "../audit/chain.ts";
-import { FOLLOWERS, problemOf } from "../projections/follow.ts";
-import { cursorOf } from "../projections/follower.ts";
+import { areAllCaughtUp } from "../projections/projector.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { type WaitingStatus, waitingPrefix, waitOf } from "../projections/waiting.ts";
+import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
 import { misfitsOf } from "../changes/patrol.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
@@ -21,9 +19,9 @@ export async function nextDue(given: OperationsDeps): Promise<number> {
   const deps = withRequestCache(given);
   // What is wrong is looked at each time, and what peers know is asked of them.
   if (deps.integrity.breach || misfitsOf(deps.integrity).size > 0 || deps.link) return NOW;
-  const [left, followed, limits] = await Promise.all([isAnythingLeft(deps), whenFollowed(deps), nextLimit(deps)]);
-  // What waits reads as it should where the followers are up to it.
-  return left || followed === NOW ? NOW : Math.min(followed, limits);
+  const [left, outcome, limits] = await Promise.all([isAnythingLeft(deps), nextOutcome(deps), nextLimit(deps)]);
+  // The rows of what waits are right only where the projections are caught up.
+  return left || outcome === NOW ? NOW : Math.min(outcome, limits);
 }
 
 /** Whether there is what each cycle goes on with until it is done. */
@@ -39,24 +37,16 @@ async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
   return isOpen || (told?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);
 }
 
-/** When time closes the next outcome; at once where a follower is behind, or a retrospective is not written yet. */
-async function whenFollowed(deps: OperationsDeps): Promise<number> {
+/** Returns when time closes the next outcome; now where a projection is behind, or a retrospective is not written yet. */
+async function nextOutcome(deps: OperationsDeps): Promise<number> {
   const { store, evolved } = deps;
-  const [head, written, ...cursors] = await Promise.all([
-    readCurrentHead(deps),
+  const [isCurrent, written, cursor] = await Promise.all([
+    areAllCaughtUp(deps),
     store.get("meta", "retrospectives"),
-    ...FOLLOWERS.map((follower) => cursorOf(deps, follower.name)),
+    store.get("cursors", outcomes.name),
   ]);
-  const length = head?.length ?? 0;
-  const isBehind = FOLLOWERS.some((follower, index) => {
-    const cursor = cursors[index]?.value;
-    if (problemOf(deps, follower) !== null) return true;
-    const isUp =
-      cursor?.entry === length && cursor.step === "" && !cursor.clearing && cursor.version === follower.version;
-    return length > 0 && !isUp;
-  });
-  if (isBehind) return NOW;
-  const state = (cursors[FOLLOWERS.indexOf(outcomes)]?.value.state ?? outcomes.start) as typeof outcomes.start;
+  if (!isCurrent) return NOW;
+  const state = (cursor?.value.state ?? outcomes.start) as typeof outcomes.start;
   if (evolved && (written?.value.seq ?? state.closed.seq) !== state.closed.seq) return NOW;
   return state.due === null ? Infinity : Date.parse(state.due);
 }
@@ -86,7 +76,7 @@ async function firstLimit(
   for (let after = prefix, more = true; more;) {
     const page = await store.list("waiting", { prefix, after, limit: PAGE });
     for (const { id, value } of page) {
-      const { since } = waitOf(value);
+      const { since } = parseWait(value);
       const isTold = placeOf(since, id.slice(prefix.length)) <= told;
       first = Math.min(first, since + (isTold ? ttl : ttl * (1 - LAST_PART)));
     }

@@ -1,9 +1,9 @@
 /** Which events are worth a notification, and what it says. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import { entryOf, type GrowthRow } from "../projections/growth_row.ts";
+import { findRowEntry, type ActivityRow } from "../projections/activity.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { readRecord } from "../changes/records.ts";
 import { isEmergency, reviewersOf } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -83,8 +83,8 @@ const ROWS: Readonly<Record<string, NotificationType>> = {
 };
 
 /** An emergency has a row when its review is due, and another when it was reviewed. */
-async function typeOfRow({ store }: OperationsDeps, row: GrowthRow): Promise<NotificationType | undefined> {
-  const entry = row.kind === "emergency" ? entryOf(row) : undefined;
+async function typeOfRow({ store }: OperationsDeps, row: ActivityRow): Promise<NotificationType | undefined> {
+  const entry = row.kind === "emergency" ? findRowEntry(row) : undefined;
   if (entry === undefined) return ROWS[row.kind];
   const event = (await store.get("audit", entryKey(entry)))?.value.event_type;
   return event === "consent_decision" ? "change.review_due" : undefined;
@@ -112,12 +112,12 @@ function sourceOfEntry(entry: AuditEntry): Source {
   return { data: { audit_entry: { id, event_type, detail, current_hash } }, words: { entry } };
 }
 
-async function sourceOfRow(deps: OperationsDeps, row: GrowthRow): Promise<Source> {
+async function sourceOfRow(deps: OperationsDeps, row: ActivityRow): Promise<Source> {
   const { kind, ref, title, detail } = row;
   const notice = { title, detail };
-  const words = { notice: { title, detail, ref, of_entry: entryOf(row) !== undefined } };
+  const words = { notice: { title, detail, ref, of_entry: findRowEntry(row) !== undefined } };
   if (kind !== "outcome") return { data: { notice }, words };
-  const read = await reading(deps, outcomes);
+  const read = await readProjection(deps, outcomes);
   const record = (await read.get("outcomes", ref ?? ""))?.value;
   const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
   return { data: { outcome, notice }, words: { ...words, outcome } };

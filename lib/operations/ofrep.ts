@@ -1,6 +1,6 @@
 /** Values as flags: the OpenFeature Remote Evaluation Protocol, 0.3.0. A target is a flag, a targeting key names the tenant. */
 import * as z from "zod";
-import { tenantPrefix, valuePlace } from "../projections/values.ts";
+import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Answer, answer } from "../http/answer.ts";
 import { type Refusals, restOf } from "../http/endpoint.ts";
@@ -78,7 +78,7 @@ export async function evaluateFlag(
   targetingKey: string | undefined,
 ): Promise<Success | Failure> {
   const tenants = target().safeParse(flag).success ? tenantsOf(targetingKey) : [];
-  const places = tenants.map((tenant_id) => valuePlace(tenant_id, flag));
+  const places = tenants.map((tenant_id) => valueKey(tenant_id, flag));
   return settled(deps, async (read, shown, lacking) => {
     const found = await read.getMany("values", places);
     for (const [index, tenant_id] of tenants.entries()) {

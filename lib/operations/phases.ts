@@ -1,9 +1,9 @@
 /** How far the use of the service has come: five phases, each met item told by a record. */
 import * as z from "zod";
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
-import { totalTally } from "../projections/tallies.ts";
-import type { Counter } from "../projections/tally.ts";
+import { readProjection } from "../projections/snapshot.ts";
+import { readTotalCounts } from "../projections/daily_counts.ts";
+import type { Counter } from "../projections/counts.ts";
 import { waiting } from "../projections/waiting.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { computeFigures, RELIABILITY_DAYS } from "./figures.ts";
@@ -61,11 +61,11 @@ async function itemsOf(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>> {
   const { store, product, clock, integrity } = deps;
   const [{ effect, memory, kpis }, tally, { totals }, tasks, { state: waits }, { state }] = await Promise.all([
     computeFigures(deps),
-    totalTally(deps),
+    readTotalCounts(deps),
     computeTrend(deps, RELIABILITY_DAYS),
     taskCounts(store),
-    reading(deps, waiting),
-    reading(deps, outcomes),
+    readProjection(deps, waiting),
+    readProjection(deps, outcomes),
   ]);
   const intent = product?.intent;
   const known = effect.value !== null && staleKpis(effect, clock.now()).length === 0;

@@ -1,7 +1,7 @@
 /** The other changes that a change has to do with, named as people name them. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { successorPrefix, waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { readRecordsAtTime } from "../changes/expiry.ts";
@@ -34,7 +34,7 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   const [live, owner, successors] = await Promise.all([
     liveOn(store, change, change_id),
     ownerOf(store, change),
-    reading(deps, waiting).then((read) => read.list("successors", newest)),
+    readProjection(deps, waiting).then((read) => read.list("successors", newest)),
   ]);
   const relations = new Map<string, Relation[]>();
   const relate = (id: string | null | undefined, relation: Relation): void => {

@@ -1,7 +1,7 @@
 /** R, reliability: of the applies that were attempted, how many did not fail, and how sure that is. */
 import * as z from "zod";
 import type { Window } from "../kit/days.ts";
-import type { Tally } from "../projections/tally.ts";
+import type { Counts } from "../projections/counts.ts";
 
 /** The 97.5 % point of the normal distribution. */
 const Z = 1.959963984540054;
@@ -31,17 +31,17 @@ export const reliabilitySchema = z.object({
 export type Reliability = z.infer<typeof reliabilitySchema>;
 
 /** R over a window: `1 − failed ÷ n`, `null` when nothing was attempted. */
-export function reliabilityOf(tally: Tally, window: Window): Reliability {
-  const { attempts: n = 0, attempts_failed: failed = 0 } = tally;
+export function computeReliability(counts: Counts, window: Window): Reliability {
+  const { attempts: n = 0, attempts_failed: failed = 0 } = counts;
   return {
     value: n === 0 ? null : 1 - failed / n,
     ...window,
     n,
     failed,
     causes: {
-      adapter_failure: tally.attempts_apply_failed ?? 0,
-      rolled_back: tally.attempts_rolled_back ?? 0,
-      drifted: tally.attempts_drifted ?? 0,
+      adapter_failure: counts.attempts_apply_failed ?? 0,
+      rolled_back: counts.attempts_rolled_back ?? 0,
+      drifted: counts.attempts_drifted ?? 0,
     },
     interval: n === 0 ? null : { ...wilson(n - failed, n), confidence: 0.95 },
   };

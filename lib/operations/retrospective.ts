@@ -1,9 +1,9 @@
 /** The retrospective of a closed change, and the words for how and why a change ended. */
 import { entriesOf } from "../audit/page.ts";
-import { type Entry, factsIn } from "../projections/entries.ts";
+import { type Entry, parseEntry } from "../projections/entries.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
-import { recordOf } from "../projections/record_keeping.ts";
+import { readProjection } from "../projections/snapshot.ts";
+import { checkRecord } from "../projections/outcomes/record_keeping.ts";
 import { findChange } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { lateItems } from "../changes/rules/late_items.ts";
@@ -25,7 +25,7 @@ export async function readEnding(
   store: Pick<Store, "getMany">,
   { audit }: { audit: readonly number[] },
 ): Promise<Entry | undefined> {
-  const entries = (await entriesOf(store, audit.slice(-ENDING_AMONG))).map(factsIn);
+  const entries = (await entriesOf(store, audit.slice(-ENDING_AMONG))).map(parseEntry);
   return entries.findLast(
     ({ event_type, facts }) =>
       event_type === "change_rolled_back" || (event_type === "consent_decision" && facts.status === "denied"),
@@ -47,10 +47,10 @@ export const endingWords = (entry: Entry): string =>
 export async function writeRetrospective(deps: OperationsDeps, changeId: string): Promise<string> {
   const { store } = deps;
   const record = await findChange(store, changeId);
-  const outcome = (await (await reading(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
+  const outcome = (await (await readProjection(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;
-  const { missing } = recordOf(change, outcome, lateItems(change));
-  const entries = (await entriesOf(store, record.audit.slice(0, MAX_ENTRIES))).map(factsIn);
+  const { missing } = checkRecord(change, outcome, lateItems(change));
+  const entries = (await entriesOf(store, record.audit.slice(0, MAX_ENTRIES))).map(parseEntry);
   const ending = await readEnding(store, record);
   return page(
     `# Retrospective of ${code(change.change_id)}`,

@@ -7,7 +7,7 @@ import { freezeSchema } from "../changes/rules/freeze.ts";
 import { computeFigures } from "./figures.ts";
 import { goalSchema } from "./goals.ts";
 import { needSchema } from "./need.ts";
-import { memorySchema } from "../projections/record_keeping.ts";
+import { memorySchema } from "../projections/outcomes/record_keeping.ts";
 import { reliabilitySchema } from "./reliability.ts";
 import { taskCounts, taskStats, taskStatsSchema } from "./tasks.ts";
 

@@ -1,4 +1,4 @@
-import { addNotice } from "../projections/growth_log.ts";
+import { addNotice } from "../projections/activity_log.ts";
 import { sameName } from "../changes/rules/names.ts";
 import { AppError } from "../kit/errors.ts";
 import { remember } from "../projections/memory.ts";

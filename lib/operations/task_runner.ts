@@ -2,7 +2,7 @@
 import type { OperationsDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
-import { addNotice } from "../projections/growth_log.ts";
+import { addNotice } from "../projections/activity_log.ts";
 import { reportFor } from "./task_report.ts";
 import { orderPrefix, saveTask, type Task, taskIn, type TaskRecord } from "./tasks.ts";
 

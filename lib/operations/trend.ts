@@ -3,8 +3,8 @@ import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { daysOf, lastDays } from "../kit/days.ts";
 import { type Level, LEVEL_MEANINGS, LEVELS } from "../changes/rules/autonomy_level.ts";
-import { tallyDays } from "../projections/tallies.ts";
-import { sum, type Tally } from "../projections/tally.ts";
+import { readDailyCounts } from "../projections/daily_counts.ts";
+import { type Counts, sumCounts } from "../projections/counts.ts";
 
 const countsSchema = z.object({
   L1: z.number().int().describe("A person proposed and a person decided."),
@@ -39,19 +39,19 @@ export const trendSchema = z.object({
 /** The counts of the last `days` UTC days, today included. */
 export async function computeTrend(deps: OperationsDeps, days: number): Promise<z.infer<typeof trendSchema>> {
   const window = lastDays(deps.clock.now(), days);
-  const tallies = await tallyDays(deps, window);
+  const counts = await readDailyCounts(deps, window);
   return {
     levels: LEVELS.map((level) => ({ level, meaning: LEVEL_MEANINGS[level] })),
     bucket: "day",
-    points: daysOf(window).map((date) => ({ date, ...countsOf(tallies.get(date) ?? {}) })),
-    totals: countsOf(sum([...tallies.values()])),
+    points: daysOf(window).map((date) => ({ date, ...pickLevels(counts.get(date) ?? {}) })),
+    totals: pickLevels(sumCounts([...counts.values()])),
   };
 }
 
 type Counted = Level | "unattributed";
 
-/** The levels of a tally. */
-export const countsOf = (tally: Tally): Record<Counted, number> =>
+/** Picks the counts by level. */
+export const pickLevels = (counts: Counts): Record<Counted, number> =>
   Object.fromEntries(
-    [...LEVELS, "unattributed" as const].map((level) => [level, tally[`level_${level}`] ?? 0]),
+    [...LEVELS, "unattributed" as const].map((level) => [level, counts[`level_${level}`] ?? 0]),
   ) as Record<Counted, number>;

@@ -1,8 +1,8 @@
 /** What each target should be, as applied changes say it: each value with the change that it is of, held against the log. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
-import { type Reading, reading } from "../projections/reading.ts";
-import { tenantPrefix, valuePlace, values, type ValueSource } from "../projections/values.ts";
+import { type Snapshot, readProjection } from "../projections/snapshot.ts";
+import { tenantPrefix, valueKey, values, type ValueSource } from "../projections/values.ts";
 import { type VerifiedChange, readVerifiedChanges, heldSince } from "../changes/verified_changes.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { Place } from "../changes/records.ts";
@@ -75,7 +75,7 @@ export const valuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }
   settled(deps, async (read, shown) => {
     const position = { as_of: read.as_of, behind: read.behind };
     if (tenant_id !== undefined && target !== undefined) {
-      const place = valuePlace(tenant_id, target);
+      const place = valueKey(tenant_id, target);
       const found = await read.get("values", place);
       return { values: found ? await shown([{ place, source: found.value }]) : [], next: null, ...position };
     }
@@ -132,10 +132,10 @@ class Moved extends Error {}
 /** Runs what reads values until nothing moved meanwhile, three times at most: what moved then is withheld. */
 export async function settled<T>(
   deps: ChangesDeps,
-  run: (read: Reading<null>, shown: Shown, lacking: Lacking) => Promise<T>,
+  run: (read: Snapshot<null>, shown: Shown, lacking: Lacking) => Promise<T>,
   tries = TRIES,
 ): Promise<T> {
-  const read = await reading(deps, values);
+  const read = await readProjection(deps, values);
   const mayHaveMoved = tries > 1 && read.behind === 0;
   const lacking: Lacking = async (place) => {
     const isLacking = await isSetByChange(deps, place);
@@ -171,7 +171,7 @@ async function valueOf(deps: ChangesDeps, one: Source, verified: VerifiedChange)
   const target = applied?.target_spelling ?? change.target;
   const { entry } = one.source;
   if (erased) return withheld(one, "its content was erased");
-  if (status !== "applied" || applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place) return MOVED;
+  if (status !== "applied" || applied?.entry !== entry || valueKey(tenant_id, target) !== one.place) return MOVED;
   if (value === undefined) return withheld(one, "the change sets no value");
   // What sets no value leaves the target to the one before it.
   const since = await heldSince(deps, change, one.source);

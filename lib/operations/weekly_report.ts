@@ -1,9 +1,9 @@
 /** The report of a week on one screen: what got better or worse, what happened to changes, what waits, and what is due next. */
-import { growthPage } from "../projections/growth_log.ts";
-import type { GrowthRow } from "../projections/growth_row.ts";
-import { listDue } from "../projections/outcome_places.ts";
+import { readActivityPage } from "../projections/activity_log.ts";
+import type { ActivityRow } from "../projections/activity.ts";
+import { listDue } from "../projections/outcomes/indexes.ts";
 import { outcomes } from "../projections/outcomes.ts";
-import { reading } from "../projections/reading.ts";
+import { readProjection } from "../projections/snapshot.ts";
 import { localDay, localMinute, parseSpan } from "../find/dates.ts";
 import type { FindRow } from "../find/answer.ts";
 import { findRows } from "../find/run.ts";
@@ -176,9 +176,9 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
 /** The verdicts of the week, the worst first; what ended too early to be judged is none. */
 async function promiseLines(week: Week): Promise<string[]> {
   const { deps } = week;
-  const rows: GrowthRow[] = [];
+  const rows: ActivityRow[] = [];
   for (let before: number | undefined; ;) {
-    const { entries, next } = await growthPage(deps, { kind: "outcome", limit: MAX_ROWS, before });
+    const { entries, next } = await readActivityPage(deps, { kind: "outcome", limit: MAX_ROWS, before });
     rows.push(...entries.filter(({ at }) => isWithin(week, at)));
     if (next === null || entries.at(-1)!.at < week.from) break;
     before = next;
@@ -197,7 +197,9 @@ async function promiseLines(week: Week): Promise<string[]> {
 /** Lists what time brings: the ends of what waited before this week, verdicts, the end of a freeze, the deadlines of goals. */
 async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
   const { deps, intent, now, zone } = week;
-  const judged = (await listDue(await reading(deps, outcomes), MAX_ROWS)).filter(({ moment }) => isSoon(week, moment));
+  const judged = (await listDue(await readProjection(deps, outcomes), MAX_ROWS)).filter(({ moment }) =>
+    isSoon(week, moment),
+  );
   const promised = await readOutcomes(
     deps,
     judged.map(({ change_id }) => change_id),
@@ -221,7 +223,7 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
 async function readOutcomes(deps: OperationsDeps, ids: readonly string[]) {
   const [records, found] = await Promise.all([
     readRecords(deps.store, ids),
-    reading(deps, outcomes).then((read) => read.getMany("outcomes", ids)),
+    readProjection(deps, outcomes).then((read) => read.getMany("outcomes", ids)),
   ]);
   return ids.flatMap((_, index) => {
     const [record, outcome] = [records[index], found[index]?.value];

@@ -1,10 +1,10 @@
-/** Entries as followers read them. */
+/** Entries as projections read them. */
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { type Detail, detailIn } from "../changes/rules/event.ts";
 
-/** Facts of an entry's detail that followers read; each type of entry has its own. */
+/** Members of an entry's detail that projections read, depending on its type. */
 interface Facts extends Detail {
   manifest_hash?: string;
   proposer?: Change["proposer"];
@@ -14,33 +14,33 @@ interface Facts extends Detail {
   stage?: string;
   error?: string;
   host?: string;
-  /** The host's answer to an operation whose failure is in the log already. */
+  /** The result of an operation whose failure is in the log already. */
   late?: boolean;
   state?: string;
   by?: string;
   actor?: string | null;
   until?: string | null;
-  /** The entries that may be lost, in an accepted loss. */
+  /** For an accepted loss: the entries that may be lost. */
   message?: string;
-  /** Of an accepted clock: when the entry before it says it was written. */
+  /** For an accepted clock: the timestamp of the entry before. */
   last?: string;
   adapter?: object | null;
   E?: number | null;
   code?: string;
-  /** Refusals of a day that have no entry of their own. */
+  /** Rejections of a day that have no entry. */
   count?: number;
   day?: string;
 }
 
-/** An entry with its detail read. */
+/** An entry with its detail parsed. */
 export interface Entry extends AuditEntry {
   facts: Facts;
 }
 
-/** Reads an entry. */
-export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: detailIn(entry.detail) });
+/** Parses the detail of an entry. */
+export const parseEntry = (entry: AuditEntry): Entry => ({ ...entry, facts: detailIn(entry.detail) });
 
-/** The actor of an entry; null for the service itself, or where no one is named. */
+/** Returns the actor of an entry; null for the service itself, or where none is named. */
 export const findActor = ({ event_type, facts }: Entry): string | null =>
   (event_type === "change_proposed" || event_type === "proposal_refused"
     ? facts.proposer

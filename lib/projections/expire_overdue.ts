@@ -3,7 +3,7 @@ import { certainNow } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { expireDue } from "../changes/expiry.ts";
 import { HOUR_MS } from "../kit/days.ts";
-import { approvedBefore, pendingBefore } from "./overdue.ts";
+import { listApprovedSince, listPendingSince } from "./overdue.ts";
 
 /** Changes of a status in one list. */
 const MAX_OVERDUE = 2000;
@@ -16,8 +16,8 @@ export async function listOverdue(deps: ChangesDeps): Promise<{ pending_consent:
   if (now === -Infinity) return { pending_consent: [], approved: [] };
   const before = (hours: number) => now - hours * HOUR_MS;
   const [pending, approved] = await Promise.all([
-    consent_ttl_hours === undefined ? [] : pendingBefore(deps, before(consent_ttl_hours), MAX_OVERDUE),
-    approval_ttl_hours === undefined ? [] : approvedBefore(deps, before(approval_ttl_hours), MAX_OVERDUE),
+    consent_ttl_hours === undefined ? [] : listPendingSince(deps, before(consent_ttl_hours), MAX_OVERDUE),
+    approval_ttl_hours === undefined ? [] : listApprovedSince(deps, before(approval_ttl_hours), MAX_OVERDUE),
   ]);
   return { pending_consent: pending.map(({ id }) => id), approved: approved.map(({ id }) => id) };
 }

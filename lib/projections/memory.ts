@@ -1,18 +1,26 @@
-/** Memories: what the service lived through and what was said to it, in rings of their own, so that none crowds out another. */
-import { shorten } from "../kit/quote.ts";
+/** Memories of the service: what the log reports, in sentences, and what users said. Each source is bounded by itself. */
+import type { EventType } from "../audit/entry.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { signedWords } from "../changes/rules/kpi_words.ts";
+import { quote, shorten } from "../kit/quote.ts";
 import type { Tx } from "../store/store.ts";
-import { push, type Ring } from "./ring.ts";
+import { describe, describeValues, inOneSentence } from "../wording/describe.ts";
+import { nameActor } from "../wording/names.ts";
+import { joinParts, type Part } from "../wording/part.ts";
+import { type BufferState, firstSequence, push, sequenceKey } from "./buffer.ts";
+import { type Entry, findActor } from "./entries.ts";
+import type { ProjectedChange, Projection, ProjectionContext } from "./projection.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
     record_memories: Memory;
-    proposal_memories: Memory | Proposed;
+    proposal_memories: Memory | ProposalMemory;
     outcome_memories: Memory;
     memories: Memory;
     chat_memories: Memory;
   }
   interface Meta {
-    memories: SaidRing;
+    memories: SaidState;
   }
 }
 
@@ -29,15 +37,15 @@ export const MEMORY_KINDS = [
 ] as const;
 export type MemoryKind = (typeof MEMORY_KINDS)[number];
 
-/** What somebody said, and nobody checked; all else is made of the audit log. */
+/** Kinds that a user said and nobody verified; all others come from the audit log. */
 const SAID: ReadonlySet<MemoryKind> = new Set(["feedback", "insight", "chat"]);
 
-/** Whether a memory is made of the records or of what somebody said. */
-export const basisOf = (kind: MemoryKind): "record" | "said" => (SAID.has(kind) ? "said" : "record");
+/** Returns whether a memory comes from the records or from what a user said. */
+export const memoryBasis = (kind: MemoryKind): "record" | "said" => (SAID.has(kind) ? "said" : "record");
 
 /**
- * Where memories lie: made of entries, of proposals among these, and of outcomes; and of no entry, conversation apart from the
- * rest. Each is bounded by itself, so that what anybody can make many of displaces nothing else.
+ * Collections of memories: of entries, of proposals, of outcomes, of feedback and insights, and of conversation. Each is
+ * bounded by itself, so that a source which anybody can fill displaces no other.
  */
 export const MEMORY_SOURCES = [
   "record_memories",
@@ -48,62 +56,188 @@ export const MEMORY_SOURCES = [
 ] as const;
 export type MemorySource = (typeof MEMORY_SOURCES)[number];
 
-/** The oldest memories of a source go first. */
-export const MEMORIES_KEPT = 20_000;
+/** Memories stored for each source; the oldest are removed first. */
+export const MAX_MEMORIES = 20_000;
 
-/** Longer memories are kept, and told, by their beginning. */
-export const LONGEST_MEMORY = 2000;
+/** Length of a memory; a longer one is cut. */
+export const MAX_MEMORY_LENGTH = 2000;
 
-/** `ref` names the record it is about. */
+/** A memory; `ref` is the id of the record that it is about. */
 export interface Memory {
   kind: MemoryKind;
-  /** Of a record a sentence of ours, in which people are quoted; of what was said the words as they were. */
+  /** For a record a sentence, in which people are quoted; else the words as they were said. */
   text: string;
   /** Name of the person who decided, proposed or said it; null where none is recorded. */
   author: string | null;
   at: string;
   ref: string | null;
-  /** Of chat: the only conversation in which it is found. */
+  /** For chat: the only conversation in which it is found. */
   conversation?: string;
 }
 
-/** The memory of a proposal, whose words are those of the change: the id of that. */
-export type Proposed = string;
+/** The memory of a proposal, which is worded from the change: its id. */
+export type ProposalMemory = string;
 
-/** Adds a memory, a long one by its beginning, and resolves with the ring then. */
+/** Adds a memory and resolves with the bounds of its source. */
 export async function addMemory(
   tx: Tx,
   source: MemorySource,
-  ring: Ring | undefined,
-  memory: Memory | Proposed,
+  buffer: BufferState | undefined,
+  memory: Memory | ProposalMemory,
   least?: number,
-): Promise<Ring> {
-  const kept = typeof memory !== "string" ? { ...memory, text: shorten(memory.text, LONGEST_MEMORY) } : memory;
-  return push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) });
+): Promise<BufferState> {
+  const record = typeof memory === "string" ? memory : { ...memory, text: shorten(memory.text, MAX_MEMORY_LENGTH) };
+  return push(tx, source, buffer, () => record, { most: MAX_MEMORIES, ...(least && { least }) });
 }
 
-/** `meta/memories`: what has no entry is numbered together, so that no two have one id, and counted apart. */
-interface SaidRing extends Ring {
-  /** How many memories of conversation are kept. */
+/** `meta/memories`: bounds of what users said; numbered together, so that ids differ, and counted apart. */
+interface SaidState extends BufferState {
+  /** Number of memories of conversation. */
   chat: number;
 }
 
-/** Remembers what no entry tells of, in the transaction of what it is about. */
+/** Remembers what a user said, in the transaction that records it. */
 export async function remember(tx: Tx, memory: Memory): Promise<void> {
   const { seq, count, chat } = (await tx.get("meta", "memories"))?.value ?? { seq: 0, count: 0, chat: 0 };
   if (memory.kind === "chat") {
-    const ring = await addMemory(tx, "chat_memories", { seq, count: chat }, memory);
-    tx.put("meta", "memories", { seq: ring.seq, count, chat: ring.count });
+    const after = await addMemory(tx, "chat_memories", { seq, count: chat }, memory);
+    tx.put("meta", "memories", { seq: after.seq, count, chat: after.count });
   } else {
-    const ring = await addMemory(tx, "memories", { seq, count }, memory);
-    tx.put("meta", "memories", { ...ring, chat });
+    const after = await addMemory(tx, "memories", { seq, count }, memory);
+    tx.put("meta", "memories", { ...after, chat });
   }
 }
 
-/** Forgets one of these. */
-export async function forgetSaid(tx: Tx, source: "memories" | "chat_memories", id: string): Promise<void> {
-  const ring = (await tx.get("meta", "memories"))?.value;
+/** Deletes what a user said. */
+export async function forgetMemory(tx: Tx, source: "memories" | "chat_memories", id: string): Promise<void> {
+  const stored = (await tx.get("meta", "memories"))?.value;
   const member = source === "memories" ? "count" : "chat";
   tx.delete(source, id);
-  if (ring) tx.put("meta", "memories", { ...ring, [member]: ring[member] - 1 });
+  if (stored) tx.put("meta", "memories", { ...stored, [member]: stored[member] - 1 });
+}
+
+/** A memory of an entry, in words. */
+export type MemoryText = Pick<Memory, "kind" | "text"> & { author: string | null };
+
+/** Events that are remembered one by one; a proposal is worded from its change, and feeds once a day. */
+const KINDS: Readonly<Partial<Record<EventType, MemoryKind>>> = {
+  consent_decision: "decision",
+  emergency_reviewed: "decision",
+  note_added: "decision",
+  service_frozen: "decision",
+  service_unfrozen: "decision",
+  change_applied: "outcome",
+  change_apply_failed: "outcome",
+  change_drifted: "outcome",
+  change_rolled_back: "rollback",
+  change_rollback_failed: "rollback",
+  proposal_refused: "proposal",
+};
+
+/** Describes an entry to be remembered; undefined for one that is not. */
+export function describeMemory(entry: Entry, change?: ProjectedChange): MemoryText | undefined {
+  const kind = KINDS[entry.event_type];
+  if (kind === undefined) return undefined;
+  return { kind, author: findActor(entry), text: joinParts(inOneSentence(describe(entry, change))) };
+}
+
+/** Describes a proposal, with the gain that it promises and its rationale. */
+export function describeProposal(change: Change): MemoryText {
+  const { kpi, expected_delta_k: gain, rationale, proposer } = change;
+  const promise: Part[] =
+    kpi === null ? [] : ["; promised gain: ", { given: kpi }, gain === null ? " not stated" : ` ${signedWords(gain)}`];
+  const reason: Part[] = rationale.trim() === "" ? [] : ["; rationale: ", { given: rationale, quoted: true }];
+  const sentence = inOneSentence(describe({ event_type: "change_proposed", detail: change }, change));
+  return { kind: "proposal", author: proposer, text: joinParts([...sentence, ...promise, ...reason]) };
+}
+
+/** Sources of entries: proposals, of which anybody can make many, and all others. */
+type EntrySource = "record_memories" | "proposal_memories";
+
+interface State {
+  rings: Record<EntrySource, BufferState>;
+  /** The day of the newest feed with the values and note of that day so far, and the number of their memory. */
+  fed: { day: string; values: Record<string, number>; note: string; seq: number } | null;
+}
+
+const MAX_NOTE_LENGTH = 500;
+const EMPTY = { seq: 0, count: 0 };
+
+export const memories: Projection<State> = {
+  name: "memories",
+  version: 5,
+  collections: ["record_memories", "proposal_memories"],
+  start: { rings: { record_memories: EMPTY, proposal_memories: EMPTY }, fed: null },
+  async apply(context, entry, step) {
+    if (entry.event_type === "kpi_refreshed") return rememberKpis(context, entry);
+    if (entry.event_type === "content_erased") return forgetChange(context, entry, step);
+    const { change_id, timestamp: at } = entry;
+    if (entry.event_type === "change_proposed") return addEntryMemory(context, "proposal_memories", change_id);
+    const described = describeMemory(entry, change_id === "" ? undefined : await context.readChange(change_id));
+    const source = described?.kind === "proposal" ? "proposal_memories" : "record_memories";
+    if (described) await addEntryMemory(context, source, { ...described, at, ref: change_id || null });
+  },
+};
+
+async function addEntryMemory(
+  context: ProjectionContext<State>,
+  source: EntrySource,
+  memory: Memory | ProposalMemory,
+): Promise<void> {
+  const buffer = await addMemory(
+    context.tx,
+    source,
+    context.state.rings[source],
+    memory,
+    firstSequence(context.position),
+  );
+  context.state = { ...context.state, rings: { ...context.state.rings, [source]: buffer } };
+}
+
+/** Removes a memory, if it is still stored. */
+async function removeMemory(context: ProjectionContext<State>, source: EntrySource, key: string): Promise<void> {
+  if (!(await context.tx.get(source, key))) return;
+  context.tx.delete(source, key);
+  const buffer = context.state.rings[source];
+  context.state = {
+    ...context.state,
+    rings: { ...context.state.rings, [source]: { ...buffer, count: buffer.count - 1 } },
+  };
+}
+
+/** Removes the memories of a change whose content is erased, because they name the change by its content. */
+async function forgetChange(
+  context: ProjectionContext<State>,
+  { id, change_id }: Entry,
+  step: string,
+): Promise<string | void> {
+  const before = (await context.listEntries(change_id)).filter((entry) => entry < id);
+  for (let index = Number(step); index < before.length; index++) {
+    if (!context.hasRoom(1)) return String(index);
+    const key = sequenceKey(firstSequence(before[index]!));
+    for (const source of ["record_memories", "proposal_memories"] as const) await removeMemory(context, source, key);
+  }
+}
+
+/** Remembers a feed; a later one of the same day replaces it. */
+async function rememberKpis(context: ProjectionContext<State>, { timestamp: at, facts }: Entry): Promise<void> {
+  const day = at.slice(0, 10);
+  const { fed } = context.state;
+  const before = fed?.day === day ? fed : undefined;
+  const values = { ...before?.values, ...facts.values };
+  const note = facts.note?.trim() ? facts.note : (before?.note ?? "");
+  if (before) await removeMemory(context, "record_memories", sequenceKey(before.seq));
+  const effect = facts.E == null ? "" : `; E ${Number(facts.E.toFixed(3))}`;
+  const author = facts.actor ?? null;
+  const noted = note === "" ? "" : `: ${quote(note, MAX_NOTE_LENGTH)}`;
+  const source = author === null && note === "" ? "" : `; fed by ${joinParts(nameActor(author))}${noted}`;
+  await addEntryMemory(context, "record_memories", {
+    kind: "kpi",
+    text: `KPIs of ${day}: ${joinParts(describeValues(values))}${effect}${source}`,
+    author,
+    at,
+    ref: day,
+  });
+  const { seq } = context.state.rings.record_memories;
+  context.state = { ...context.state, fed: { day, values, note: note.slice(0, MAX_NOTE_LENGTH), seq } };
 }

@@ -1,19 +1,19 @@
 /**
- * Outcomes of applied changes: opened at the apply, and ended by their horizon, their rollback or the apply of another change
- * on their target, with the values that were fed by then; and what is counted, reported and remembered when a change is over.
+ * Projection of the outcomes of applied changes: opened by the apply, and ended by the horizon, the rollback or the apply of
+ * another change on the target, with the values fed by then; and of what is counted and reported when a change is closed.
  */
 import { POLICY_GUARDRAIL } from "../changes/rules/actor.ts";
 import { targetKey } from "../changes/records.ts";
 import { feed } from "../changes/rules/kpi.ts";
 import { lookedBackTo, openOutcome } from "../changes/rules/outcome.ts";
 import type { Entry } from "./entries.ts";
-import { type FollowDeps, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
-import { indexOpen, listDue, newestOpen } from "./outcome_places.ts";
-import { addLate, close, keepClosed, over } from "./outcomes/closing.ts";
-import { START, type State, windowsOf } from "./outcomes/state.ts";
+import { type ProjectionDeps, type Projection, type ProjectionContext, MAX_WRITES_PER_STEP } from "./projection.ts";
+import { indexOpen, listDue, listNewestOpen } from "./outcomes/indexes.ts";
+import { addClosed, addLateItem, closeChange, closeOutcome } from "./outcomes/closing.ts";
+import { START, type State, getWindows } from "./outcomes/state.ts";
 import { forgetVerdict } from "./outcomes/verdict_memory.ts";
 
-export const outcomes: Follower<State> = {
+export const outcomes: Projection<State> = {
   name: "outcomes",
   version: 8,
   collections: [
@@ -31,95 +31,104 @@ export const outcomes: Follower<State> = {
   ],
   start: START,
 
-  follow(on, entry, step) {
-    if (entry.facts.manifest_hash !== undefined) on.state = { ...on.state, manifest: entry.facts.manifest_hash };
+  apply(context, entry, step) {
+    if (entry.facts.manifest_hash !== undefined)
+      context.state = { ...context.state, manifest: entry.facts.manifest_hash };
     switch (entry.event_type) {
       case "kpi_refreshed":
-        return takeFeed(on, entry);
+        return recordFeed(context, entry);
       case "consent_decision":
-        return entry.facts.status === "denied" ? denied(on, entry) : undefined;
+        return entry.facts.status === "denied" ? closeDenied(context, entry) : undefined;
       case "change_applied":
-        return step === "" ? replace(on, entry) : open(on, entry);
+        return step === "" ? replaceOutcome(context, entry) : openNext(context, entry);
       case "change_rolled_back":
-        return rolledBack(on, entry);
+        return endByRollback(context, entry);
       case "note_added":
-        return addLate(on, entry);
+        return addLateItem(context, entry);
       case "content_erased":
-        return forgetVerdict(on, entry.change_id);
+        return forgetVerdict(context, entry.change_id);
     }
   },
 
-  elapse: (on, until) => !isDue(on.state, until) || endDue(on, until),
+  applyTime: (context, until) => !isDue(context.state, until) || endDueOutcomes(context, until),
 };
 
 const isDue = ({ due }: State, until: string): boolean => due !== null && due < until;
 
-/** Ends the outcomes whose horizon is over. */
-async function endDue(on: Following<State>, until: string): Promise<boolean> {
-  while (isDue(on.state, until)) {
-    if (!on.room(MOST_A_STEP)) return false;
-    const { moment, change_id } = (await listDue(on.tx, 1))[0]!;
-    const record = (await on.tx.get("outcomes", change_id))!.value;
-    await close(on, record, { at: moment, by: "horizon" });
+/** Ends the outcomes whose horizon has passed. */
+async function endDueOutcomes(context: ProjectionContext<State>, until: string): Promise<boolean> {
+  while (isDue(context.state, until)) {
+    if (!context.hasRoom(MAX_WRITES_PER_STEP)) return false;
+    const { moment, change_id } = (await listDue(context.tx, 1))[0]!;
+    const record = (await context.tx.get("outcomes", change_id))!.value;
+    await closeOutcome(context, record, { at: moment, by: "horizon" });
   }
   return true;
 }
 
-function takeFeed(on: Following<State>, { id, timestamp: at, facts }: Entry): void {
-  const kpis = feed(on.state.kpis, facts.values ?? {}, at, id);
-  on.state = { ...on.state, kpis };
-  on.tx.put("kpi_days", at.slice(0, 10), { at, values: kpis.values });
+function recordFeed(context: ProjectionContext<State>, { id, timestamp: at, facts }: Entry): void {
+  const kpis = feed(context.state.kpis, facts.values ?? {}, at, id);
+  context.state = { ...context.state, kpis };
+  context.tx.put("kpi_days", at.slice(0, 10), { at, values: kpis.values });
 }
 
-const denied = async (on: Following<State>, { change_id, timestamp }: Entry): Promise<void> =>
-  over(on, await on.change(change_id), null, timestamp);
+const closeDenied = async (context: ProjectionContext<State>, { change_id, timestamp }: Entry): Promise<void> =>
+  closeChange(context, await context.readChange(change_id), null, timestamp);
 
-/** Returns how many outcomes ended at their horizon while something ran, and how many verdicts were new; 0 where that cannot be read. */
-export async function judgedMeanwhile(
-  { store }: Pick<FollowDeps, "store">,
+/** Counts the outcomes that ended at their horizon during a run, and the new verdicts; 0 where that cannot be read. */
+export async function countVerdicts(
+  { store }: Pick<ProjectionDeps, "store">,
   run: () => Promise<unknown>,
 ): Promise<{ closed: number; new_verdicts: number }> {
-  const soFar = async () => (await store.get("cursors", outcomes.name).catch(() => undefined))?.value.state as State;
-  const before: State | undefined = await soFar();
+  const readState = async () =>
+    (await store.get("cursors", outcomes.name).catch(() => undefined))?.value.state as State;
+  const before: State | undefined = await readState();
   await run();
-  const after: State = (await soFar()) ?? before ?? outcomes.start;
+  const after: State = (await readState()) ?? before ?? outcomes.start;
   const { timed_out, verdicts } = before ?? outcomes.start;
   return { closed: after.timed_out - timed_out, new_verdicts: after.verdicts - verdicts };
 }
 
 /** Ends the outcome that is open on the target of an apply, and opens that of the applied change. */
-async function replace(on: Following<State>, entry: Entry): Promise<string | void> {
+async function replaceOutcome(context: ProjectionContext<State>, entry: Entry): Promise<string | void> {
   const { change_id, timestamp: at } = entry;
-  const replaced = (await on.tx.get("outcomes_by_target", targetKey(await on.change(change_id))))?.value;
-  if (replaced === undefined) return open(on, entry);
-  const record = (await on.tx.get("outcomes", replaced))!.value;
-  await close(on, record, { at, by: "change", replaced_by: change_id });
-  return on.room(MOST_A_STEP) ? open(on, entry) : "open";
+  const replaced = (await context.tx.get("outcomes_by_target", targetKey(await context.readChange(change_id))))?.value;
+  if (replaced === undefined) return openNext(context, entry);
+  const record = (await context.tx.get("outcomes", replaced))!.value;
+  await closeOutcome(context, record, { at, by: "change", replaced_by: change_id });
+  return context.hasRoom(MAX_WRITES_PER_STEP) ? openNext(context, entry) : "open";
 }
 
-async function open(on: Following<State>, { change_id, tenant, timestamp: at, id: entry }: Entry): Promise<void> {
-  const change = await on.change(change_id);
+async function openNext(
+  context: ProjectionContext<State>,
+  { change_id, tenant, timestamp: at, id: entry }: Entry,
+): Promise<void> {
+  const change = await context.readChange(change_id);
   const { kpi } = change;
-  const { kpis, windows: all, due } = on.state;
-  const windows = windowsOf(all, kpi);
-  const intent = await on.intentOf(on.state.manifest);
+  const { kpis, windows: all, due } = context.state;
+  const windows = getWindows(all, kpi);
+  const intent = await context.readIntent(context.state.manifest);
   const [[then], others] = await Promise.all([
-    on.tx.list("kpi_days", { after: `${lookedBackTo(at).slice(0, 10)}~`, limit: 1, reverse: true }),
-    kpi === null ? [] : newestOpen(on.tx, kpi),
+    context.tx.list("kpi_days", { after: `${lookedBackTo(at).slice(0, 10)}~`, limit: 1, reverse: true }),
+    kpi === null ? [] : listNewestOpen(context.tx, kpi),
   ]);
   const earlier = then?.value.values[kpi ?? ""];
   const record = openOutcome(change, { at, entry, tenant, kpis, earlier, intent, windows, open: others });
-  on.tx.put("outcomes", change_id, record);
-  await indexOpen(on.tx, record, change);
+  context.tx.put("outcomes", change_id, record);
+  await indexOpen(context.tx, record, change);
   const { judged_from } = record;
-  on.state = { ...on.state, due: due !== null && due < judged_from ? due : judged_from };
-  if (kpi !== null) on.state = { ...on.state, windows: { ...all, [kpi]: { ...windows, opened: windows.opened + 1 } } };
+  context.state = { ...context.state, due: due !== null && due < judged_from ? due : judged_from };
+  if (kpi !== null)
+    context.state = { ...context.state, windows: { ...all, [kpi]: { ...windows, opened: windows.opened + 1 } } };
 }
 
-async function rolledBack(on: Following<State>, { change_id, timestamp: at, facts }: Entry): Promise<void> {
-  const record = (await on.tx.get("outcomes", change_id))?.value;
+async function endByRollback(
+  context: ProjectionContext<State>,
+  { change_id, timestamp: at, facts }: Entry,
+): Promise<void> {
+  const record = (await context.tx.get("outcomes", change_id))?.value;
   const by = facts.by === POLICY_GUARDRAIL ? "guardrail" : "rollback";
-  if (record && !record.final) return close(on, record, { at, by });
-  // It ended before and is counted; it is listed once more among those that are over.
-  return keepClosed(on, change_id);
+  if (record && !record.final) return closeOutcome(context, record, { at, by });
+  // Its outcome ended before and is counted; the change is listed again as closed.
+  return addClosed(context, change_id);
 }

@@ -1,17 +1,17 @@
-/** How many open items are overdue. Each kind has an index in the order in which its items were made. */
-import type { FollowDeps } from "./follower.ts";
-import { reading } from "./reading.ts";
-import { waiting, waitingPrefix, waitOf } from "./waiting.ts";
+/** Lists overdue items. Each kind has an index in the order of creation. */
+import type { ProjectionDeps } from "./projection.ts";
+import { readProjection } from "./snapshot.ts";
+import { waiting, waitingPrefix, parseWait } from "./waiting.ts";
 import { DAY_MS, HOUR_MS } from "../kit/days.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    /** `tasks_open/<age class>:<task_id>`: when an open task was made. */
+    /** `tasks_open/<age class>:<task_id>`: the creation of an open task. */
     tasks_open: string;
   }
 }
 
-/** Items that have the same time limit. */
+/** Kinds of items with a time limit. */
 export const AGE_CLASSES = [
   "pending_changes",
   "approved_changes",
@@ -23,7 +23,7 @@ export const AGE_CLASSES = [
 export type AgeClass = (typeof AGE_CLASSES)[number];
 type TaskClass = Exclude<AgeClass, "pending_changes" | "approved_changes">;
 
-/** How long an item may be open, in milliseconds. */
+/** Time limits by kind; milliseconds. */
 export const TIME_LIMITS: Readonly<Record<AgeClass, number>> = {
   pending_changes: 24 * HOUR_MS,
   approved_changes: 24 * HOUR_MS,
@@ -33,47 +33,47 @@ export const TIME_LIMITS: Readonly<Record<AgeClass, number>> = {
   tasks_low: 7 * DAY_MS,
 };
 
-/** No more than so many are looked for. */
-export const MOST_COUNTED = 1000;
-const PAGE = 100;
+/** Overdue items of a kind are counted up to this. */
+export const MAX_COUNTED = 1000;
+const PAGE_SIZE = 100;
 
-/** An item that is open for long; `grave`: a change of high risk, or that cannot be undone. */
-export interface Aged {
+/** An overdue item; `grave`: a change of high risk, or one that cannot be undone. */
+export interface AgedItem {
   id: string;
   grave: boolean;
 }
 
-/** The place of an open task among those of its class. */
+/** Returns the id of an open task in its index. */
 export const openTaskKey = (ageClass: AgeClass, taskId: string): string => `${ageClass}:${taskId}`;
 
-/** Changes that have been pending since before a moment, the oldest first, `most` at most. */
-export async function pendingBefore(deps: FollowDeps, moment: number, most: number): Promise<Aged[]> {
-  const { list } = await reading(deps, waiting);
+/** Lists changes that have been pending since before a moment, oldest first, `most` at most. */
+export async function listPendingSince(deps: ProjectionDeps, moment: number, most: number): Promise<AgedItem[]> {
+  const { list } = await readProjection(deps, waiting);
   const prefix = waitingPrefix("pending_consent");
-  return oldest(
+  return listOldest(
     (after, limit) => list("waiting", { prefix, after: after ?? prefix, limit }),
-    ({ id, value }) => ({ id: id.slice(prefix.length), ...waitOf(value) }),
+    ({ id, value }) => ({ id: id.slice(prefix.length), ...parseWait(value) }),
     moment,
     most,
   );
 }
 
-/** Changes approved before a moment and not applied since: they stand in the order of their proposals, so `looked` are looked at. */
-export async function approvedBefore(
-  deps: FollowDeps,
+/** Lists approved changes that were approved before a moment; they are in order of proposal, so up to `scanned` are read. */
+export async function listApprovedSince(
+  deps: ProjectionDeps,
   moment: number,
   most: number,
-  looked = Infinity,
-): Promise<Aged[]> {
-  const read = await reading(deps, waiting);
+  scanned = Infinity,
+): Promise<AgedItem[]> {
+  const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix("approved");
-  const found: Aged[] = [];
-  let left = looked;
-  for (let after = prefix, more = true; more && left > 0 && found.length < most; left -= LOOKED) {
-    const limit = Math.min(LOOKED, left);
+  const found: AgedItem[] = [];
+  let left = scanned;
+  for (let after = prefix, more = true; more && left > 0 && found.length < most; left -= SCAN_SIZE) {
+    const limit = Math.min(SCAN_SIZE, left);
     const page = await read.list("waiting", { prefix, after, limit });
     for (const { id, value } of page) {
-      const { since, grave } = waitOf(value);
+      const { since, grave } = parseWait(value);
       if (since < moment) found.push({ id: id.slice(prefix.length), grave });
     }
     after = page.at(-1)?.id ?? after;
@@ -82,12 +82,17 @@ export async function approvedBefore(
   return found;
 }
 
-/** They are small, and most of them are passed over. */
-const LOOKED = 500;
+/** Rows are small, and most do not match. */
+const SCAN_SIZE = 500;
 
-const tasksBefore = ({ store }: FollowDeps, ageClass: TaskClass, moment: number, most: number): Promise<Aged[]> => {
+const listTasksSince = (
+  { store }: ProjectionDeps,
+  ageClass: TaskClass,
+  moment: number,
+  most: number,
+): Promise<AgedItem[]> => {
   const prefix = openTaskKey(ageClass, "");
-  return oldest(
+  return listOldest(
     (after, limit) => store.list("tasks_open", { prefix, after: after ?? prefix, limit }),
     ({ id, value }) => ({ id: id.slice(prefix.length), since: Date.parse(value), grave: false }),
     moment,
@@ -95,17 +100,17 @@ const tasksBefore = ({ store }: FollowDeps, ageClass: TaskClass, moment: number,
   );
 };
 
-/** Those of an index in the order of their age that are from before a moment. */
-async function oldest<T extends { id: string }>(
+/** Lists the rows of an index by age that are from before a moment. */
+async function listOldest<T extends { id: string }>(
   list: (after: string | undefined, limit: number) => Promise<T[]>,
-  read: (row: T) => Aged & { since: number },
+  read: (row: T) => AgedItem & { since: number },
   moment: number,
   most: number,
-): Promise<Aged[]> {
-  const found: Aged[] = [];
+): Promise<AgedItem[]> {
+  const found: AgedItem[] = [];
   for (let after: string | undefined; found.length < most;) {
-    // Mostly there is none.
-    const limit = found.length === 0 ? 1 : Math.min(PAGE, most - found.length);
+    // There is usually none.
+    const limit = found.length === 0 ? 1 : Math.min(PAGE_SIZE, most - found.length);
     const page = await list(after, limit);
     for (const { since, ...item } of page.map(read)) {
       if (since >= moment) return found;
@@ -117,10 +122,10 @@ async function oldest<T extends { id: string }>(
   return found;
 }
 
-/** The overdue items of a class, as far as they are counted. */
-export function overdueOf(deps: FollowDeps, ageClass: AgeClass, most = MOST_COUNTED): Promise<Aged[]> {
+/** Lists the overdue items of a kind, up to `most`. */
+export function listOverdueItems(deps: ProjectionDeps, ageClass: AgeClass, most = MAX_COUNTED): Promise<AgedItem[]> {
   const moment = deps.clock.now() - TIME_LIMITS[ageClass];
-  if (ageClass === "pending_changes") return pendingBefore(deps, moment, most);
-  if (ageClass === "approved_changes") return approvedBefore(deps, moment, most, MOST_COUNTED);
-  return tasksBefore(deps, ageClass, moment, most);
+  if (ageClass === "pending_changes") return listPendingSince(deps, moment, most);
+  if (ageClass === "approved_changes") return listApprovedSince(deps, moment, most, MAX_COUNTED);
+  return listTasksSince(deps, ageClass, moment, most);
 }

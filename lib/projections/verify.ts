@@ -1,73 +1,77 @@
-/** Whether what followers have stored is what the log says: folded anew from the first entry, in memory, and compared. */
+/** Verifies projections: builds each again in memory from the first entry, and compares. */
 import { canonicalJson } from "../kit/canonical_json.ts";
-import { scratch } from "./overlay.ts";
+import { memoryStore } from "../store/memory.ts";
 import type { Collection, Store } from "../store/store.ts";
-import { storeSlices } from "./catch_up.ts";
-import { entryReader } from "./entry_reader.ts";
-import type { Cursor, FollowDeps, Follower } from "./follower.ts";
-import { followAll, FOLLOWERS, problemOf } from "./follow.ts";
+import { findProblem } from "./catch_up.ts";
+import { createLogReader } from "./log_reader.ts";
+import { projectSlice } from "./project.ts";
+import type { Cursor, Projection, ProjectionDeps } from "./projection.ts";
+import { projectAll, PROJECTIONS } from "./projector.ts";
 
-const PAGE = 500;
-const MOST_NAMED = 100;
-const TRIES = 3;
+const PAGE_SIZE = 500;
+const MAX_MISMATCHES = 100;
+const MAX_TRIES = 3;
 
-/** Brings the followers up to the log's end and compares; `mismatches` names records, and members of them. */
-export async function verifyFollowers(deps: FollowDeps): Promise<{ tallies_match: boolean; mismatches: string[] }> {
-  await followAll(deps);
+/** Brings all projections up to the head and compares them; `mismatches` names records and their members. */
+export async function verifyProjections(
+  deps: ProjectionDeps,
+): Promise<{ tallies_match: boolean; mismatches: string[] }> {
+  await projectAll(deps);
   const mismatches: string[] = [];
-  for (const follower of FOLLOWERS) mismatches.push(...(await verifyOne(deps, follower)));
-  return { tallies_match: mismatches.length === 0, mismatches: mismatches.slice(0, MOST_NAMED) };
+  for (const projection of PROJECTIONS) mismatches.push(...(await verifyProjection(deps, projection)));
+  return { tallies_match: mismatches.length === 0, mismatches: mismatches.slice(0, MAX_MISMATCHES) };
 }
 
-/** One that another process moves each time it is looked at is not judged. */
-async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]> {
+/** Verifies one projection; one that another process moves during every try is not judged. */
+async function verifyProjection(deps: ProjectionDeps, projection: Projection): Promise<string[]> {
   const { store } = deps;
-  for (let tries = 0; tries < TRIES; tries++) {
-    const stored = await store.get("cursors", follower.name);
-    if (!stored || stored.value.clearing) return [`${follower.name}: not built: ${problemOf(deps, follower) ?? "yet"}`];
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const stored = await store.get("cursors", projection.name);
+    if (!stored || stored.value.clearing)
+      return [`${projection.name}: not built: ${findProblem(deps, projection) ?? "yet"}`];
     if (stored.value.step !== "") continue;
-    const found = await compare(deps, follower, stored.value);
-    if ((await store.get("cursors", follower.name))?.revision === stored.revision) return found;
+    const mismatches = await compareRows(deps, projection, stored.value);
+    if ((await store.get("cursors", projection.name))?.revision === stored.revision) return mismatches;
   }
   return [];
 }
 
-async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
-  const { name, collections } = follower;
-  const made = scratch();
-  const until = { head: kept.entry, read: entryReader(deps, kept.entry) };
-  while (await storeSlices(deps, follower, made, until));
-  const { state } = (await made.get("cursors", name))!.value;
-  const mismatches = differences(name, kept.state, state);
+async function compareRows(deps: ProjectionDeps, projection: Projection, cursor: Cursor): Promise<string[]> {
+  const { name, collections } = projection;
+  const rebuilt = memoryStore();
+  const end = { length: cursor.entry, now: "", read: createLogReader(deps, cursor.entry) };
+  while ((await projectSlice(deps, projection, rebuilt, end)) === "more");
+  const { state } = (await rebuilt.get("cursors", name))!.value;
+  const mismatches = listDifferences(name, cursor.state, state);
   for (const collection of collections) {
-    const [before, anew] = [await all(deps.store, collection), await all(made, collection)];
-    for (const id of new Set([...before.keys(), ...anew.keys()]))
-      mismatches.push(...differences(`${collection}/${id}`, before.get(id), anew.get(id)));
+    const [stored, expected] = [await readAll(deps.store, collection), await readAll(rebuilt, collection)];
+    for (const id of new Set([...stored.keys(), ...expected.keys()]))
+      mismatches.push(...listDifferences(`${collection}/${id}`, stored.get(id), expected.get(id)));
   }
   return mismatches;
 }
 
-async function all(store: Store, collection: Collection): Promise<Map<string, unknown>> {
+async function readAll(store: Store, collection: Collection): Promise<Map<string, unknown>> {
   const records = new Map<string, unknown>();
   for (let after = ""; ;) {
-    const page = await store.list(collection, { after, limit: PAGE });
+    const page = await store.list(collection, { after, limit: PAGE_SIZE });
     for (const { id, value } of page) records.set(id, value);
-    if (page.length < PAGE) return records;
+    if (page.length < PAGE_SIZE) return records;
     after = page.at(-1)!.id;
   }
 }
 
-/** Where two values differ: member by member where both have members. */
-function differences(name: string, kept: unknown, made: unknown): string[] {
-  if (isObject(kept) && isObject(made)) {
-    const members = [...new Set([...Object.keys(kept), ...Object.keys(made)])];
-    return members.flatMap((member) => differences(`${name} ${member}`, kept[member], made[member]));
+/** Lists differences between two values, by member where both are objects. */
+function listDifferences(name: string, stored: unknown, expected: unknown): string[] {
+  if (isObject(stored) && isObject(expected)) {
+    const members = [...new Set([...Object.keys(stored), ...Object.keys(expected)])];
+    return members.flatMap((member) => listDifferences(`${name} ${member}`, stored[member], expected[member]));
   }
-  const [a, b] = [shown(kept), shown(made)];
+  const [a, b] = [formatValue(stored), formatValue(expected)];
   return a === b ? [] : [`${name}: kept ${a.slice(0, 100)}, counted ${b.slice(0, 100)}`];
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const shown = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
+const formatValue = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));

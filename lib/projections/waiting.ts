@@ -1,29 +1,29 @@
-/** What waits for consent and for its apply, how many changes there are, which take the place of which, and how the adapter fared last. */
+/** Projection of changes that wait for consent or apply, of counts by status, successors, and the adapter's last error. */
 import type { Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/in_force.ts";
 import type { Entry } from "./entries.ts";
-import type { Follower, Following } from "./follower.ts";
+import type { Projection, ProjectionContext } from "./projection.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
     /** `waiting/<status>:<change_id>`: since when a change is pending or approved, in order of creation. */
     waiting: number | GraveWait;
-    /** `successors/<change_id>:<change_id>`: a change, and one that was proposed in its place. */
+    /** `successors/<change_id>:<change_id>`: a change, and one that was proposed to replace it. */
     successors: true;
   }
 }
 
-/** How a change waits that is of high risk, or cannot be undone; any other is kept as its `since` alone. */
+/** The wait of a change of high risk, or one that cannot be undone; that of any other is its `since` alone. */
 interface GraveWait {
   since: number;
   grave: true;
 }
 
-/** Since when a change waits, in milliseconds since the epoch, and whether it is grave. */
-export const waitOf = (kept: number | GraveWait): { since: number; grave: boolean } =>
-  typeof kept === "number" ? { since: kept, grave: false } : kept;
+/** Parses a row: since when the change waits, in milliseconds since the epoch, and whether it is grave. */
+export const parseWait = (row: number | GraveWait): { since: number; grave: boolean } =>
+  typeof row === "number" ? { since: row, grave: false } : row;
 
-/** How many changes there are by status. */
+/** Numbers of changes by status. */
 export type StatusCounts = Partial<Record<Status, number>>;
 
 interface State {
@@ -31,57 +31,57 @@ interface State {
   adapter_error: string | null;
 }
 
-/** The statuses in which a change waits for somebody. */
+/** Statuses in which a change waits for a person. */
 export type WaitingStatus = "pending_consent" | "approved";
 
-/** What the ids of the changes in a status begin with. */
+/** Returns the prefix of the ids of changes in a status. */
 export const waitingPrefix = (status: WaitingStatus): string => `${status}:`;
 
-/** What the ids of the changes that were proposed in a change's place begin with. */
+/** Returns the prefix of the ids of changes that were proposed to replace a change. */
 export const successorPrefix = (changeId: string): string => `${changeId}:`;
 
-export const waiting: Follower<State> = {
+export const waiting: Projection<State> = {
   name: "waiting",
   version: 4,
   collections: ["waiting", "successors"],
   start: { counts: {}, adapter_error: null },
-  async follow(on, entry) {
+  async apply(context, entry) {
     const { status, from = "pending_consent", adapter, error, supersedes } = entry.facts;
     switch (entry.event_type) {
       case "change_proposed":
-        if (supersedes !== undefined) on.tx.put("successors", successorPrefix(supersedes) + entry.change_id, true);
-        return move(on, entry, undefined, status);
+        if (supersedes !== undefined) context.tx.put("successors", successorPrefix(supersedes) + entry.change_id, true);
+        return moveChange(context, entry, undefined, status);
       case "consent_decision":
-        return status === from ? undefined : move(on, entry, from, status);
+        return status === from ? undefined : moveChange(context, entry, from, status);
       case "change_applied":
-        await move(on, entry, "approved", "applied");
+        await moveChange(context, entry, "approved", "applied");
         break;
       case "change_rolled_back":
-        await move(on, entry, "applied", "rolled_back");
+        await moveChange(context, entry, "applied", "rolled_back");
         break;
       case "change_apply_failed":
       case "change_rollback_failed":
-        on.state = { ...on.state, adapter_error: error ?? null };
+        context.state = { ...context.state, adapter_error: error ?? null };
     }
-    if (adapter) on.state = { ...on.state, adapter_error: null };
+    if (adapter) context.state = { ...context.state, adapter_error: null };
   },
 };
 
-async function move(
-  on: Following<State>,
+async function moveChange(
+  context: ProjectionContext<State>,
   { change_id, timestamp }: Entry,
   from: Status | undefined,
   to: Status | undefined,
 ): Promise<void> {
-  const counts = { ...on.state.counts };
+  const counts = { ...context.state.counts };
   if (from) counts[from] = (counts[from] ?? 1) - 1;
   if (to) counts[to] = (counts[to] ?? 0) + 1;
-  on.state = { ...on.state, counts };
+  context.state = { ...context.state, counts };
   if (isLive(to)) {
-    const { risk, reversible } = await on.change(change_id);
+    const { risk, reversible } = await context.readChange(change_id);
     const since = Date.parse(timestamp);
     const isGrave = risk === "high" || !reversible;
-    on.tx.put("waiting", waitingPrefix(to) + change_id, isGrave ? { since, grave: true } : since);
+    context.tx.put("waiting", waitingPrefix(to) + change_id, isGrave ? { since, grave: true } : since);
   }
-  if (isLive(from)) on.tx.delete("waiting", waitingPrefix(from) + change_id);
+  if (isLive(from)) context.tx.delete("waiting", waitingPrefix(from) + change_id);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
-import { followAll } from "../../lib/projections/follow.ts";
+import { projectAll } from "../../lib/projections/projector.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
 import { SECOND, testClock } from "../support/clock.ts";
@@ -85,7 +85,7 @@ async function asked(each: number): Promise<Map<string, Trips>> {
   await post("kpi", { nps: 41 });
   const trips = roundTrips(store);
   const deps = await opened({ store: trips.store, clock, intent });
-  await followAll(deps);
+  await projectAll(deps);
   const { get } = client(app(deps));
   const found = new Map<string, Trips>();
   for (const path of Object.keys(COSTS)) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { entryKey } from "../../lib/audit/chain.ts";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { FOLLOWERS } from "../../lib/projections/follow.ts";
+import { PROJECTIONS } from "../../lib/projections/projector.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import { acquireLock } from "../../local/lock.ts";
 import { sha256 } from "../../local/node_ports.ts";
@@ -271,10 +271,10 @@ test("what is committed is followed without a cycle", async () => {
   // A read makes up for what is not stored, so the file is asked.
   const stored = async () => {
     const journal = await readFile(join(folder, "state.json.journal.jsonl"), "utf8");
-    return FOLLOWERS.map(({ name }) => {
+    return PROJECTIONS.map(({ name }) => {
       const cursors = [...journal.matchAll(new RegExp(`\\["cursors","${name}",\\d+,(\\{.*?\\})\\]\t`, "g"))];
       return cursors.length === 0 ? 0 : (JSON.parse(cursors.at(-1)![1]!) as { entry: number }).entry;
     });
   };
-  await expect.poll(stored, { timeout: 20_000 }).toEqual(FOLLOWERS.map(() => 4));
+  await expect.poll(stored, { timeout: 20_000 }).toEqual(PROJECTIONS.map(() => 4));
 });

@@ -154,7 +154,7 @@ export const clock = [
   },
   {
     name: "one look at a clock that is ahead closes outcomes",
-    file: "lib/projections/catch_up.ts",
+    file: "lib/projections/projector.ts",
     find: "const certain = await certainNow(deps);",
     replace: "const certain = (void certainNow, deps.clock.now());",
     tests: ["test/lib/changes/closing.test.ts"],

@@ -29,9 +29,9 @@ export const erasure = [
     grave: true,
   },
   {
-    name: "memories made anew are not those that an erasure left",
-    file: "lib/projections/memories.ts",
-    find: 'if (entry.event_type === "content_erased") return forget(on, entry, step);',
+    name: "rebuilt memories are not those that an erasure left",
+    file: "lib/projections/memory.ts",
+    find: 'if (entry.event_type === "content_erased") return forgetChange(context, entry, step);',
     replace: "",
     tests: RULES,
   },

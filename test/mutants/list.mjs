@@ -19,7 +19,7 @@ import { clock } from "./clock.mjs";
 import { console } from "./console.mjs";
 import { erasure } from "./erasure.mjs";
 import { evidence } from "./evidence.mjs";
-import { follow } from "./follow.mjs";
+import { projections } from "./projections.mjs";
 import { http } from "./http.mjs";
 import { targets } from "./targets.mjs";
 import { reports } from "./reports.mjs";
@@ -64,7 +64,7 @@ const ROOMS = {
   query,
   moving,
   notifications,
-  follow,
+  projections,
   reports,
   targets,
   http,

@@ -12,7 +12,7 @@ const prompt = { file: "lib/chat/prompt.ts", tests: MODEL };
 export const memory = [
   {
     name: "what was said late is not remembered",
-    file: "lib/projections/memory_sentences.ts",
+    file: "lib/projections/memory.ts",
     find: 'note_added: "decision",',
     replace: "",
     tests: ["test/lib/projections/memories.test.ts"],
@@ -29,8 +29,8 @@ export const memory = [
   {
     name: "what was said is told as if it were on record",
     file: "lib/memory/recall.ts",
-    find: 'if (basisOf(kind) === "record") return text;',
-    replace: "if (basisOf(kind)) return text;",
+    find: 'if (memoryBasis(kind) === "record") return text;',
+    replace: "if (memoryBasis(kind)) return text;",
     tests: ATTACKS,
   },
   {
@@ -70,7 +70,7 @@ export const memory = [
   },
   {
     name: "the rationale of a proposal is not remembered",
-    file: "lib/projections/memory_sentences.ts",
+    file: "lib/projections/memory.ts",
     find: "given: rationale, quoted",
     replace: 'given: "", quoted',
     tests: ["test/lib/projections/memories.test.ts"],
@@ -78,7 +78,7 @@ export const memory = [
   {
     name: "the verdict on an erased change is remembered",
     file: "lib/projections/outcomes/verdict_memory.ts",
-    find: 'on.tx.delete("outcome_memories", record.memory);',
+    find: 'context.tx.delete("outcome_memories", record.memory);',
     replace: "",
     tests: ["test/lib/changes/erase.test.ts"],
   },

@@ -63,7 +63,7 @@ export const outcomes = [
   },
   {
     name: "movements that several changes share are held against each one's promise",
-    file: "lib/projections/calibration.ts",
+    file: "lib/projections/outcomes/calibration.ts",
     find: "shared_count > 0 ? { shared: 1 } :",
     replace: "shared_count < 0 ? { shared: 1 } :",
     tests: HTTP,

@@ -3,7 +3,7 @@
 const VALUES = ["test/lib/operations/values.test.ts"];
 const OFREP = ["test/lib/operations/ofrep.test.ts"];
 const AWAITED = ["test/lib/changes/await_status.test.ts"];
-const follower = { file: "lib/projections/values.ts", tests: VALUES };
+const projection = { file: "lib/projections/values.ts", tests: VALUES };
 const reader = { file: "lib/operations/values.ts", tests: VALUES };
 const readVerifiedChanges = { file: "lib/changes/verified_changes.ts", tests: VALUES };
 const flags = { file: "lib/operations/ofrep.ts", tests: OFREP };
@@ -11,39 +11,39 @@ const awaited = { file: "lib/changes/await_status.ts", tests: AWAITED };
 
 export const values = [
   {
-    ...follower,
+    ...projection,
     name: "a value that was rolled back stays that of its target",
-    find: 'if (event_type === "change_rolled_back") return rolledBack(on, change_id);',
+    find: 'if (event_type === "change_rolled_back") return restoreValue(context, change_id);',
     replace: "",
   },
   {
-    ...follower,
+    ...projection,
     name: "a rollback leaves nothing, where a change before it holds the target",
-    find: "if (!before) return tx.delete",
-    replace: "if (before || !before) return tx.delete",
+    find: 'if (before) tx.put("values"',
+    replace: 'if (before === null) tx.put("values"',
   },
   {
-    ...follower,
+    ...projection,
     name: "a change that sets no value takes the value of the one before it away",
     find: 'if (value === undefined && !(erased && status === "rolled_back")) return;',
     replace: "",
   },
   {
-    ...follower,
-    name: "what an erased change had set is forgotten in another way than it was followed",
+    ...projection,
+    name: "a value of an erased change is removed in another way than it was set",
     find: '!(erased && status === "rolled_back")',
     replace: "!erased",
   },
   {
     ...reader,
     name: "a change that the log has as rolled back, or applied at another place, is given out as a value",
-    find: 'if (status !== "applied" || applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place) return MOVED;',
+    find: 'if (status !== "applied" || applied?.entry !== entry || valueKey(tenant_id, target) !== one.place) return MOVED;',
     replace: "",
   },
   {
     ...reader,
     name: "another tenant's value is given out",
-    find: "applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place)",
+    find: "applied?.entry !== entry || valueKey(tenant_id, target) !== one.place)",
     replace: "applied?.entry !== entry)",
   },
   {

@@ -759,10 +759,10 @@ export interface paths {
                     /** The KPI, in whose units the means are. */
                     kpi: string;
 
-                    /** What the group is of. */
+                    /** Grouping of the changes. */
                     by: "kind" | "proposer_kind" | "proposer";
 
-                    /** Which kind, or who. */
+                    /** The kind, kind of proposer, or proposer. */
                     group: string;
 
                     /** Final outcomes with a promise, not shared. */

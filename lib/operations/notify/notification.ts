@@ -1,6 +1,6 @@
 /** What a notification is. */
 import type { AuditEntry } from "../../audit/entry.ts";
-import type { GrowthRow } from "../../projections/growth_row.ts";
+import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import type { Missing } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
@@ -59,6 +59,6 @@ export interface Notification {
     audit_entry?: Pick<AuditEntry, "id" | "event_type" | "detail" | "current_hash">;
     outcome?: Outcome | null;
     /** What the service noticed. */
-    notice?: Pick<GrowthRow, "title" | "detail">;
+    notice?: Pick<ActivityRow, "title" | "detail">;
   };
 }

@@ -1,5 +1,5 @@
 /** A notification in one sentence that says who, what and for whom, whose word is missing, and until when. */
-import type { GrowthRow } from "../../projections/growth_row.ts";
+import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { detailIn } from "../../changes/rules/event.ts";
 import type { Missing } from "../../changes/rules/missing.ts";
@@ -25,7 +25,7 @@ export interface Matter {
   reviewers?: readonly string[] | undefined;
   outcome?: Outcome | null | undefined;
   /** `of_entry`: the words are all ours. */
-  notice?: (Pick<GrowthRow, "title" | "detail" | "ref"> & { of_entry: boolean }) | undefined;
+  notice?: (Pick<ActivityRow, "title" | "detail" | "ref"> & { of_entry: boolean }) | undefined;
 }
 
 const LONGEST = 1200;

@@ -1,49 +1,50 @@
-/** What is stored, counted and reported when the outcome of a change ends, or a change is over without one. */
+/** Stores, counts and reports the end of an outcome, or of a change that was never applied. */
 import { type Ending, isJudged, measure, type Outcome, type OutcomeRecord } from "../../changes/rules/outcome.ts";
 import { movementOf, wordOf } from "../../changes/rules/outcome_words.ts";
-import { calibrate } from "../calibration.ts";
+import { calibrate } from "./calibration.ts";
 import type { Entry } from "../entries.ts";
-import type { Following, FollowedChange } from "../follower.ts";
-import { addRow, OUTCOME_KIND } from "../growth_row.ts";
-import { indexOver, newestApplied } from "../outcome_places.ts";
-import { closingTally, gapsWithout, newestGaps, type OnRecord, recordOf } from "../record_keeping.ts";
-import { push } from "../ring.ts";
-import { bump } from "../tally.ts";
-import { findDue, type State, windowsOf } from "./state.ts";
+import type { ProjectionContext, ProjectedChange } from "../projection.ts";
+import { addRow, OUTCOME_KIND } from "../activity.ts";
+import { indexEnded, listNewestApplied } from "./indexes.ts";
+import { countClosing, removeFromGaps, addGap, type RecordStatus, checkRecord } from "./record_keeping.ts";
+import { push } from "../buffer.ts";
+import { addCounts } from "../counts.ts";
+import { updateDue, type State, getWindows } from "./state.ts";
 import { rememberVerdict } from "./verdict_memory.ts";
 
-const CLOSED_KEPT = 10_000;
+const MAX_CLOSED = 10_000;
 
-/** Ends an outcome: its verdict stays. */
-export async function close(
-  on: Following<State>,
+/** Ends an outcome; its verdict is final. */
+export async function closeOutcome(
+  context: ProjectionContext<State>,
   record: OutcomeRecord,
   end: { at: string; by: Ending; replaced_by?: string },
 ): Promise<void> {
   const { change_id, kpi, applied_entry } = record;
   const { at, by } = end;
-  const newest = kpi === null ? [] : await newestApplied(on.tx, kpi);
+  const newest = kpi === null ? [] : await listNewestApplied(context.tx, kpi);
   const later = newest.flatMap((one) => (one.entry > applied_entry ? one.change_id : []));
-  const { kpis, windows: all, manifest } = on.state;
-  const final = measure(record, { kpis, windows: all, intent: await on.intentOf(manifest), later }, end);
-  const memory = await rememberVerdict(on, final, at);
-  const ended = { ...record, final, ended_entry: on.position, ...(memory !== undefined && { memory }) };
-  on.tx.put("outcomes", change_id, ended);
-  const windows = windowsOf(all, kpi);
-  if (kpi !== null) on.state = { ...on.state, windows: { ...all, [kpi]: { ...windows, over: windows.over + 1 } } };
-  const { timed_out, verdicts } = on.state;
-  on.state = {
-    ...on.state,
+  const { kpis, windows: all, manifest } = context.state;
+  const final = measure(record, { kpis, windows: all, intent: await context.readIntent(manifest), later }, end);
+  const memory = await rememberVerdict(context, final, at);
+  const ended = { ...record, final, ended_entry: context.position, ...(memory !== undefined && { memory }) };
+  context.tx.put("outcomes", change_id, ended);
+  const windows = getWindows(all, kpi);
+  if (kpi !== null)
+    context.state = { ...context.state, windows: { ...all, [kpi]: { ...windows, over: windows.over + 1 } } };
+  const { timed_out, verdicts } = context.state;
+  context.state = {
+    ...context.state,
     timed_out: timed_out + (by === "horizon" ? 1 : 0),
     verdicts: verdicts + (isJudged(final) ? 1 : 0),
   };
-  const change = await on.change(change_id);
-  await indexOver(on.tx, record, change);
-  await findDue(on);
-  await over(on, change, final, at);
-  await calibrate(on.tx, change, final);
+  const change = await context.readChange(change_id);
+  await indexEnded(context.tx, record, change);
+  await updateDue(context);
+  await closeChange(context, change, final, at);
+  await calibrate(context.tx, change, final);
   // A change that names no KPI has no verdict to report.
-  if (kpi !== null) await addOutcomeRow(on, final, at);
+  if (kpi !== null) await addOutcomeRow(context, final, at);
 }
 
 const ENDED: Readonly<Record<Ending, string>> = {
@@ -53,47 +54,50 @@ const ENDED: Readonly<Record<Ending, string>> = {
   change: "by another change of its target",
 };
 
-async function addOutcomeRow(on: Following<State>, final: Outcome, at: string): Promise<void> {
+async function addOutcomeRow(context: ProjectionContext<State>, final: Outcome, at: string): Promise<void> {
   const { change_id: ref, ended_by } = final;
-  const place = { position: on.position, tick: await on.tickAt(on.position) };
+  const place = { position: context.position, tick: await context.readTick(context.position) };
   const title = `The outcome of ${ref} is final: ${wordOf(final)}`;
   const detail = `It ended ${ENDED[ended_by!]}. ${movementOf(final)}`;
   const row = { kind: OUTCOME_KIND, at, title, detail, ref };
-  on.state = { ...on.state, rows: await addRow(on.tx, "outcome_rows", on.state.rows, place, row) };
+  context.state = { ...context.state, rows: await addRow(context.tx, "outcome_rows", context.state.rows, place, row) };
 }
 
-/** Counts a change that is over, and keeps what is missing on its record. `final`: `null` when it was never applied. */
-export async function over(
-  on: Following<State>,
-  change: FollowedChange,
+/** Counts a closed change and the missing items of its record. `final`: `null` when it was never applied. */
+export async function closeChange(
+  context: ProjectionContext<State>,
+  change: ProjectedChange,
   final: Outcome | null,
   at: string,
 ): Promise<void> {
   const { change_id } = change;
-  const { late = [] } = (await on.tx.get("on_record", change_id))?.value ?? {};
-  const { missing } = recordOf(change, final, late);
-  if (missing.length > 0) on.tx.put("on_record", change_id, { day: at.slice(0, 10), missing, late });
-  await bump(on, "closing_days", at, closingTally(change, final, late));
-  on.state = { ...on.state, gaps: newestGaps(on.state.gaps, change_id, missing, at) };
-  await keepClosed(on, change_id);
+  const { late = [] } = (await context.tx.get("on_record", change_id))?.value ?? {};
+  const { missing } = checkRecord(change, final, late);
+  if (missing.length > 0) context.tx.put("on_record", change_id, { day: at.slice(0, 10), missing, late });
+  await addCounts(context, "closing_days", at, countClosing(change, final, late));
+  context.state = { ...context.state, gaps: addGap(context.state.gaps, change_id, missing, at) };
+  await addClosed(context, change_id);
 }
 
-/** Something that was missing was said afterwards: it counts on the day of the close. */
-export async function addLate(on: Following<State>, { change_id, facts: { item } }: Entry): Promise<void> {
-  const { day, missing, late } = (await on.tx.get("on_record", change_id))?.value ?? NOTHING_YET;
+/** Adds an item that was missing; it counts on the day of the close. */
+export async function addLateItem(
+  context: ProjectionContext<State>,
+  { change_id, facts: { item } }: Entry,
+): Promise<void> {
+  const { day, missing, late } = (await context.tx.get("on_record", change_id))?.value ?? EMPTY_RECORD;
   if (!item) return;
   const left = missing.filter((one) => one !== item);
-  on.tx.put("on_record", change_id, { day, missing: left, late: [...late, item] });
+  context.tx.put("on_record", change_id, { day, missing: left, late: [...late, item] });
   if (day === null || left.length === missing.length) return;
-  await bump(on, "closing_days", day, { present_items: 1, late_items: 1, [`missing_${item}`]: -1 });
-  on.state = { ...on.state, gaps: gapsWithout(on.state.gaps, change_id, item) };
-  await keepClosed(on, change_id);
+  await addCounts(context, "closing_days", day, { present_items: 1, late_items: 1, [`missing_${item}`]: -1 });
+  context.state = { ...context.state, gaps: removeFromGaps(context.state.gaps, change_id, item) };
+  await addClosed(context, change_id);
 }
 
-const NOTHING_YET: OnRecord = { day: null, missing: [], late: [] };
+const EMPTY_RECORD: RecordStatus = { day: null, missing: [], late: [] };
 
-/** Puts a change among those that are over. */
-export async function keepClosed(on: Following<State>, change_id: string): Promise<void> {
-  const closed = await push(on.tx, "closed", on.state.closed, () => change_id, { most: CLOSED_KEPT });
-  on.state = { ...on.state, closed };
+/** Adds a change to the closed ones. */
+export async function addClosed(context: ProjectionContext<State>, change_id: string): Promise<void> {
+  const closed = await push(context.tx, "closed", context.state.closed, () => change_id, { most: MAX_CLOSED });
+  context.state = { ...context.state, closed };
 }

@@ -1,39 +1,39 @@
-/** The state of the projection of outcomes, and its small collections. */
+/** State of the projection of outcomes, and its small collections. */
 import { type KpiState, NO_KPIS } from "../../changes/rules/kpi.ts";
 import type { Windows } from "../../changes/rules/outcome.ts";
-import type { Following } from "../follower.ts";
-import { listDue } from "../outcome_places.ts";
-import type { Gap, OnRecord } from "../record_keeping.ts";
-import type { Ring } from "../ring.ts";
-import type { Tally } from "../tally.ts";
+import type { ProjectionContext } from "../projection.ts";
+import { listDue } from "./indexes.ts";
+import type { Gap, RecordStatus } from "./record_keeping.ts";
+import type { BufferState } from "../buffer.ts";
+import type { Counts } from "../counts.ts";
 
 declare module "../../store/store.ts" {
   interface Collections {
-    /** `closing_days/<UTC day>`: what was counted of the changes that were closed on it. */
-    closing_days: Tally;
-    /** `on_record/<change_id>`: of changes that lack something, or to which something was added late. */
-    on_record: OnRecord;
-    /** `closed/<16 digits>`: changes in the order in which they were over. */
+    /** `closing_days/<UTC day>`: counts of the changes that were closed on a day. */
+    closing_days: Counts;
+    /** `on_record/<change_id>`: changes whose record lacks an item, or got one late. */
+    on_record: RecordStatus;
+    /** `closed/<16 digits>`: closed changes, in order. */
     closed: string;
     /** `kpi_days/<UTC day>`: the values after the day's last feed. */
     kpi_days: Pick<KpiState, "values"> & { at: string };
   }
 }
 
-/** Kept with its cursor. */
+/** Stored with the cursor. */
 export interface State {
   kpis: KpiState;
-  /** The manifest under which the last entry was written that names one. */
+  /** The manifest of the last entry that names one. */
   manifest: string | null;
-  /** When the next horizon is over. */
+  /** The next horizon. */
   due: string | null;
-  /** By KPI. */
+  /** Numbers of outcomes by KPI. */
   windows: Record<string, Windows>;
-  total: Tally;
+  total: Counts;
   gaps: Gap[];
-  rows: Ring;
-  memories: Ring;
-  closed: Ring;
+  rows: BufferState;
+  memories: BufferState;
+  closed: BufferState;
   /** Outcomes that ended at their horizon, and verdicts, since the log began. */
   timed_out: number;
   verdicts: number;
@@ -41,7 +41,7 @@ export interface State {
 
 const EMPTY = { seq: 0, count: 0 };
 
-/** Where it begins. */
+/** The state before the first entry. */
 export const START: State = {
   kpis: NO_KPIS,
   manifest: null,
@@ -56,12 +56,12 @@ export const START: State = {
   verdicts: 0,
 };
 
-/** How many outcomes of a KPI were opened, and how many are over. */
-export const windowsOf = (windows: State["windows"], kpi: string | null): Windows =>
+/** Returns how many outcomes of a KPI were opened, and how many are over. */
+export const getWindows = (windows: State["windows"], kpi: string | null): Windows =>
   windows[kpi ?? ""] ?? { opened: 0, over: 0 };
 
-/** Finds when the next horizon is over. */
-export async function findDue(on: Following<State>): Promise<void> {
-  const [next] = await listDue(on.tx, 1);
-  on.state = { ...on.state, due: next?.moment ?? null };
+/** Updates the next horizon. */
+export async function updateDue(context: ProjectionContext<State>): Promise<void> {
+  const [next] = await listDue(context.tx, 1);
+  context.state = { ...context.state, due: next?.moment ?? null };
 }

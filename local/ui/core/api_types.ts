@@ -20,7 +20,7 @@ import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
 import type { ActionName, ActionRecord } from "../../../lib/operations/action_log.ts";
 import type { capabilitySchema } from "../../../lib/operations/capability.ts";
-import type { GrowthRow } from "../../../lib/projections/growth_row.ts";
+import type { ActivityRow } from "../../../lib/projections/activity.ts";
 import type { Phase } from "../../../lib/operations/phases.ts";
 import type { EvolvedFile } from "../../../lib/operations/deps.ts";
 import type { Task, taskStatsSchema } from "../../../lib/operations/tasks.ts";
@@ -39,7 +39,7 @@ export type {
   ChatAnswer,
   EvolvedFile,
   Evidence,
-  GrowthRow,
+  ActivityRow,
   Insight,
   PeerRow,
   Phase,

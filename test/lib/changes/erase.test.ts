@@ -1,6 +1,6 @@
 /** Erasing the content of a change: of which it is possible, what is left, who may, and that the log still holds. */
 import { describe, expect, test } from "vitest";
-import { followAll, rebuild } from "../../../lib/projections/follow.ts";
+import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
@@ -83,10 +83,10 @@ describe("what is erased", () => {
     const over = await api.bring("rolled_back", { ...SAID, kpi: "csat" });
     await api.post("kpi", { csat: 5 });
     const other = await api.bring("denied");
-    await followAll(deps);
+    await projectAll(deps);
     expect(JSON.stringify(await kept())).toContain("Wombat");
     await erase(api, over);
-    await followAll(deps);
+    await projectAll(deps);
     const once = await kept();
     expect(JSON.stringify(once)).not.toContain("Wombat");
     expect(JSON.stringify(once)).toContain(other);

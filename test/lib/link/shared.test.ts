@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
-import { followAll } from "../../../lib/projections/follow.ts";
+import { projectAll } from "../../../lib/projections/projector.ts";
 import type { SharedInsight } from "../../../lib/link/insight.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import type { OperationsDeps } from "../../../lib/operations/deps.ts";
@@ -83,10 +83,10 @@ describe("an own insight", () => {
     await feed(4);
     await applied();
     await feed(4.1);
-    await followAll(svc.deps);
+    await projectAll(svc.deps);
     expect(await make()).toEqual([]);
     await pass(svc.deps, 7 * DAY + 1);
-    await followAll(svc.deps);
+    await projectAll(svc.deps);
     expect(await make()).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
   });
 
@@ -96,7 +96,7 @@ describe("an own insight", () => {
     svc.deps.clock.advance(DAY);
     await applied({ target: "ui.other" });
     await feed(4.1);
-    await followAll(svc.deps);
+    await projectAll(svc.deps);
     expect(await make()).toEqual([]);
     svc.deps.clock.advance(6 * DAY);
     expect(await make()).toMatchObject([{ target: "ui.banner", verdict: "missed" }]);
@@ -123,7 +123,7 @@ describe("an own insight", () => {
     await applied();
     await feed(3.5);
     svc.deps.clock.advance(31 * DAY);
-    await followAll(svc.deps);
+    await projectAll(svc.deps);
     expect(await make()).toMatchObject([{ realised_delta: -0.5 }]);
   });
 
@@ -202,7 +202,7 @@ test("an outcome whose time is over keeps its last figures, and is not looked at
   svc.deps.clock.advance(6 * DAY);
   await feed(4.5);
   await pass(svc.deps, 2 * DAY);
-  await followAll(svc.deps);
+  await projectAll(svc.deps);
   await make();
   await feed(5);
   expect(await make()).toEqual([]);

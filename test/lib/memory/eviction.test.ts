@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MEMORIES_KEPT, remember } from "../../../lib/projections/memory.ts";
+import { MAX_MEMORIES, remember } from "../../../lib/projections/memory.ts";
 import type { Tx } from "../../../lib/store/store.ts";
 import { inBatches } from "../../support/batches.ts";
 import { START } from "../../support/clock.ts";
@@ -17,7 +17,7 @@ async function holdsAfter(service: ChatService, talk: () => Promise<void>): Prom
   expect((await service.search("data.retention northwind denied", 100)).body.results[0].text).toBe(DENIAL);
   const { results } = (await service.search("retention report too long")).body;
   expect(results.map(({ kind }: { kind: string }) => kind)).toContain("feedback");
-  expect(await store.list("chat_memories", { limit: 100_000, keysOnly: true })).toHaveLength(MEMORIES_KEPT);
+  expect(await store.list("chat_memories", { limit: 100_000, keysOnly: true })).toHaveLength(MAX_MEMORIES);
   expect(await store.list("memories", { limit: 100_000, keysOnly: true })).toHaveLength(1);
 }
 
@@ -27,7 +27,7 @@ const noise = (index: number): string => `data.retention of northwind was approv
 
 inShort(test)("twenty thousand messages displace no record and no feedback, and rank behind them", async () => {
   const service = await denied();
-  await holdsAfter(service, () => inBatches(service.deps.store, MEMORIES_KEPT + 200, (tx, index) => heard(tx, index)));
+  await holdsAfter(service, () => inBatches(service.deps.store, MAX_MEMORIES + 200, (tx, index) => heard(tx, index)));
 });
 
 inLong(test)(
@@ -36,7 +36,7 @@ inLong(test)(
     const service = await denied();
     const posted = 300;
     await holdsAfter(service, async () => {
-      await inBatches(service.deps.store, MEMORIES_KEPT + 200 - posted, (tx, index) => heard(tx, index));
+      await inBatches(service.deps.store, MAX_MEMORIES + 200 - posted, (tx, index) => heard(tx, index));
       for (let index = 0; index < posted; index++)
         expect((await service.say(noise(index), { author: "mallory" })).status).toBe(200);
     });

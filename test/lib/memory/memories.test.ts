@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/projections/memory.ts";
-import { ringKey } from "../../../lib/projections/ring.ts";
+import { type Memory, MAX_MEMORIES, remember } from "../../../lib/projections/memory.ts";
+import { sequenceKey } from "../../../lib/projections/buffer.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -9,8 +9,8 @@ import { DAY, START } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { chatService, memoriesIn } from "../chat/fixture.ts";
-import { followAll, rebuild } from "../../../lib/projections/follow.ts";
-import { followDeps } from "../projections/hand_made.ts";
+import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
+import { projectionDeps } from "../projections/hand_made.ts";
 
 const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
   kind: "insight",
@@ -23,7 +23,7 @@ const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
 const add = (store: Store, text: string, over: Partial<Memory> = {}) =>
   store.transact((tx) => remember(tx, memory(text, over)));
 const found = async (store: Store, query: string) => {
-  const memories = await recall(followDeps(store), { query, limit: 10 });
+  const memories = await recall(projectionDeps(store), { query, limit: 10 });
   return memories.map(({ text }) => /unverified: “(.*)”$/.exec(text)?.[1] ?? text);
 };
 
@@ -33,7 +33,7 @@ const otherInstance = (store: Store): Store => ({ ...store });
 test("a memory is found with everything it holds", async () => {
   const store = memoryStore();
   await add(store, "approved by ana: the legal team agreed", { ref: "chg_1" });
-  expect(await recall(followDeps(store), { query: "legal", limit: 10 })).toEqual([
+  expect(await recall(projectionDeps(store), { query: "legal", limit: 10 })).toEqual([
     {
       id: "mem_0000000000000001",
       kind: "insight",
@@ -83,7 +83,7 @@ test.each([0, 1, 2])("a deleted memory is not found, whoever deleted it: number 
   const texts = ["zebra one", "zebra two", "zebra three"];
   for (const text of texts) await add(store, text);
   expect(await found(store, "zebra")).toHaveLength(3);
-  await otherInstance(store).transact((tx) => tx.delete("memories", ringKey(deleted + 1)));
+  await otherInstance(store).transact((tx) => tx.delete("memories", sequenceKey(deleted + 1)));
   expect(await found(store, "zebra")).toEqual(texts.filter((_, i) => i !== deleted).reverse());
 });
 
@@ -127,7 +127,7 @@ test("what is remembered of entries is found at once, what was put in its place 
       "KPIs of 2026-01-08: csat 4.5, incident_rate 0.1; E 0.656",
     ].sort(),
   );
-  await followAll(deps);
+  await projectAll(deps);
   expect(await texts()).toEqual(before);
   await rebuild(deps);
   expect(await texts()).toEqual(before);
@@ -160,12 +160,12 @@ test.each([
 
 test("the oldest go first beyond the bound, and are found no more", async () => {
   const store = memoryStore();
-  await inBatches(store, MEMORIES_KEPT, (tx, i) => remember(tx, memory(`note${i}`)));
+  await inBatches(store, MAX_MEMORIES, (tx, i) => remember(tx, memory(`note${i}`)));
   expect(await found(store, "note0")).toEqual(["note0"]);
   await add(store, "one more");
   expect(await found(store, "note0")).toEqual([]);
   expect(await found(store, "note1")).toEqual(["note1"]);
-  expect(await store.list("memories", { limit: 100_000 })).toHaveLength(MEMORIES_KEPT);
+  expect(await store.list("memories", { limit: 100_000 })).toHaveLength(MAX_MEMORIES);
 });
 
 test("two hundred memories in Chinese and Japanese are each found by a word of theirs", async () => {

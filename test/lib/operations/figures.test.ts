@@ -4,8 +4,8 @@ import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
 import { proposerKindOf } from "../../../lib/changes/rules/actor.ts";
 import { levelOf } from "../../../lib/changes/rules/autonomy_level.ts";
-import { recordOf } from "../../../lib/projections/record_keeping.ts";
-import { reliabilityOf, wilson } from "../../../lib/operations/reliability.ts";
+import { checkRecord } from "../../../lib/projections/outcomes/record_keeping.ts";
+import { computeReliability, wilson } from "../../../lib/operations/reliability.ts";
 import { inLong } from "../../support/length.ts";
 import { openOperations } from "./operations_service.ts";
 
@@ -24,8 +24,12 @@ describe("R", () => {
 
   test("nothing attempted is no data", () => {
     const window = { from: "2026-01-01", to: "2026-01-30" };
-    expect(reliabilityOf({}, window)).toMatchObject({ value: null, n: 0, interval: null });
-    expect(reliabilityOf({ attempts: 4, attempts_failed: 1 }, window)).toMatchObject({ value: 0.75, n: 4, failed: 1 });
+    expect(computeReliability({}, window)).toMatchObject({ value: null, n: 0, interval: null });
+    expect(computeReliability({ attempts: 4, attempts_failed: 1 }, window)).toMatchObject({
+      value: 0.75,
+      n: 4,
+      failed: 1,
+    });
   });
 
   test("an attempt that drifted and was then rolled back failed once, and shows under both causes", async () => {
@@ -98,7 +102,7 @@ describe("M", () => {
     ],
     ["nothing was measured", {}, outcome("inconclusive"), ["rationale", "decider", "note", "verdict"], ["verdict"]],
   ])("%s", (_, over, result, expected, missing) => {
-    expect(recordOf(change(over), result)).toEqual({ expected, missing });
+    expect(checkRecord(change(over), result)).toEqual({ expected, missing });
   });
 });
 

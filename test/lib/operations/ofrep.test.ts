@@ -1,6 +1,6 @@
 /** The OpenFeature Remote Evaluation Protocol: its shapes, its errors, who may ask. */
 import { describe, expect, test } from "vitest";
-import { followAll } from "../../../lib/projections/follow.ts";
+import { projectAll } from "../../../lib/projections/projector.ts";
 import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import { service, type TestService } from "../../support/service.ts";
 import type { TestOptions } from "../../support/deps.ts";
@@ -106,7 +106,7 @@ test("what is withheld is an error of that flag alone, also where there is a val
   await put(api, "*", "a", "for all");
   const own = await put(api, "t1", "a", "own");
   await put(api, "t1", "b", "whole");
-  await followAll(api.deps);
+  await projectAll(api.deps);
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", own))!.value as ChangeRecord;
     tx.put("changes", own, { ...record, change: { ...record.change, value: "evil" } });
@@ -122,7 +122,7 @@ test("a value that is taken out of the list is not made up for by the one for al
   await put(api, "*", "a", "for all");
   const own = await put(api, "t1", "A", "own");
   const alone = await put(api, "t1", "b", "own");
-  await followAll(api.deps);
+  await projectAll(api.deps);
   const { store } = api.deps;
   await store.transact((tx) => ["a", "b"].forEach((target) => tx.delete("values", `t1\n${target}`)));
   const failed = { key: "a", errorCode: "GENERAL", errorDetails: expect.stringContaining("withheld") };
@@ -131,7 +131,7 @@ test("a value that is taken out of the list is not made up for by the one for al
   expect((await askAll(api, "t1")).body.flags).toEqual([failed]);
   expect(await ask(api, "a", "t2")).toMatchObject({ status: 200, body: { value: "for all" } });
   for (const id of [own, alone]) await api.must("rollback", id);
-  await followAll(api.deps);
+  await projectAll(api.deps);
   expect(await ask(api, "a", "t1")).toMatchObject({ status: 200, body: { value: "for all" } });
   expect((await ask(api, "b", "t1")).status).toBe(404);
   await api.bring("applied", { tenant_id: "t1", target: "a" });
@@ -231,6 +231,7 @@ describe("it is a read", () => {
   test("that writes nothing, and goes on while the chain is broken", async () => {
     const api = await service();
     await put(api, "t1", "a", 1);
+    await projectAll(api.deps);
     api.deps.integrity.breach = { first_invalid: 1000, reason: "edited" };
     const { store } = api.deps;
     store.transact = () => Promise.reject(new Error("a read writes nothing"));

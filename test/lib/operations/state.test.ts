@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { followAll } from "../../../lib/projections/follow.ts";
+import { projectAll } from "../../../lib/projections/projector.ts";
 import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
 import type { OperationsDeps } from "../../../lib/operations/deps.ts";
 import { stateSchema, stateView } from "../../../lib/operations/state.ts";
@@ -86,13 +86,13 @@ test("state, metrics and the projection of a feed read no more with more open ou
   let made = 0;
   const readsAt = async (count: number) => {
     for (; made < count; made++) await log.applied({ target: `ui.t${made}`, kpi: `kpi${made % 3}` });
-    await followAll(log);
+    await projectAll(log);
     await log.feed({ kpi0: 4 });
     const reads: number[] = [];
     // First with a feed that is not stored yet, then with one that is.
     const state = () => stateView(deps);
     const metrics = () => businessMetrics(deps);
-    for (const run of [state, metrics, () => followAll(log), state, metrics]) {
+    for (const run of [state, metrics, () => projectAll(log), state, metrics]) {
       looked.length = 0;
       await run();
       reads.push(looked.length);

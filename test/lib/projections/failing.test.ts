@@ -1,7 +1,7 @@
-/** What follows the log can fail, all of it, and nothing that is governed waits for it. */
+/** Projections can fail, all of them, and no governed action waits for them. */
 import { expect, test } from "vitest";
-import { followAll, FOLLOWERS } from "../../../lib/projections/follow.ts";
-import { verifyFollowers } from "../../../lib/projections/verify.ts";
+import { projectAll, PROJECTIONS } from "../../../lib/projections/projector.ts";
+import { verifyProjections } from "../../../lib/projections/verify.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Collection } from "../../../lib/store/store.ts";
 import { brokenCollections } from "../../support/broken_collections.ts";
@@ -9,7 +9,7 @@ import { testClock } from "../../support/clock.ts";
 import { events } from "../../support/client.ts";
 import { countedIds } from "../../support/ids.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
-import { followed } from "./hand_made.ts";
+import { storedRows } from "./hand_made.ts";
 
 const INTENT = {
   kpis: { incident_rate: { baseline: 0.04, target: 0.01 } },
@@ -21,10 +21,10 @@ const INTENT = {
   },
 };
 
-/** Everything that followers own, and where they stand. */
-const OWN: Collection[] = ["cursors", ...FOLLOWERS.flatMap(({ collections }) => collections)];
+/** All collections of projections, and their cursors. */
+const OWN: Collection[] = ["cursors", ...PROJECTIONS.flatMap(({ collections }) => collections)];
 
-/** The same life, whatever becomes of those who follow it. */
+/** Plays the same life, whether projections fail or not. */
 async function live({ post, propose, must, bring, cycle, hours, host }: OperationsService): Promise<void> {
   expect((await post("kpi", { incident_rate: 0.02 })).status).toBe(200);
   const applied = await bring("applied", { kpi: "incident_rate", rationale: "r" });
@@ -46,7 +46,7 @@ async function live({ post, propose, must, bring, cycle, hours, host }: Operatio
   await cycle();
 }
 
-test("with every read and write of followers' records failing all is governed as ever; mended, they catch up exactly", async () => {
+test("changes are governed while all projections fail, which catch up exactly afterwards", async () => {
   let broken = true;
   const base = memoryStore();
   const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds() });
@@ -65,9 +65,9 @@ test("with every read and write of followers' records failing all is governed as
       id.startsWith("follow_"),
     );
   const report = await service.cycle();
-  expect(report.failed_steps).toEqual(expect.arrayContaining(FOLLOWERS.map(({ name }) => `follow_${name}`)));
+  expect(report.failed_steps).toEqual(expect.arrayContaining(PROJECTIONS.map(({ name }) => `follow_${name}`)));
   expect(await capabilities()).toEqual(
-    FOLLOWERS.map(({ name }) =>
+    PROJECTIONS.map(({ name }) =>
       expect.objectContaining({
         id: `follow_${name}`,
         status: "failing",
@@ -76,12 +76,12 @@ test("with every read and write of followers' records failing all is governed as
     ),
   );
   broken = false;
-  await followAll(service.deps);
+  await projectAll(service.deps);
   await whole.cycle();
-  expect(await followed(base)).toEqual(await followed(whole.deps.store));
-  expect(await verifyFollowers(service.deps)).toEqual({ tallies_match: true, mismatches: [] });
+  expect(await storedRows(base)).toEqual(await storedRows(whole.deps.store));
+  expect(await verifyProjections(service.deps)).toEqual({ tallies_match: true, mismatches: [] });
   expect(await capabilities()).toEqual(
-    FOLLOWERS.map(({ name }) => ({
+    PROJECTIONS.map(({ name }) => ({
       id: `follow_${name}`,
       group: "follow",
       status: "available",
@@ -91,7 +91,7 @@ test("with every read and write of followers' records failing all is governed as
   );
 });
 
-test("while the newest entries cannot be followed, reads answer as of those that were stored, and say so in the log", async () => {
+test("reads answer from the rows there are while new entries cannot be projected, and log why", async () => {
   const warned: string[] = [];
   const log = { info: () => {}, warn: (message: string) => void warned.push(message), error: () => {} };
   const base = memoryStore();
@@ -105,7 +105,7 @@ test("while the newest entries cannot be followed, reads answer as of those that
   for (const path of ["/api/state", "/api/product/approvals", "/api/log", "/api/metrics"])
     expect((await service.get(path)).status, path).toBe(200);
   expect((await service.get("/api/product/approvals")).body.pending).toEqual([]);
-  expect(warned).toContain("the newest entries could not be followed: figures are as they were stored");
+  expect(warned).toContain("a projection failed");
   broken = false;
   expect((await service.get("/api/product/approvals")).body.pending).toHaveLength(1);
 });

@@ -1,8 +1,8 @@
-/** A log whose entries are made by hand, without the governed core: what followers are given. */
+/** A log whose entries are made by hand, without the governed core: what projections are given. */
 import { createChain, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
-import type { FollowDeps } from "../../../lib/projections/follower.ts";
-import { FOLLOWERS } from "../../../lib/projections/follow.ts";
+import type { ProjectionDeps } from "../../../lib/projections/projection.ts";
+import { PROJECTIONS } from "../../../lib/projections/projector.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import { createKeyedMutex } from "../../../lib/kit/keyed_mutex.ts";
@@ -13,11 +13,14 @@ import { HOUR, type TestClock, testClock } from "../../support/clock.ts";
 import { countedIds } from "../../support/ids.ts";
 import { silentLog } from "../../support/silent_log.ts";
 
-/** What following needs, and the log that is followed. */
+/** Dependencies of projecting, and a log. */
 export type HandMade = Awaited<ReturnType<typeof handMade>>;
 
-/** What following needs over a store, as one more process on it has it. */
-export const followDeps = (store: Store, clock: TestClock = testClock()): FollowDeps & { clock: TestClock } => ({
+/** Creates the dependencies of one more process on a store. */
+export const projectionDeps = (
+  store: Store,
+  clock: TestClock = testClock(),
+): ProjectionDeps & { clock: TestClock } => ({
   store,
   clock,
   sha256,
@@ -28,7 +31,7 @@ export const followDeps = (store: Store, clock: TestClock = testClock()): Follow
 
 /** A new log over a store, to which a test appends. */
 export async function handMade(store: Store = memoryStore()) {
-  const deps = followDeps(store);
+  const deps = projectionDeps(store);
   const { clock } = deps;
   const ids = countedIds();
   await store.transact((tx) => void createChain(tx, "acme-crm", { ids, sha256 }, clock.now()));
@@ -121,14 +124,14 @@ export async function handMade(store: Store = memoryStore()) {
   };
 }
 
-/** Everything that followers have stored, as it lies there. */
-export async function followed(store: Store): Promise<Record<string, string>> {
-  const kept: Record<string, string> = {};
-  const collections = [...new Set(FOLLOWERS.flatMap(({ collections }) => [...collections])), "cursors"] as const;
+/** Reads all rows and cursors of projections as text. */
+export async function storedRows(store: Store): Promise<Record<string, string>> {
+  const rows: Record<string, string> = {};
+  const collections = [...new Set(PROJECTIONS.flatMap(({ collections }) => [...collections])), "cursors"] as const;
   for (const collection of collections)
     for (const { id, value } of await store.list(collection, { limit: 100_000 }))
-      kept[`${collection}/${id}`] = JSON.stringify(value);
-  return kept;
+      rows[`${collection}/${id}`] = JSON.stringify(value);
+  return rows;
 }
 
 /** Numbers from 0 to 1 that are the same in every run. */

@@ -1,18 +1,18 @@
 /** Whatever happens to a whole service: what followed it is what folding its log anew gives, and can be built anew. */
 import { describe, expect, test } from "vitest";
-import { followAll, rebuild } from "../../../lib/projections/follow.ts";
-import { totalTally } from "../../../lib/projections/tallies.ts";
-import type { Counter } from "../../../lib/projections/tally.ts";
-import { verifyFollowers } from "../../../lib/projections/verify.ts";
+import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
+import { readTotalCounts } from "../../../lib/projections/daily_counts.ts";
+import type { Counter } from "../../../lib/projections/counts.ts";
+import { verifyProjections } from "../../../lib/projections/verify.ts";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
-import { AGE_CLASSES, overdueOf } from "../../../lib/projections/overdue.ts";
+import { AGE_CLASSES, listOverdueItems } from "../../../lib/projections/overdue.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { opened as openedFile, temporaryFolder } from "../../local/store/opened.ts";
 import { fails } from "../../support/scripted_adapter.ts";
 import { dealt, LONG } from "../../support/length.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
-import { followed, mulberry } from "./hand_made.ts";
+import { storedRows, mulberry } from "./hand_made.ts";
 
 const COUNTERS = Object.keys({
   proposed: true,
@@ -160,7 +160,7 @@ async function overdueByScan({ deps }: OperationsService): Promise<Record<string
 
 const overdueAsShown = async ({ deps }: OperationsService): Promise<Record<string, number>> =>
   Object.fromEntries(
-    await Promise.all(AGE_CLASSES.map(async (name) => [name, (await overdueOf(deps, name)).length] as const)),
+    await Promise.all(AGE_CLASSES.map(async (name) => [name, (await listOverdueItems(deps, name)).length] as const)),
   );
 
 const STORES: Record<string, () => Promise<Store>> = {
@@ -177,14 +177,14 @@ describe.each(Object.keys(STORES))("on a %s store", (name) => {
     for (let done = 1; done <= 300; done++) {
       await step(service, random, changes);
       if (done % 20 === 0) expect(await overdueAsShown(service)).toEqual(await overdueByScan(service));
-      if (done % 100 === 0) expect(await verifyFollowers(deps)).toEqual({ tallies_match: true, mismatches: [] });
+      if (done % 100 === 0) expect(await verifyProjections(deps)).toEqual({ tallies_match: true, mismatches: [] });
     }
     service.hours(31 * 24);
-    await followAll(deps);
-    const before = await followed(deps.store);
+    await projectAll(deps);
+    const before = await storedRows(deps.store);
     const kept = await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)));
     await rebuild(deps);
-    expect(await followed(deps.store)).toEqual(before);
+    expect(await storedRows(deps.store)).toEqual(before);
     expect(await Promise.all((["notices", "memories", "ticks", "audit"] as const).map(all(deps.store)))).toEqual(kept);
   });
 });
@@ -202,8 +202,8 @@ if (LONG)
     await service.post("note", { change_id: unexplained, actor: "ana", item: "rationale", note: "said late" });
     service.hours(31 * 24);
     await service.cycle();
-    const total = await totalTally(service.deps);
+    const total = await readTotalCounts(service.deps);
     // Names are taken at their word here: the intent has no principals.
     expect(COUNTERS.filter((counter) => !total[counter])).toEqual(["level_unattributed"]);
-    expect((await verifyFollowers(service.deps)).mismatches).toEqual([]);
+    expect((await verifyProjections(service.deps)).mismatches).toEqual([]);
   });

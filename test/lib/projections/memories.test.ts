@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { memories } from "../../../lib/projections/memories.ts";
+import { memories } from "../../../lib/projections/memory.ts";
 import type { Memory } from "../../../lib/projections/memory.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
-import { reading } from "../../../lib/projections/reading.ts";
+import { readProjection } from "../../../lib/projections/snapshot.ts";
 import { asProven, withProposals } from "../../../lib/memory/proposals_told.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
@@ -13,7 +13,7 @@ import { chatService } from "../chat/fixture.ts";
 
 /** What is remembered of entries, and of outcomes. */
 async function remembered({ deps }: TestService): Promise<Memory[]> {
-  const [ofEntries, ofOutcomes] = [await reading(deps, memories), await reading(deps, outcomes)];
+  const [ofEntries, ofOutcomes] = [await readProjection(deps, memories), await readProjection(deps, outcomes)];
   const all = [
     ...(await ofEntries.list("proposal_memories", { limit: 100 })),
     ...(await ofEntries.list("record_memories", { limit: 100 })),

@@ -1,11 +1,11 @@
 /** Outcomes worked out a second, plain way: from the entries alone, each change on its own, without any index. */
 import { describe, expect, test } from "vitest";
-import { factsIn, type Entry } from "../../../lib/projections/entries.ts";
-import { followAll } from "../../../lib/projections/follow.ts";
-import { growthPage } from "../../../lib/projections/growth_log.ts";
-import { outcomesAt } from "../../../lib/projections/outcomes_now.ts";
+import { parseEntry, type Entry } from "../../../lib/projections/entries.ts";
+import { projectAll } from "../../../lib/projections/projector.ts";
+import { readActivityPage } from "../../../lib/projections/activity_log.ts";
+import { measureOutcomes } from "../../../lib/projections/outcomes/measure.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
-import { reading } from "../../../lib/projections/reading.ts";
+import { readProjection } from "../../../lib/projections/snapshot.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
 import { DAY, HOUR, pass } from "../../support/clock.ts";
 import { dealt } from "../../support/length.ts";
@@ -16,14 +16,14 @@ const KPIS = { kpis: {} };
 const ms = (at: string): number => Date.parse(at);
 
 async function told(log: HandMade): Promise<Outcome[]> {
-  const read = await reading(log, outcomes);
+  const read = await readProjection(log, outcomes);
   const records = (await read.list("outcomes", { limit: 10_000 })).map(({ value }) => value);
-  return outcomesAt(read, records, KPIS, log.clock.iso());
+  return measureOutcomes(read, records, KPIS, log.clock.iso());
 }
 
 /** What should be told of each applied change at a moment. */
 async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>> {
-  const entries = (await log.store.list("audit", { limit: 10_000 })).map(({ value }) => factsIn(value));
+  const entries = (await log.store.list("audit", { limit: 10_000 })).map(({ value }) => parseEntry(value));
   const now = ms(log.clock.iso());
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
   const about = async ({ change_id, id, timestamp }: Entry) => {
@@ -133,7 +133,7 @@ describe("a second way from the entries", () => {
       let seen = 0;
       await live(log, seed, 500, async () => {
         if (++steps % 50 !== 0) return;
-        if (steps % 100 === 0) await followAll(log);
+        if (steps % 100 === 0) await projectAll(log);
         const found = await told(log);
         seen += found.length;
         const expected = await plainly(log);
@@ -155,7 +155,7 @@ test("more than ten that share a movement are counted, and the newest named, als
   }
   for (const id of ids.slice(10, 25)) await log.rollBack(id);
   const late = await log.applied({ target: "ui.late", kpi: "csat" });
-  await followAll(log);
+  await projectAll(log);
   const of = async (id: string) => (await told(log)).find(({ change_id }) => change_id === id)!;
   const newestFirst = ids.toReversed();
   expect(await of(ids[0]!)).toMatchObject({ shared_count: 30, shared_with: [late, ...newestFirst.slice(0, 9)] });
@@ -206,8 +206,8 @@ test("a horizon that ends without a feed is told of then", async () => {
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
   await log.feed({ csat: 4.5 });
   const titles = async () => {
-    await followAll(log);
-    return (await growthPage(log, { limit: 5, kind: "outcome" })).entries.map(({ title, at }) => [title, at]);
+    await projectAll(log);
+    return (await readActivityPage(log, { limit: 5, kind: "outcome" })).entries.map(({ title, at }) => [title, at]);
   };
   expect(await titles()).toEqual([]);
   const over = new Date(ms(log.clock.iso()) + 7 * DAY).toISOString();

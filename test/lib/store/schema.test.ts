@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { FOLLOWERS } from "../../../lib/projections/follow.ts";
+import { PROJECTIONS } from "../../../lib/projections/projector.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { storedFiles } from "../../../lib/operations/stored_files.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -105,7 +105,7 @@ test("a collection is written by its writer, and by the sweep of an erasure", ()
   expect(wrong.map(({ file, name, id = "" }) => `${file}: ${name} ${id}`)).toEqual([]);
 });
 
-test.each(FOLLOWERS.map((follower) => [follower.name, follower] as const))(
+test.each(PROJECTIONS.map((follower) => [follower.name, follower] as const))(
   "the projection %s writes the collections that are listed for it",
   (name, { collections }) => {
     expect([...collections].sort()).toEqual(listCollections(`projection ${name}` as Writer).sort());

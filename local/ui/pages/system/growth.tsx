@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { GrowthRow } from "../../core/api_types.ts";
+import type { ActivityRow } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
@@ -10,7 +10,7 @@ import { Given } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
 
 interface GrowthPage {
-  entries: GrowthRow[];
+  entries: ActivityRow[];
   next: number | null;
 }
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { followAll } from "../../../lib/projections/follow.ts";
-import { addNotice, growthPage } from "../../../lib/projections/growth_log.ts";
-import { ROWS_KEPT } from "../../../lib/projections/growth_row.ts";
+import { projectAll } from "../../../lib/projections/projector.ts";
+import { addNotice, readActivityPage } from "../../../lib/projections/activity_log.ts";
+import { MAX_ROWS } from "../../../lib/projections/activity.ts";
 import { inBatches } from "../../support/batches.ts";
 import { openOperations } from "../operations/operations_service.ts";
-import { followDeps, handMade } from "./hand_made.ts";
+import { projectionDeps, handMade } from "./hand_made.ts";
 import { live } from "./random_log.ts";
 
 const notice = (number: number, kind = "a") => ({
@@ -19,16 +19,16 @@ test.each([
   ["one kind", "outcome"],
   ["a kind that only entries make", "rolled_back"],
   ["a kind that no entry makes", "even"],
-])("pages over %s visit each row once, newest first, whichever follower made it", async (_, kind) => {
+])("pages over %s visit each row once, newest first, whichever projection made it", async (_, kind) => {
   const log = await handMade();
   let noticed = 0;
   await live(log, 11, 200, async () => {
     const number = ++noticed;
     if (number % 5 === 0)
       await log.store.transact((tx) => addNotice(log, tx, notice(number, number % 2 === 0 ? "even" : "odd")));
-    if (number === 100) await followAll(log);
+    if (number === 100) await projectAll(log);
   });
-  const whole = (await growthPage(log, { limit: 10_000, kind })).entries;
+  const whole = (await readActivityPage(log, { limit: 10_000, kind })).entries;
   expect(whole.length).toBeGreaterThan(10);
   expect(new Set(whole.map(({ kind }) => kind)).size)[kind === undefined ? "toBeGreaterThan" : "toBe"](
     kind === undefined ? 5 : 1,
@@ -36,7 +36,7 @@ test.each([
   for (const limit of [1, 3, 7]) {
     const seen: number[] = [];
     for (let before: number | undefined; ;) {
-      const page = await growthPage(log, { limit, before, kind });
+      const page = await readActivityPage(log, { limit, before, kind });
       seen.push(...page.entries.map(({ seq }) => seq));
       if (page.next === null) break;
       before = page.next;
@@ -47,20 +47,20 @@ test.each([
 });
 
 test("a kind is not taken for another, be it one that begins like it or one that sorts before it", async () => {
-  const deps = followDeps((await handMade()).store);
+  const deps = projectionDeps((await handMade()).store);
   for (const kind of ["drift", "task", "task_failed"])
     await deps.store.transact((tx) => addNotice(deps, tx, notice(1, kind)));
-  expect((await growthPage(deps, { limit: 5, kind: "task" })).entries.map(({ kind }) => kind)).toEqual(["task"]);
+  expect((await readActivityPage(deps, { limit: 5, kind: "task" })).entries.map(({ kind }) => kind)).toEqual(["task"]);
 });
 
 test("10,000 rows of a source are kept, and nothing of those before", async () => {
-  const deps = followDeps((await handMade()).store);
-  await inBatches(deps.store, ROWS_KEPT + 50, (tx, index) => addNotice(deps, tx, notice(index)));
+  const deps = projectionDeps((await handMade()).store);
+  await inBatches(deps.store, MAX_ROWS + 50, (tx, index) => addNotice(deps, tx, notice(index)));
   const rows = await deps.store.list("notices", { limit: 20_000 });
-  expect(rows).toHaveLength(ROWS_KEPT);
-  expect(await deps.store.list("notices_kinds", { limit: 20_000 })).toHaveLength(ROWS_KEPT);
+  expect(rows).toHaveLength(MAX_ROWS);
+  expect(await deps.store.list("notices_kinds", { limit: 20_000 })).toHaveLength(MAX_ROWS);
   expect(rows[0]!.value.title).toBe("row 50");
-  const { entries, next } = await growthPage(deps, { limit: 1, before: rows[1]!.value.seq });
+  const { entries, next } = await readActivityPage(deps, { limit: 1, before: rows[1]!.value.seq });
   expect(entries).toEqual([rows[0]!.value]);
   expect(next).toBeNull();
 });
@@ -82,6 +82,6 @@ test("a notice stands behind the entries that were there, and before those that 
   await log.rollBack(await log.applied({ kpi: "csat" }));
   await log.store.transact((tx) => addNotice(log, tx, notice(1)));
   await log.rollBack(await log.applied({ kpi: "csat" }));
-  const kinds = (await growthPage(log, { limit: 10 })).entries.map(({ kind }) => kind);
+  const kinds = (await readActivityPage(log, { limit: 10 })).entries.map(({ kind }) => kind);
   expect(kinds.reverse()).toEqual(["rolled_back", "outcome", "a", "rolled_back", "outcome"]);
 });

@@ -1,41 +1,45 @@
-/** The indexes of outcomes: by the moment of their horizon, by KPI, and by target. */
-import { entryKey } from "../audit/chain.ts";
-import { targetKey } from "../changes/records.ts";
-import { NAMED, type OutcomeRecord } from "../changes/rules/outcome.ts";
-import type { Reads, Tx } from "../store/store.ts";
+/** Indexes of outcomes by horizon, KPI and target. */
+import { entryKey } from "../../audit/chain.ts";
+import { targetKey } from "../../changes/records.ts";
+import { NAMED, type OutcomeRecord } from "../../changes/rules/outcome.ts";
+import type { Reads, Tx } from "../../store/store.ts";
 
-declare module "../store/store.ts" {
+declare module "../../store/store.ts" {
   interface Collections {
     outcomes: OutcomeRecord;
     /** `outcomes_due/<moment>:<change_id>`: the horizon of an open outcome. */
     outcomes_due: true;
     /** `outcomes_by_kpi/<kpi>\n<open or over>\n<applied entry>\n<change_id>` */
     outcomes_by_kpi: true;
-    /** `outcomes_by_target/<target key>`: the change whose outcome is open there. */
+    /** `outcomes_by_target/<target key>`: the change whose outcome is open on the target. */
     outcomes_by_target: string;
   }
 }
 
-/** Puts an opened outcome into the indexes. */
+/** Adds an open outcome to the indexes. */
 export async function indexOpen(tx: Tx, record: OutcomeRecord, target: Parameters<typeof targetKey>[0]): Promise<void> {
   const { judged_from, change_id, kpi } = record;
   tx.put("outcomes_due", dueKey(judged_from, change_id), true);
   tx.put("outcomes_by_target", targetKey(target), change_id);
   if (kpi === null) return;
   tx.put("outcomes_by_kpi", kpiKey(kpi, "open", record), true);
-  const over = await newest(tx, kpi, "over", NAMED + OBSOLETE);
+  const over = await listNewest(tx, kpi, "over", NAMED + MAX_OBSOLETE);
   for (const { id } of over.slice(NAMED)) tx.delete("outcomes_by_kpi", id);
 }
 
-/** Obsolete ones that an apply deletes; several may end between two applies, and the rest goes with the next. */
-const OBSOLETE = 3;
+/** Obsolete rows that an apply deletes; several outcomes may end between two applies, and the next deletes the rest. */
+const MAX_OBSOLETE = 3;
 
-/** Moves an outcome that ends from the open ones to the others. */
-export async function indexOver(tx: Tx, record: OutcomeRecord, target: Parameters<typeof targetKey>[0]): Promise<void> {
+/** Moves an outcome from the open ones to those that are over. */
+export async function indexEnded(
+  tx: Tx,
+  record: OutcomeRecord,
+  target: Parameters<typeof targetKey>[0],
+): Promise<void> {
   const { judged_from, change_id, kpi } = record;
   tx.delete("outcomes_due", dueKey(judged_from, change_id));
-  const place = targetKey(target);
-  if ((await tx.get("outcomes_by_target", place))?.value === change_id) tx.delete("outcomes_by_target", place);
+  const key = targetKey(target);
+  if ((await tx.get("outcomes_by_target", key))?.value === change_id) tx.delete("outcomes_by_target", key);
   if (kpi === null) return;
   tx.delete("outcomes_by_kpi", kpiKey(kpi, "open", record));
   tx.put("outcomes_by_kpi", kpiKey(kpi, "over", record), true);
@@ -43,7 +47,7 @@ export async function indexOver(tx: Tx, record: OutcomeRecord, target: Parameter
 
 const dueKey = (moment: string, changeId: string): string => `${moment}:${changeId}`;
 
-/** The next horizons, and whose they are. */
+/** Lists the next horizons with their changes. */
 export async function listDue(
   { list }: Pick<Reads, "list">,
   limit: number,
@@ -63,27 +67,27 @@ const kpiKey = (
   { applied_entry, change_id }: Pick<OutcomeRecord, "applied_entry" | "change_id">,
 ): string => `${kpiPrefix(kpi, state)}${entryKey(applied_entry)}\n${change_id}`;
 
-/** The change of a key by KPI, and the entry of its apply. */
-function appliedAt(key: string): { change_id: string; entry: number } {
+/** Parses a key into its change and the entry of the apply. */
+function parseKpiKey(key: string): { change_id: string; entry: number } {
   const [entry, change_id] = key.split("\n").slice(-2) as [string, string];
   return { change_id, entry: Number(entry) };
 }
 
-/** The changes on a KPI whose outcomes are open, the newest first. */
-export const newestOpen = async (reads: Reads, kpi: string): Promise<string[]> =>
-  (await newest(reads, kpi, "open", NAMED)).map(({ id }) => appliedAt(id).change_id);
+/** Lists the changes on a KPI whose outcomes are open, newest first. */
+export const listNewestOpen = async (reads: Reads, kpi: string): Promise<string[]> =>
+  (await listNewest(reads, kpi, "open", NAMED)).map(({ id }) => parseKpiKey(id).change_id);
 
-/** The changes that were applied last on a KPI, the newest first, with the entry of the apply. */
-export async function newestApplied(reads: Reads, kpi: string): Promise<{ change_id: string; entry: number }[]> {
-  const pages = await Promise.all((["open", "over"] as const).map((state) => newest(reads, kpi, state, NAMED)));
+/** Lists the changes applied last on a KPI, newest first, with the entry of the apply. */
+export async function listNewestApplied(reads: Reads, kpi: string): Promise<{ change_id: string; entry: number }[]> {
+  const pages = await Promise.all((["open", "over"] as const).map((state) => listNewest(reads, kpi, state, NAMED)));
   return pages
     .flat()
-    .map(({ id }) => appliedAt(id))
+    .map(({ id }) => parseKpiKey(id))
     .sort((a, b) => b.entry - a.entry)
     .slice(0, NAMED);
 }
 
-const newest = ({ list }: Reads, kpi: string, state: "open" | "over", limit: number) => {
+const listNewest = ({ list }: Reads, kpi: string, state: "open" | "over", limit: number) => {
   const prefix = kpiPrefix(kpi, state);
   return list("outcomes_by_kpi", { prefix, after: `${prefix}~`, reverse: true, limit, keysOnly: true });
 };

@@ -1,20 +1,18 @@
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { followAll, FOLLOWERS } from "../../../lib/projections/follow.ts";
-import { beginning } from "../../../lib/projections/catch_up.ts";
-import type { Cursor, Follower } from "../../../lib/projections/follower.ts";
-import { growth } from "../../../lib/projections/growth.ts";
+import { projectAll, PROJECTIONS } from "../../../lib/projections/projector.ts";
+import { type Cursor, type Projection, startCursor } from "../../../lib/projections/projection.ts";
+import { activity } from "../../../lib/projections/activity.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
-import { tally } from "../../../lib/projections/tally.ts";
-import { reading } from "../../../lib/projections/reading.ts";
-import { verifyFollowers } from "../../../lib/projections/verify.ts";
+import { counts } from "../../../lib/projections/counts.ts";
+import { verifyProjections } from "../../../lib/projections/verify.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { followDeps, type HandMade, handMade } from "./hand_made.ts";
+import { projectionDeps, type HandMade, handMade } from "./hand_made.ts";
 import { live } from "./random_log.ts";
 
-test("what lies in a follower's collections is cleared away before it begins", async () => {
+test("what lies in a projection's collections is cleared away before it begins", async () => {
   const counted = countingStore(memoryStore());
   const log = await handMade(counted.store);
   await live(log, 8, 100);
@@ -35,21 +33,18 @@ test("what lies in a follower's collections is cleared away before it begins", a
       });
   counted.take();
 
-  // Until it is cleared away, a reading goes by the log alone.
-  expect((await reading(log, tally)).state.total.attempts).toBeGreaterThan(0);
-  expect(await (await reading(log, tally)).get("tally_days", "2024-01-01 1")).toBeUndefined();
-  await followAll(log);
+  await projectAll(log);
 
   expect(Math.max(...counted.take().map((written) => written.length))).toBeLessThanOrEqual(50);
   for (const collection of own)
     expect(await store.list(collection, { prefix: "2024-01-01", limit: 1 }), collection).toEqual([]);
-  expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+  expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
 /** Follows a log that grows while one has something to do, and gives how far another came by then. */
 async function followedMeanwhile(
   log: HandMade,
-  { name }: Follower,
+  { name }: Projection,
   isBusy: (cursor: Cursor, length: number) => boolean,
 ): Promise<number> {
   const { store: base } = log;
@@ -59,14 +54,14 @@ async function followedMeanwhile(
     ...base,
     async transact(decide) {
       const result = await base.transact(decide);
-      const [busy, other] = await base.getMany("cursors", [name, growth.name]);
+      const [busy, other] = await base.getMany("cursors", [name, activity.name]);
       if (!isBusy(busy!.value, length)) return result;
       entry = Math.max(entry, other!.value.entry);
       if ((await readHead(base))!.length < length + 100) await log.propose();
       return result;
     },
   };
-  await followAll(followDeps(store, log.clock));
+  await projectAll(projectionDeps(store, log.clock));
   return entry;
 }
 
@@ -76,15 +71,15 @@ test.each([
 ])("while one has %s, the others follow what comes meanwhile", async (_, proposals, days) => {
   const log = await handMade();
   for (let made = 0; made < proposals; made++) await log.propose();
-  await followAll(log);
-  await log.store.transact((tx) => tx.put("cursors", tally.name, beginning(tally)));
+  await projectAll(log);
+  await log.store.transact((tx) => tx.put("cursors", counts.name, startCursor(counts)));
   for (let day = 0; day < days; day += 40)
     await log.store.transact((tx) => {
       for (let id = day; id < day + 40; id++) tx.put("tally_days", `2024-01-01 ${id}`, { from: "before" } as never);
     });
   const { length } = (await readHead(log.store))!;
   const isBusy = ({ clearing, entry }: Cursor, end: number): boolean => clearing !== undefined || entry < end;
-  expect(await followedMeanwhile(log, tally, isBusy)).toBeGreaterThan(length);
+  expect(await followedMeanwhile(log, counts, isBusy)).toBeGreaterThan(length);
 });
 
 test("while one ends many outcomes of one moment, the others follow what comes meanwhile", async () => {
@@ -92,7 +87,7 @@ test("while one ends many outcomes of one moment, the others follow what comes m
   await log.feed({ csat: 4 });
   for (let made = 0; made < 1500; made++)
     await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 1 });
-  await followAll(log);
+  await projectAll(log);
   log.hours(8 * 24);
   await log.feed({ csat: 5 });
   const { length } = (await readHead(log.store))!;
@@ -102,7 +97,7 @@ test("while one ends many outcomes of one moment, the others follow what comes m
 test("a log shorter than what was followed is another one, and is followed from its beginning", async () => {
   const log = await handMade();
   await live(log, 9, 200);
-  await followAll(log);
+  await projectAll(log);
   const other = await handMade();
   await live(other, 10, 50);
   // Restored over it: the entries of the other log, and its head.
@@ -114,21 +109,21 @@ test("a log shorter than what was followed is another one, and is followed from 
   for (const { id, value } of changes) await log.store.transact((tx) => tx.put("changes", id, value));
   const head = (await other.store.get("meta", "chain"))!.value;
   await log.store.transact((tx) => tx.put("meta", "chain", head));
-  await followAll(log);
-  for (const { name } of FOLLOWERS) expect((await log.store.get("cursors", name))!.value.entry).toBe(head.length);
-  expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+  await projectAll(log);
+  for (const { name } of PROJECTIONS) expect((await log.store.get("cursors", name))!.value.entry).toBe(head.length);
+  expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
 test("a count that was tampered with is named, also one too many", async () => {
   const log = await handMade();
   await log.rollBack(await log.applied());
-  await followAll(log);
+  await projectAll(log);
   const { store } = log;
   await store.transact((tx) => {
     tx.put("tally_days", "2026-01-02", { attempts: 2, attempts_failed: 1 });
     tx.put("tally_days", "2026-01-09", { attempts: 1 });
   });
-  const { tallies_match, mismatches } = await verifyFollowers(log);
+  const { tallies_match, mismatches } = await verifyProjections(log);
   expect(tallies_match).toBe(false);
   expect(mismatches).toContain("tally_days/2026-01-02 attempts: kept 2, counted 1");
   expect(mismatches).toContain("tally_days/2026-01-02 rollbacks_person: kept nothing, counted 1");

@@ -1,17 +1,17 @@
-/** M, memory: of what should be on record of a closed change, how much is. */
+/** M, memory: the share of what should be on record of closed changes that is on record. */
 import * as z from "zod";
-import { once } from "../kit/once.ts";
-import { POLICY_EXPIRY, POLICY_MINOR } from "../changes/rules/actor.ts";
-import { isCutShort, isJudged, type Outcome } from "../changes/rules/outcome.ts";
-import { DAY_MS, dayOf, type Window } from "../kit/days.ts";
-import type { FollowedChange } from "./follower.ts";
-import type { Tally } from "./tally.ts";
+import { once } from "../../kit/once.ts";
+import { POLICY_EXPIRY, POLICY_MINOR } from "../../changes/rules/actor.ts";
+import { isCutShort, isJudged, type Outcome } from "../../changes/rules/outcome.ts";
+import { DAY_MS, dayOf, type Window } from "../../kit/days.ts";
+import type { ProjectedChange } from "../projection.ts";
+import type { Counts } from "../counts.ts";
 
 export const RECORD_ITEMS = ["rationale", "decider", "note", "verdict"] as const;
 export type RecordItem = (typeof RECORD_ITEMS)[number];
 
-const GAPS_SHOWN = 20;
-/** How many UTC days, today included, M looks back. */
+const MAX_GAPS = 20;
+/** UTC days that M covers, today included. */
 export const MEMORY_DAYS = 90;
 
 const gapSchema = once(() =>
@@ -24,7 +24,7 @@ const gapSchema = once(() =>
   }),
 );
 
-/** What is missing on the record of a closed change. */
+/** Missing items of a closed change. */
 export type Gap = z.infer<ReturnType<typeof gapSchema>>;
 
 export const memorySchema = once(() =>
@@ -44,20 +44,20 @@ export const memorySchema = once(() =>
 );
 export type Memory = z.infer<ReturnType<typeof memorySchema>>;
 
-/** What of a change's record is missing, and since which day that counts; before its close what was added to it by then. */
-export interface OnRecord {
+/** Missing items of a change with the day of its close, and items that were added late; `day` is null before the close. */
+export interface RecordStatus {
   day: string | null;
   missing: RecordItem[];
   late: RecordItem[];
 }
 
 /**
- * The items that should be on record of a closed change, and those that are missing, also among what was added `late`. A minor
+ * Returns the items that should be on record of a closed change, and those that are missing and were not added `late`. A minor
  * change needs no note, because no person decided. A change that was never applied, or whose outcome ended before its horizon,
  * needs no verdict.
  */
-export function recordOf(
-  change: FollowedChange,
+export function checkRecord(
+  change: ProjectedChange,
   outcome: Outcome | null,
   late: readonly RecordItem[] = [],
 ): { expected: RecordItem[]; missing: RecordItem[] } {
@@ -67,7 +67,7 @@ export function recordOf(
   };
   if (change.approver !== POLICY_MINOR)
     present.note = [
-      // An expiry bears the rule's own note, which no person wrote.
+      // The note of an expiry was not written by a person.
       change.approver === POLICY_EXPIRY ? null : change.approval_note,
       ...change.approvals.map(({ note }) => note),
     ].some((note) => note?.trim());
@@ -76,10 +76,10 @@ export function recordOf(
   return { expected, missing: expected.filter((item) => !present[item] && !late.includes(item)) };
 }
 
-/** The counts that the closing of a change adds to its day. */
-export function closingTally(change: FollowedChange, outcome: Outcome | null, late: readonly RecordItem[]): Tally {
-  const { expected, missing } = recordOf(change, outcome, late);
-  const added = recordOf(change, outcome).missing.length - missing.length;
+/** Returns the counts that the close of a change adds to its day. */
+export function countClosing(change: ProjectedChange, outcome: Outcome | null, late: readonly RecordItem[]): Counts {
+  const { expected, missing } = checkRecord(change, outcome, late);
+  const added = checkRecord(change, outcome).missing.length - missing.length;
   return {
     closed: 1,
     expected_items: expected.length,
@@ -90,32 +90,34 @@ export function closingTally(change: FollowedChange, outcome: Outcome | null, la
   };
 }
 
-/** The newest gaps once a change is closed, oldest first; those from before the window that ends then are forgotten. */
-export function newestGaps(gaps: readonly Gap[], change_id: string, missing: RecordItem[], closed_at: string): Gap[] {
+/** Adds the gap of a closed change to the newest, oldest first; those before the window that ends with it are dropped. */
+export function addGap(gaps: readonly Gap[], change_id: string, missing: RecordItem[], closed_at: string): Gap[] {
   const from = dayOf(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
   const all = missing.length > 0 ? [...gaps, { change_id, closed_at, missing }] : gaps;
-  return all.filter((gap) => gap.closed_at >= from).slice(-GAPS_SHOWN);
+  return all.filter((gap) => gap.closed_at >= from).slice(-MAX_GAPS);
 }
 
-/** The gaps once an item of a change was added late. */
-export const gapsWithout = (gaps: readonly Gap[], change_id: string, item: RecordItem): Gap[] =>
+/** Removes an item that was added late from the gaps. */
+export const removeFromGaps = (gaps: readonly Gap[], change_id: string, item: RecordItem): Gap[] =>
   gaps.flatMap((gap) => {
     if (gap.change_id !== change_id) return gap;
     const missing = gap.missing.filter((one) => one !== item);
     return missing.length > 0 ? { ...gap, missing } : [];
   });
 
-/** M over a window: `present ÷ expected`, `null` when no change was closed. */
-export function memoryOf(gaps: readonly Gap[], tally: Tally, window: Window): Memory {
-  const { closed = 0, expected_items: expected = 0, present_items: present = 0 } = tally;
+/** Computes M over a window: `present ÷ expected`, `null` when no change was closed. */
+export function computeMemory(gaps: readonly Gap[], counts: Counts, window: Window): Memory {
+  const { closed = 0, expected_items: expected = 0, present_items: present = 0 } = counts;
   return {
     value: expected === 0 ? null : present / expected,
     ...window,
     closed,
     expected,
     present,
-    late: tally.late_items ?? 0,
-    missing: Object.fromEntries(RECORD_ITEMS.map((item) => [item, tally[`missing_${item}`] ?? 0])) as Memory["missing"],
+    late: counts.late_items ?? 0,
+    missing: Object.fromEntries(
+      RECORD_ITEMS.map((item) => [item, counts[`missing_${item}`] ?? 0]),
+    ) as Memory["missing"],
     gaps: gaps.filter(({ closed_at }) => closed_at >= window.from).reverse(),
   };
 }

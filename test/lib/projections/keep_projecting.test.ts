@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { FOLLOWERS, keepFollowing, standingOf } from "../../../lib/projections/follow.ts";
+import { readStatus } from "../../../lib/projections/catch_up.ts";
+import { keepProjecting, PROJECTIONS } from "../../../lib/projections/projector.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { CursorMoved } from "../../../lib/projections/catch_up.ts";
-import type { Store } from "../../../lib/store/store.ts";
+import { RevisionConflict, type Store } from "../../../lib/store/store.ts";
 import { openOperations } from "../operations/operations_service.ts";
 
 /** A time that no test lives to see: what is followed was woken by a commit. */
@@ -13,7 +13,7 @@ async function service(store: Store = memoryStore()) {
   const commits = createCommitSignal();
   const { deps, bring } = await openOperations({ store, commits });
   const behind = async () =>
-    (await Promise.all(FOLLOWERS.map((one) => standingOf(deps, one)))).map((one) => one.behind);
+    (await Promise.all(PROJECTIONS.map((one) => readStatus(deps, one)))).map((one) => one.behind);
   /** Resolves when a commit has brought it about. */
   const until = async (holds: () => Promise<boolean>): Promise<void> => {
     for (let { count } = commits; !(await holds()); { count } = commits) await commits.wait(count, NEVER);
@@ -29,12 +29,12 @@ async function service(store: Store = memoryStore()) {
 
 test("each commit is followed, those of a burst together, until it is stopped", async () => {
   const { deps, bring, caughtUp, behind } = await service();
-  const following = keepFollowing(deps, { pause: 0, yielding: 0, poll: NEVER });
+  const projecting = keepProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
   await caughtUp();
   await Promise.all([bring("denied", { target: "ui.a" }), bring("applied", { target: "ui.b" })]);
   await caughtUp();
-  await following.stop();
+  await projecting.stop();
   await bring("denied", { target: "ui.c" });
   expect((await behind()).every((count) => count === 2)).toBe(true);
 });
@@ -42,42 +42,44 @@ test("each commit is followed, those of a burst together, until it is stopped", 
 test("what another process wrote is found by looking now and then", async () => {
   const base = memoryStore();
   const { deps, caughtUp } = await service(base);
-  const following = keepFollowing(deps, { pause: 0, yielding: 0, poll: 1 });
+  const projecting = keepProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
   const other = await openOperations({ store: base });
   await other.bring("rolled_back");
   await caughtUp();
-  await following.stop();
+  await projecting.stop();
 });
 
 test("a process that stops lets it go, and waits for the slice under way", async () => {
   const { deps, bring, commits } = await service();
-  const following = keepFollowing(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
+  const projecting = keepProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
   commits.close();
-  await following.stop();
+  await projecting.stop();
 });
 
 test("a log that does not hold is not followed, and is again once it holds", async () => {
   const { deps, bring, caughtUp, behind } = await service();
   await bring("applied");
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
-  const following = keepFollowing(deps, { pause: 0, yielding: 0, poll: 1 });
+  const projecting = keepProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect((await behind()).every((count) => count === 4)).toBe(true);
   delete deps.integrity.breach;
   await caughtUp();
-  await following.stop();
+  await projecting.stop();
 });
 
 test("a process than which another was faster leaves the work to it for a while", async () => {
   const { deps, bring, caughtUp } = await service();
   await bring("applied");
-  let overtaken = FOLLOWERS.length;
-  const store: Store = {
-    ...deps.store,
-    transact: (decide) => (overtaken-- > 0 ? Promise.reject(new CursorMoved("tally")) : deps.store.transact(decide)),
-  };
-  const following = keepFollowing({ ...deps, store }, { pause: NEVER, yielding: 0, poll: 0 });
+  let conflicts = PROJECTIONS.length;
+  const conflict = new RevisionConflict("cursors", "tally", 1, 2);
+  const transact: Store["transact"] = (decide) =>
+    conflicts-- > 0 ? Promise.reject(conflict) : deps.store.transact(decide);
+  const projecting = keepProjecting(
+    { ...deps, store: { ...deps.store, transact } },
+    { pause: NEVER, yielding: 0, poll: 0 },
+  );
   await caughtUp();
-  await following.stop();
+  await projecting.stop();
 });

@@ -1,0 +1,164 @@
+/** Projection of the activity that entries report, in rows for people. Bounded; it is not the audit log. */
+import * as z from "zod";
+import type { EventType } from "../audit/entry.ts";
+import { once } from "../kit/once.ts";
+import type { Tx } from "../store/store.ts";
+import { describe, describeTrip } from "../wording/describe.ts";
+import { capitalize, joinParts, showGiven } from "../wording/part.ts";
+import { type BufferState, firstSequence, push, sequenceKey } from "./buffer.ts";
+import type { Entry } from "./entries.ts";
+import { MAX_WRITES_PER_STEP, type Projection, type ProjectionContext } from "./projection.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    growth_rows: ActivityRow;
+    growth_rows_kinds: true;
+    outcome_rows: ActivityRow;
+    notices: ActivityRow;
+    notices_kinds: true;
+  }
+}
+
+/** Rows stored for each source; the oldest are removed first. */
+export const MAX_ROWS = 10_000;
+
+/** A row; `ref` is the id of the record that it is about. Its number is a million times the entry of its position, and more. */
+export const activityRowSchema = once(() =>
+  z
+    .object({
+      seq: z.number().int().describe("Its number; rises, with gaps."),
+      at: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
+      tick: z.number().int().describe("The cycle in which it was noticed."),
+      kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
+      title: z.string().meta({
+        description: "What was noticed, in a sentence.",
+        examples: [
+          "“Raise the seat limit” (limits.seats for tenant t1): drifted, the host product shows another value",
+        ],
+      }),
+      detail: z.string().meta({ description: "More of it; may be empty.", examples: ["Outage of the mail provider."] }),
+      ref: z
+        .string()
+        .nullable()
+        .meta({
+          description: "Id of the record it is about; null when about none.",
+          examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+        }),
+    })
+    .describe("What the service noticed, for people."),
+);
+export type ActivityRow = z.infer<ReturnType<typeof activityRowSchema>>;
+
+/** A row before it has a number. */
+export type Notice = Omit<ActivityRow, "seq" | "tick" | "ref"> & { ref?: string | null };
+
+/** Sources of rows: entries, outcomes, and notices of anything else. Rows of one position have this order. */
+export const ROW_SOURCES = ["growth_rows", "outcome_rows", "notices"] as const;
+export type RowSource = (typeof ROW_SOURCES)[number];
+
+const FIRST: Readonly<Record<RowSource, number>> = { growth_rows: 0, outcome_rows: 100_000, notices: 900_000 };
+
+/** The kind of all rows of outcomes; rows of the other sources are indexed by kind in `<source>_kinds`. */
+export const OUTCOME_KIND = "outcome";
+
+/** Returns the id of a row in the index by kind; no kind contains a line break. */
+export const kindKey = (kind: string, seq: number): string => `${kind}\n${sequenceKey(seq)}`;
+
+/** Returns the id of the entry that a row reports; undefined for a row of another source. */
+export const findRowEntry = ({ seq }: Pick<ActivityRow, "seq">): number | undefined =>
+  seq % firstSequence(1) < FIRST.outcome_rows ? Math.floor(seq / firstSequence(1)) : undefined;
+
+/** Adds a row at a position of the log, and resolves with the bounds of its source. */
+export async function addRow(
+  tx: Tx,
+  source: RowSource,
+  buffer: BufferState | undefined,
+  { position, tick }: { position: number; tick: number },
+  notice: Notice,
+): Promise<BufferState> {
+  const row = (seq: number): ActivityRow => ({ ref: null, ...notice, seq, tick });
+  const bounds = { most: MAX_ROWS, least: firstSequence(position) + FIRST[source] };
+  if (source === "outcome_rows") return push(tx, source, buffer, row, bounds);
+  const after = await push(tx, source, buffer, row, {
+    ...bounds,
+    removed: ({ value: { kind, seq } }) => tx.delete(`${source}_kinds`, kindKey(kind, seq)),
+  });
+  tx.put(`${source}_kinds`, kindKey(notice.kind, after.seq), true);
+  return after;
+}
+
+interface State {
+  rows: BufferState;
+}
+
+export const activity: Projection<State> = {
+  name: "growth",
+  version: 2,
+  collections: ["growth_rows", "growth_rows_kinds"],
+  start: { rows: { seq: 0, count: 0 } },
+  apply(context, entry, step) {
+    const rows = createRows(entry);
+    if (rows.length > 0) return addRows(context, entry, step, rows);
+  },
+};
+
+type Row = Omit<Notice, "at">;
+
+async function addRows(
+  context: ProjectionContext<State>,
+  entry: Entry,
+  step: string,
+  rows: readonly Row[],
+): Promise<string | void> {
+  for (let index = Number(step); index < rows.length; index++) {
+    if (!context.hasRoom(MAX_WRITES_PER_STEP)) return String(index);
+    const place = { position: entry.id, tick: await context.readTick(entry.id) };
+    const notice = { at: entry.timestamp, ref: entry.change_id || null, ...rows[index]! };
+    context.state = { rows: await addRow(context.tx, "growth_rows", context.state.rows, place, notice) };
+  }
+}
+
+const MAX_CAUSE = 200;
+
+const KINDS: Readonly<Partial<Record<EventType, string>>> = {
+  change_rolled_back: "rolled_back",
+  change_apply_failed: "operation_failed",
+  change_rollback_failed: "operation_failed",
+  change_drifted: "drift",
+  emergency_reviewed: "emergency",
+  note_added: "late_note",
+  service_frozen: "freeze",
+  service_unfrozen: "freeze",
+  clock_accepted: "clock",
+  loss_accepted: "loss",
+  proposal_refused: "proposal_refused",
+};
+
+function getKind({ event_type, facts: { decision, review_hours } }: Entry): string | undefined {
+  if (event_type !== "consent_decision") return KINDS[event_type];
+  if (review_hours !== undefined) return "emergency";
+  return decision === "lapsed" || decision === "expired" ? `change_${decision}` : undefined;
+}
+
+/** Creates the rows of an entry; a title contains the id of its change, which is replaced by its name when it is read. */
+function createRows(entry: Entry): Row[] {
+  if (entry.event_type === "kpi_refreshed") return (entry.facts.tripped ?? []).map(createTripRow);
+  const kind = getKind(entry);
+  if (kind === undefined) return [];
+  const { what, reason, host } = describe(entry);
+  const sentence = entry.change_id === "" ? capitalize(what) : [`${entry.change_id}: `, ...what];
+  // A failure shows both its cause and the state of the host product.
+  const cause = kind === "operation_failed" && reason !== undefined ? [": ", reason] : [];
+  const title = joinParts([...sentence, ...cause], (part) => showGiven(part, MAX_CAUSE));
+  const note = typeof reason === "object" ? reason.given : reason;
+  const isShown = note !== undefined && cause.length === 0;
+  return [{ kind, title, detail: isShown ? note : joinParts(capitalize(host.length > 0 ? [...host, "."] : [])) }];
+}
+
+const createTripRow = (trip: NonNullable<Entry["facts"]["tripped"]>[number]): Row => ({
+  kind: "guardrail",
+  title: `${describeTrip(trip)} after ${trip.change_id}`,
+  detail:
+    trip.action === "rollback" ? "The intent orders its rollback in the next cycle." : "The intent orders an alert.",
+  ref: trip.change_id,
+});

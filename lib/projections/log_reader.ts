@@ -1,0 +1,141 @@
+/** Reads the log for projections, in pages that they share. */
+import { entryKey } from "../audit/chain.ts";
+import { readRecord, readRecords } from "../changes/records.ts";
+import { loadIntent } from "../changes/rules/intent.ts";
+import type { Store } from "../store/store.ts";
+import { type Entry, parseEntry } from "./entries.ts";
+import type { Facts, ProjectedChange, ProjectedIntent, ProjectionDeps } from "./projection.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    /** `ticks/<log length>`: the last cycle that found the log so long. */
+    ticks: { tick: number };
+  }
+}
+
+/** Dependencies of reading the log. */
+export type LogReaderDeps = Pick<ProjectionDeps, "store" | "sha256" | "product">;
+
+/** Entries in chain order, and reads of what they name. */
+export interface Batch {
+  entries: readonly Entry[];
+  facts: Facts;
+}
+
+/** Reads entries after an id: at least one where there is any, and `limit` at most. */
+export type LogReader = (after: number, limit: number) => Promise<Batch>;
+
+const PAGE_SIZE = 64;
+/** Projections are some pages apart at most, so that what the first has read is there for the last. */
+const MAX_PAGES = 12;
+
+/** Creates a reader of a log of some length. Errors: a missing entry, since nothing can be projected beyond it. */
+export function createLogReader(deps: LogReaderDeps, length: number): LogReader {
+  const pages = new Map<number, Promise<Batch>>();
+  let origin: number | undefined;
+  return async (after, limit) => {
+    if (limit === 0) return { entries: [], facts: createFacts(deps, []) };
+    origin ??= after;
+    // Pages begin where the first projection stands, so that a new entry is not read with many old ones.
+    const start = Math.max(0, origin + Math.floor((after - origin) / PAGE_SIZE) * PAGE_SIZE);
+    let page = pages.get(start);
+    if (!page) {
+      pages.set(start, (page = readPage(deps, start, Math.min(start + PAGE_SIZE, length))));
+      page.catch(() => pages.delete(start));
+      if (pages.size > MAX_PAGES) pages.delete(pages.keys().next().value!);
+    }
+    const { entries, facts } = await page;
+    return { entries: entries.slice(after - start, after - start + limit), facts };
+  };
+}
+
+async function readPage(deps: LogReaderDeps, after: number, last: number): Promise<Batch> {
+  const limit = last - after;
+  const rows = await deps.store.list("audit", { after: entryKey(after), limit });
+  const gap = rows.findIndex(({ value }, index) => value.id !== after + 1 + index);
+  if (gap !== -1 || rows.length < limit)
+    throw new Error(`Audit entry ${after + 1 + (gap === -1 ? rows.length : gap)} is missing from the store.`);
+  const entries = rows.map(({ value }) => parseEntry(value));
+  return { entries, facts: createFacts(deps, entries) };
+}
+
+/** Manifests that were read, by hash. */
+const manifests = new WeakMap<Store, Map<string, ProjectedIntent>>();
+const MAX_MANIFESTS = 16;
+
+/**
+ * Creates the reads for a page; all changes that it names are read in one request. A page read before an erasure does not
+ * contain the entry of that; a projection that applies it forgets what it made of the content.
+ */
+function createFacts({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): Facts {
+  const today: ProjectedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
+  const known = manifests.get(store) ?? new Map<string, ProjectedIntent>();
+  manifests.set(store, known);
+  const changes = new Map<string, ProjectedChange>();
+  /** The cycle of the entries after one and up to another. */
+  let cycle = { after: 0, last: 0, tick: 0 };
+
+  const readChanges = async (ids: readonly string[]): Promise<void> => {
+    const records = await readRecords(store, ids);
+    ids.forEach((id, index) => changes.set(id, records[index]?.change ?? erasedChange(id)));
+  };
+  let ahead: Promise<void> | undefined;
+  const readAhead = (): Promise<void> => {
+    const ids = new Set(entries.map(({ change_id }) => change_id).filter((id) => id !== ""));
+    ahead ??= readChanges([...ids]).catch((error: unknown) => {
+      ahead = undefined;
+      throw error;
+    });
+    return ahead;
+  };
+
+  return {
+    async readChange(changeId) {
+      if (!changes.has(changeId)) await readAhead();
+      if (!changes.has(changeId)) await readChanges([changeId]);
+      return changes.get(changeId)!;
+    },
+    listEntries: async (changeId) => (await readRecord(store, changeId))?.audit ?? [],
+    async readIntent(manifestHash) {
+      if (manifestHash === null) return today;
+      const read = known.get(manifestHash);
+      if (read) return read;
+      const text = (await store.get("manifests", manifestHash))?.value;
+      if (text === undefined) return today;
+      const { intent } = loadIntent(text, sha256);
+      if (known.size === MAX_MANIFESTS) known.clear();
+      known.set(manifestHash, intent);
+      return intent;
+    },
+    async readTick(entry) {
+      if (cycle.after < entry && entry <= cycle.last) return cycle.tick;
+      const [[before], [next]] = await Promise.all([
+        store.list("ticks", { after: entryKey(entry), limit: 1, reverse: true }),
+        store.list("ticks", { after: entryKey(entry - 1), limit: 1, keysOnly: true }),
+      ]);
+      const last = Math.min(Number(next?.id ?? Infinity), entries.at(-1)?.id ?? entry);
+      cycle = { after: Number(before?.id ?? 0), last, tick: before?.value.tick ?? 0 };
+      return cycle.tick;
+    },
+  };
+}
+
+const erasedChange = (change_id: string): ProjectedChange => ({
+  change_id,
+  tenant_id: "erased",
+  kind: "config",
+  risk: "low",
+  reversible: true,
+  target: "erased",
+  summary: "erased",
+  rationale: "",
+  proposer: null,
+  proposer_kind: "unknown",
+  created_at: "",
+  kpi: null,
+  expected_delta_k: null,
+  approver: null,
+  approval_note: null,
+  approvals: [],
+  status: "rolled_back",
+});

@@ -1,0 +1,137 @@
+/**
+ * Applies the log to one projection in slices. A slice is one transaction, fenced by the revision of the projection's cursor
+ * and by nothing else: it delays no governed write, and two processes cannot store the same entry.
+ */
+import { entryKey, readHead } from "../audit/chain.ts";
+import { turn } from "../kit/turn.ts";
+import { json } from "../store/json.ts";
+import { MOST_WRITES, RevisionConflict, type Store } from "../store/store.ts";
+import type { LogReader } from "./log_reader.ts";
+import {
+  type Cursor,
+  MAX_WRITES_PER_STEP,
+  type Projection,
+  type ProjectionContext,
+  type ProjectionDeps,
+  startCursor,
+} from "./projection.ts";
+import { createWriteBuffer, type WriteBuffer } from "./write_buffer.ts";
+
+const MAX_ENTRIES_PER_SLICE = 128;
+/** One more is the cursor. */
+const MAX_WRITES_PER_SLICE = MOST_WRITES - 1;
+
+/** The end of the log for a slice. */
+export interface LogEnd {
+  /** The log's length. */
+  length: number;
+  /** The moment up to which time has certainly passed there; ISO 8601, `""` where only entries count. */
+  now: string;
+  read: LogReader;
+}
+
+/** Reads the length of the log. */
+export const readLength = async ({ store }: Pick<ProjectionDeps, "store">): Promise<number> =>
+  (await readHead(store))?.length ?? 0;
+
+/** The result of a slice; `conflict`: another process or a rebuild moved the cursor meanwhile. */
+export type SliceResult = "done" | "more" | "conflict";
+
+/** Projects the next slice towards the end of the log, into `store`. */
+export async function projectSlice(
+  deps: ProjectionDeps,
+  projection: Projection,
+  store: Store,
+  end: LogEnd,
+): Promise<SliceResult> {
+  const stored = await store.get("cursors", projection.name);
+  const isBeyond = stored !== undefined && stored.value.entry > end.length;
+  // A log that is shorter than what was projected is another log; one that has grown meanwhile was projected meanwhile.
+  if (isBeyond && stored.value.entry <= (await readLength(deps))) return "done";
+  const isValid = stored && !isBeyond && stored.value.version === projection.version;
+  const from = isValid ? stored.value : startCursor(projection);
+  const rows = createWriteBuffer(store);
+  const { cursor, isDone } = from.clearing
+    ? { cursor: await clearRows(projection, from, rows, store), isDone: false }
+    : await applyEntries(deps, projection, from, rows, end);
+  if (rows.size === 0 && cursor.entry === from.entry && cursor.step === from.step && !from.clearing) return "done";
+  try {
+    await store.transact((tx) => {
+      tx.put("cursors", projection.name, json(cursor), stored?.revision ?? 0);
+      rows.flush(tx);
+    });
+  } catch (error) {
+    if (error instanceof RevisionConflict) return "conflict";
+    throw error;
+  }
+  return isDone ? "done" : "more";
+}
+
+/** Deletes rows that are to be rebuilt, as many as one transaction may. */
+async function clearRows(
+  { collections }: Projection,
+  { clearing, ...cursor }: Cursor,
+  rows: WriteBuffer,
+  store: Store,
+): Promise<Cursor> {
+  let { place, after } = clearing!;
+  while (place < collections.length && rows.size < MAX_WRITES_PER_SLICE) {
+    const limit = MAX_WRITES_PER_SLICE - rows.size;
+    const page = await store.list(collections[place]!, { after, limit, keysOnly: true });
+    for (const { id } of page) rows.delete(collections[place]!, id);
+    if (page.length === limit) after = page.at(-1)!.id;
+    else [place, after] = [place + 1, ""];
+  }
+  return place < collections.length ? { ...cursor, clearing: { place, after } } : cursor;
+}
+
+/** Applies the next entries; `isDone` when the end of the log was reached. */
+async function applyEntries<S>(
+  { store }: ProjectionDeps,
+  projection: Projection<S>,
+  from: Cursor,
+  tx: WriteBuffer,
+  { length, now, read }: LogEnd,
+): Promise<{ cursor: Cursor; isDone: boolean }> {
+  let { entry: done, step } = from;
+  let state = from.state as S;
+  const last = Math.min(length, done + MAX_ENTRIES_PER_SLICE);
+  const hasRoom = (writes: number): boolean => tx.size + writes <= MAX_WRITES_PER_SLICE;
+  const stop = (isDone: boolean) => ({ cursor: { ...from, entry: done, step, state }, isDone });
+  const samples = projection.applyTime ? await readClockSamples(store, done, MAX_ENTRIES_PER_SLICE + 1) : undefined;
+  while (done < last) {
+    const { entries, facts } = await read(done, last - done);
+    const context: ProjectionContext<S> = { ...facts, tx, state, position: done, hasRoom };
+    for (const entry of entries) {
+      const until = laterOf(samples?.get(done), entry.timestamp);
+      const isTimely = step !== "" || ((await projection.applyTime?.(context, until)) ?? true);
+      ({ state } = context);
+      if (!isTimely || !hasRoom(MAX_WRITES_PER_STEP)) return stop(false);
+      context.position = entry.id;
+      step = (await projection.apply(context, entry, step)) ?? "";
+      ({ state } = context);
+      if (step !== "") return stop(false);
+      done = entry.id;
+    }
+    if (done < last) await turn();
+  }
+  const until = laterOf(samples?.get(done), now);
+  if (done < length || !projection.applyTime || until === "") return stop(done === length);
+  const { facts } = await read(done, 0);
+  const context: ProjectionContext<S> = { ...facts, tx, state, position: done, hasRoom };
+  const before = tx.size;
+  const isDone = await projection.applyTime(context, until);
+  ({ state } = context);
+  // The log does not contain this moment: a rebuild reads it here.
+  if (tx.size > before) tx.put("sightings", entryKey(done), { at: until });
+  return stop(isDone);
+}
+
+const laterOf = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
+
+/** The latest moments at which time was applied at lengths of the log, from `length` on. */
+async function readClockSamples(store: Store, length: number, limit: number): Promise<Map<number, string>> {
+  const after = length === 0 ? "" : entryKey(length - 1);
+  const page = await store.list("sightings", { after, limit });
+  return new Map(page.map(({ id, value }) => [Number(id), value.at]));
+}

@@ -1,0 +1,120 @@
+/** The contract of a projection: a fold over the audit log that stores what it derives. */
+import type { ChangesDeps } from "../changes/deps.ts";
+import type { Change } from "../changes/rules/change.ts";
+import type { Intent } from "../changes/rules/intent.ts";
+import type { Collection, Tx } from "../store/store.ts";
+import type { Entry } from "./entries.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    cursors: Cursor;
+    sightings: { at: string };
+  }
+}
+
+/** Dependencies of projecting. */
+export type ProjectionDeps = Pick<
+  ChangesDeps,
+  "store" | "clock" | "sha256" | "log" | "mutex" | "integrity" | "product" | "requestCache"
+>;
+
+/** The most records that one entry, or one step of it, makes a projection write. */
+export const MAX_WRITES_PER_STEP = 20;
+
+/**
+ * Derives records from the log that are the same, byte for byte, in every process and after every rebuild. It therefore reads
+ * entries, the fixed part of the changes that they name, and its own records; never the clock or chance.
+ */
+export interface Projection<S = unknown> {
+  readonly name: string;
+  /** The collections that it alone writes. */
+  readonly collections: readonly Collection[];
+  /** Raised when it derives something else from the same entries: its records are then rebuilt. */
+  readonly version?: number;
+  /** Its state before the first entry. */
+  readonly start: S;
+  /**
+   * Applies an entry from a step on, `""` at its beginning. Returns the step to continue with when there is no room for more
+   * writes, and nothing when the entry is done.
+   */
+  apply(context: ProjectionContext<S>, entry: Entry, step: string): Promise<string | void> | void;
+  /** Applies what was due before a moment; false when there was no room for all of it. Called before each entry. */
+  applyTime?(context: ProjectionContext<S>, until: string): Promise<boolean> | boolean;
+}
+
+/** The part of a change that stays the same unless it is erased, and its final decision. */
+export type ProjectedChange = Pick<
+  Change,
+  | "change_id"
+  | "tenant_id"
+  | "kind"
+  | "risk"
+  | "reversible"
+  | "target"
+  | "value"
+  | "erased"
+  | "status"
+  | "summary"
+  | "rationale"
+  | "proposer"
+  | "proposer_kind"
+  | "created_at"
+  | "kpi"
+  | "expected_delta_k"
+  | "approver"
+  | "approval_note"
+  | "approvals"
+>;
+
+/** The part of an intent that projections use. */
+export type ProjectedIntent = Pick<Intent, "kpis" | "principals">;
+
+/** Reads of facts that no longer change once an entry names them. */
+export interface Facts {
+  /** Reads a change; one that is gone reads "erased". */
+  readChange(changeId: string): Promise<ProjectedChange>;
+  /** Lists the ids of the entries about a change, oldest first. */
+  listEntries(changeId: string): Promise<readonly number[]>;
+  /** Reads a manifest that was in force; where it is not stored, today's KPIs without principals. */
+  readIntent(manifestHash: string | null): Promise<ProjectedIntent>;
+  /** Returns the cycle in which an entry was written. */
+  readTick(entry: number): Promise<number>;
+}
+
+/** Reads and writes of a projection while it applies an entry. */
+export interface ProjectionContext<S> extends Facts {
+  /** Its own collections. */
+  readonly tx: Tx;
+  /** Its small state, stored with its cursor; to be replaced, not changed. */
+  state: S;
+  /** The newest entry that was begun. */
+  position: number;
+  /** Returns true where so many more records may be written now. */
+  hasRoom(writes: number): boolean;
+}
+
+/** `cursors/<name>`: the position of a projection in the log, and its state there. */
+export interface Cursor<S = unknown> {
+  /** The last entry that was applied completely. */
+  entry: number;
+  /** The projection's version. */
+  version?: number;
+  /** The step to continue with in the next entry. */
+  step: string;
+  state: S;
+  /** Rows to delete first: the index of the collection, and the id after which to go on. */
+  clearing?: { place: number; after: string };
+}
+
+/** The cursor before the first entry, with all earlier rows to be deleted. */
+export const startCursor = ({ start, version }: Projection): Cursor => ({
+  entry: 0,
+  ...(version === undefined ? {} : { version }),
+  step: "",
+  state: start,
+  clearing: { place: 0, after: "" },
+});
+
+/** Returns true where the rows of a projection contain every entry of a log of this length. */
+export const isCaughtUp = ({ version }: Projection, cursor: Cursor | undefined, length: number): boolean =>
+  cursor?.entry === length && cursor.step === "" && !cursor.clearing && cursor.version === version;

@@ -1,0 +1,99 @@
+/** Brings projections up to the head of the log. One that fails is reported as a capability and stops nothing else. */
+import { readCurrentHead } from "../audit/chain.ts";
+import { certainNow } from "../changes/certain_time.ts";
+import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
+import { turn } from "../kit/turn.ts";
+import { activity } from "./activity.ts";
+import { findProblem, projectNext, readEnd } from "./catch_up.ts";
+import { counts } from "./counts.ts";
+import { memories } from "./memory.ts";
+import { outcomes } from "./outcomes.ts";
+import type { LogEnd } from "./project.ts";
+import { isCaughtUp, type Projection, type ProjectionDeps, startCursor } from "./projection.ts";
+import { values } from "./values.ts";
+import { waiting } from "./waiting.ts";
+
+/** All projections. */
+export const PROJECTIONS: readonly Projection[] = [waiting, counts, activity, memories, outcomes, values];
+
+/** Returns true where every projection contains the whole log and none failed. */
+export async function areAllCaughtUp(deps: ProjectionDeps): Promise<boolean> {
+  const names = PROJECTIONS.map(({ name }) => name);
+  const [head, cursors] = await Promise.all([readCurrentHead(deps), deps.store.getMany("cursors", names)]);
+  const length = head?.length ?? 0;
+  return PROJECTIONS.every(
+    (projection, index) =>
+      findProblem(deps, projection) === null && (length === 0 || isCaughtUp(projection, cursors[index]?.value, length)),
+  );
+}
+
+/** Reads the end of the log, and the time that has certainly passed there. */
+async function readEndNow(deps: ProjectionDeps): Promise<LogEnd> {
+  // An outcome that closes for good must not depend on one clock sample. It is read before the head, so that an entry that comes later is not before this moment.
+  const certain = await certainNow(deps);
+  return readEnd(deps, certain === -Infinity ? "" : new Date(certain).toISOString());
+}
+
+/**
+ * Brings all projections up to the head, or as far as `proceed` allows, in rounds of one slice each, so that none delays the
+ * others. Never rejects; false where another process was faster at one, which is left to it.
+ */
+export async function projectAll(deps: ProjectionDeps, proceed: () => boolean = () => true): Promise<boolean> {
+  let ours = PROJECTIONS;
+  let isAlone = true;
+  for (let isMore = true; isMore && proceed();) {
+    const end = readEndNow(deps);
+    const results = await Promise.all(ours.map((projection) => projectNext(deps, projection, end, proceed)));
+    isMore = results.includes("more");
+    if (results.includes("conflict")) isAlone = false;
+    ours = ours.filter((_, index) => results[index] === "done" || results[index] === "more");
+    await turn();
+  }
+  return isAlone;
+}
+
+/** Builds all projections again from the first entry, and resolves with the entry that each has reached. */
+export async function rebuild(deps: ProjectionDeps): Promise<Record<string, number>> {
+  await deps.store.transact((tx) => {
+    for (const projection of PROJECTIONS) tx.put("cursors", projection.name, startCursor(projection));
+  });
+  await projectAll(deps);
+  const names = PROJECTIONS.map(({ name }) => name);
+  const cursors = await deps.store.getMany("cursors", names);
+  return Object.fromEntries(names.map((name, index) => [name, cursors[index]?.value.entry ?? 0]));
+}
+
+/**
+ * Projects the log as this process commits to it, until it is stopped. Times in milliseconds: `pause` after a round, so that a
+ * burst is projected together; `yielding`, for which another process that was faster is left to it; `poll`, the interval at
+ * which commits of other processes are looked for.
+ */
+export function keepProjecting(
+  deps: ProjectionDeps & { commits?: CommitSignal | undefined },
+  { pause, yielding, poll } = { pause: 100, yielding: 2000, poll: 60_000 },
+): { stop(): Promise<void> } {
+  const commits = deps.commits ?? createCommitSignal();
+  const never = createCommitSignal();
+  const ended = new AbortController();
+  const isRunning = (): boolean => !ended.signal.aborted && !commits.closed;
+  // A forged entry must not be projected; rows stay as they were until the log is valid again.
+  const mayProject = (): boolean => isRunning() && !deps.integrity.breach;
+  const run = async (): Promise<void> => {
+    while (isRunning()) {
+      const { count } = commits;
+      const wasValid = mayProject();
+      const isAlone = await projectAll(deps, mayProject);
+      await never.wait(0, isAlone ? pause : yielding, ended.signal);
+      // A failed projection is tried again; without one there is nothing to do until the next commit.
+      const isDone = wasValid && isAlone && PROJECTIONS.every((one) => findProblem(deps, one) === null);
+      while (!(await commits.wait(count, poll, ended.signal)) && isDone);
+    }
+  };
+  const running = run();
+  return {
+    async stop() {
+      ended.abort();
+      await running;
+    },
+  };
+}

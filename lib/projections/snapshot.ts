@@ -1,0 +1,43 @@
+/** Reads of a projection's rows, after it was brought up to the head of the log. */
+import { readCurrentHead } from "../audit/chain.ts";
+import { step } from "../kit/time_limit.ts";
+import type { Reads } from "../store/store.ts";
+import { isCaughtUp, type Cursor, type Projection, type ProjectionDeps } from "./projection.ts";
+import { catchUp } from "./catch_up.ts";
+
+/** How long a read waits for its projection; milliseconds. */
+export const MAX_WAIT_MS = 2000;
+
+/** A projection's rows and state as of an entry; `behind`: the number of later entries in the log. */
+export interface Snapshot<S> extends Reads {
+  state: S;
+  as_of: number;
+  behind: number;
+}
+
+/**
+ * Reads a projection that contains every entry written before; once a request. Where it cannot be brought up in time (the
+ * store takes no writes, or the projection fails or has far to go) the snapshot is of the rows there are, and says `behind`.
+ */
+export const readProjection = <S>(deps: ProjectionDeps, projection: Projection<S>): Promise<Snapshot<S>> =>
+  deps.requestCache
+    ? deps.requestCache.once(`projections/${projection.name}`, () => readUpToHead(deps, projection))
+    : readUpToHead(deps, projection);
+
+async function readUpToHead<S>(deps: ProjectionDeps, projection: Projection<S>): Promise<Snapshot<S>> {
+  const { store, integrity } = deps;
+  const readCursor = async () => (await store.get("cursors", projection.name))?.value as Cursor<S> | undefined;
+  const [head, first] = await Promise.all([readCurrentHead(deps), readCursor()]);
+  const length = head?.length ?? 0;
+  let cursor = first;
+  // A forged entry must not be projected.
+  if (!isCaughtUp(projection as Projection, cursor, length) && length > 0 && !integrity.breach) {
+    await step((signal) => catchUp(deps, projection as Projection, () => !signal.aborted), MAX_WAIT_MS).catch(
+      () => undefined,
+    );
+    cursor = await readCursor();
+  }
+  const { get, getMany, list, texts } = store;
+  const { entry = 0, state = projection.start } = cursor ?? {};
+  return { get, getMany, list, texts, state, as_of: entry, behind: Math.max(0, length - entry) };
+}

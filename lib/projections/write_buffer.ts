@@ -1,0 +1,59 @@
+/** Writes of a projection that are not stored yet, over the rows that are. */
+import { type Json, json } from "../store/json.ts";
+import { listOver } from "../store/engine/write_set.ts";
+import type { Collection, ListOptions, Reads, Stored, Tx } from "../store/store.ts";
+import type { Version } from "../store/version.ts";
+
+/** A transaction that is decided before it is begun. */
+export interface WriteBuffer extends Tx {
+  /** The number of records written. */
+  readonly size: number;
+  /** Makes the same writes in a transaction. */
+  flush(tx: Tx): void;
+}
+
+/** Creates an empty buffer; its reads see its own writes. */
+export function createWriteBuffer(stored: Reads): WriteBuffer {
+  const written = new Map<Collection, Map<string, Version>>();
+  let size = 0;
+
+  const write = (collection: Collection, id: string, value: Json | undefined): void => {
+    let versions = written.get(collection);
+    if (!versions) written.set(collection, (versions = new Map()));
+    if (!versions.has(id)) size++;
+    versions.set(id, { collection, id, revision: 0, json: value });
+  };
+  const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
+    const own = ids.map((id) => written.get(collection)?.get(id));
+    const missing = ids.filter((_, index) => !own[index]);
+    const found = missing.length === 0 ? [] : await stored.getMany(collection, missing);
+    return own.map((version) => (version ? toStored(version) : found.shift()));
+  };
+  const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Stored[]> => {
+    const rows = await listOver(written.get(collection), options, (below) => stored.list(collection, below));
+    return rows.map((row) => ("value" in row ? (row as Stored) : (toStored(row as Version) ?? (row as Stored))));
+  };
+
+  return {
+    get: (async (collection: Collection, id: string) => (await getMany(collection, [id]))[0]) as Tx["get"],
+    getMany: getMany as Tx["getMany"],
+    list: list as Tx["list"],
+    async texts(collection, which) {
+      const rows = await ("limit" in which ? list(collection, which) : getMany(collection, which));
+      return rows.flatMap((row) => (row ? { id: row.id, text: JSON.stringify(row.value) } : []));
+    },
+    put: (collection, id, value) => write(collection, id, json(value, `${collection}/${id}`)),
+    delete: (collection, id) => write(collection, id, undefined),
+    get size() {
+      return size;
+    },
+    flush(tx) {
+      for (const [collection, versions] of written)
+        for (const { id, json } of versions.values())
+          if (json) tx.put(collection, id, json as Json<never>);
+          else tx.delete(collection, id);
+    },
+  };
+}
+
+const toStored = ({ id, revision, json }: Version): Stored | undefined => json && { id, revision, value: json.value };

@@ -1,0 +1,535 @@
+/** Slices, fences and rebuilds of any projection. */
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { entryKey, readHead } from "../../../lib/audit/chain.ts";
+import { findProblem } from "../../../lib/projections/catch_up.ts";
+import { projectAll, PROJECTIONS, rebuild } from "../../../lib/projections/projector.ts";
+import type { Entry } from "../../../lib/projections/entries.ts";
+import { createLogReader } from "../../../lib/projections/log_reader.ts";
+import { readActivityPage } from "../../../lib/projections/activity_log.ts";
+import { outcomes } from "../../../lib/projections/outcomes.ts";
+import { MAX_WAIT_MS, readProjection } from "../../../lib/projections/snapshot.ts";
+import { projectSlice, readLength } from "../../../lib/projections/project.ts";
+import { type Projection, type ProjectionDeps, startCursor } from "../../../lib/projections/projection.ts";
+import { verifyProjections } from "../../../lib/projections/verify.ts";
+import { counts } from "../../../lib/projections/counts.ts";
+import { waiting } from "../../../lib/projections/waiting.ts";
+import { turn } from "../../../lib/kit/turn.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { type Store, StoreUnavailable } from "../../../lib/store/store.ts";
+import { countingStore } from "../../support/counting_store.ts";
+import { DAY, pass, testClock } from "../../support/clock.ts";
+import { dealt } from "../../support/length.ts";
+import { gate } from "../../support/scripted_adapter.ts";
+import { projectionDeps, storedRows, handMade, mulberry } from "./hand_made.ts";
+import { live } from "./random_log.ts";
+
+/** The end of a log that is as long as it is, or shorter. */
+async function endOf(deps: ProjectionDeps, given?: number) {
+  const length = given ?? (await readLength(deps));
+  return { length, now: "", read: createLogReader(deps, length) };
+}
+
+/** Projects up to an entry. */
+async function projectTo(deps: ProjectionDeps, projection: Projection, length: number): Promise<void> {
+  const end = await endOf(deps, length);
+  while ((await projectSlice(deps, projection, deps.store, end)) === "more");
+}
+
+describe("a rebuild leaves the same bytes", () => {
+  test.each(dealt([1, 2, 3], 1))("after random history %i, followed now and then", async (seed) => {
+    const log = await handMade();
+    const random = mulberry(seed + 100);
+    await live(log, seed, 400, async () => {
+      if (random() < 0.3) await projectAll(log);
+    });
+    log.hours(24 * 31);
+    await projectAll(log);
+    const before = await storedRows(log.store);
+    expect(Object.keys(before).length).toBeGreaterThan(100);
+    await rebuild(log);
+    expect(await storedRows(log.store)).toEqual(before);
+    expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+});
+
+/** A log with so many open outcomes, all about one KPI, that were projected. */
+async function withOpenOutcomes(count: number, store: Store = memoryStore()) {
+  const log = await handMade(store);
+  await log.feed({ csat: 4 });
+  for (let made = 0; made < count; made++)
+    await log.applied({ target: `ui.t${made}`, kpi: "csat", expected_delta_k: 0.1 });
+  await projectAll(log);
+  return log;
+}
+
+test("an outcome that time closed stays closed, also where another process's clock is earlier", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  await log.feed({ csat: 4.5 });
+  const ahead = projectionDeps(log.store, testClock(log.clock.iso()));
+  await pass(ahead, 7 * DAY + 5000);
+  await projectAll(ahead);
+  log.clock.advance(7 * DAY - 2000);
+  await log.feed({ csat: 6 });
+  await projectAll(log);
+  const before = await storedRows(log.store);
+  expect((await log.store.get("outcomes", id))!.value.final).toMatchObject({ ended_by: "horizon", current: 4.5 });
+  await rebuild(log);
+  expect(await storedRows(log.store)).toEqual(before);
+});
+
+test("an outcome that closes late closes with the values that were fed before its horizon", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  log.clock.advance(7 * DAY);
+  await log.feed({ csat: 5 });
+  log.clock.advance(1);
+  await log.feed({ csat: 3 });
+  await projectAll(log);
+  const { final, applied_at } = (await log.store.get("outcomes", id))!.value;
+  expect(final).toMatchObject({ verdict: "met", current: 5, ended_by: "horizon" });
+  expect(Date.parse(final!.as_of) - Date.parse(applied_at)).toBe(7 * DAY);
+});
+
+test("projections share the entries, changes and cycles that one of them has read", async () => {
+  const store = memoryStore();
+  const log = await handMade(store);
+  for (let made = 0; made < 100; made++) await log.step(await log.applied({ kpi: "csat" }), "change_rolled_back", {});
+  const { length } = (await readHead(store))!;
+  const reads = new Map<string, number>();
+  const count = (what: string) => reads.set(what, (reads.get(what) ?? 0) + 1);
+  const counted: Store = {
+    ...store,
+    list: (collection, options) => (count(collection), store.list(collection, options)),
+    getMany: (collection, ids) => (count(collection), store.getMany(collection, ids)),
+  };
+  await projectAll({ ...log, store: counted });
+  const runs = Math.ceil(length / 64);
+  for (const what of ["audit", "changes"]) expect(reads.get(what), what).toBe(runs);
+  // Two looks find the cycle of a run, for each projection that asks at the same time.
+  expect(reads.get("ticks"), "ticks").toBeLessThan(4 * PROJECTIONS.length * runs);
+});
+
+test("a change is read once for concurrent readers, and again where it could not be read", async () => {
+  const log = await handMade();
+  await log.applied();
+  const { length } = (await readHead(log.store))!;
+  let broken = true;
+  let reads = 0;
+  const getMany: Store["getMany"] = async (collection, ids) => {
+    reads++;
+    if (broken && collection === "changes") throw new Error("the store is away");
+    return log.store.getMany(collection, ids);
+  };
+  const read = createLogReader({ ...log, store: { ...log.store, getMany } }, length);
+  const { entries, facts } = await read(0, length);
+  const [{ change_id }] = entries as [Entry];
+  await expect(facts.readChange(change_id)).rejects.toThrow("the store is away");
+  broken = false;
+  reads = 0;
+  const asked = await Promise.all([facts.readChange(change_id), facts.readChange(change_id)]);
+  for (const change of asked) expect(change).toMatchObject({ change_id, status: "applied" });
+  expect(reads).toBe(1);
+});
+
+test("projections stay close together while the log grows as fast as one of them projects it", async () => {
+  const base = memoryStore();
+  const log = await handMade(base);
+  let left = 3000;
+  let apart = 0;
+  const grow = async (): Promise<void> => {
+    for (let made = 0; made < 30 && left-- > 0; made++) await log.propose();
+  };
+  const store: Store = {
+    ...base,
+    async transact(decide) {
+      let isSlowest = false;
+      const result = await base.transact((tx) =>
+        decide({
+          ...tx,
+          put(collection, id, value, expected) {
+            isSlowest ||= collection === "cursors" && id === waiting.name;
+            tx.put(collection, id, value, expected);
+          },
+        }),
+      );
+      if (isSlowest) await grow();
+      const at = (await base.list("cursors", { limit: 10 })).map(({ value }) => value.entry);
+      if (at.length === PROJECTIONS.length) apart = Math.max(apart, Math.max(...at) - Math.min(...at));
+      return result;
+    },
+  };
+  await grow();
+  for (const process = projectionDeps(store, log.clock); left > 0;) await projectAll(process);
+  expect(apart).toBeGreaterThan(0);
+  expect(apart).toBeLessThan(1200);
+});
+
+test("a length that was read before the log grew is not taken for that of another log", async () => {
+  const log = await handMade();
+  for (let made = 0; made < 20; made++) await log.propose();
+  const { length } = (await readHead(log.store))!;
+  for (let made = 0; made < 20; made++) await log.propose();
+  await projectAll(log);
+  const before = await storedRows(log.store);
+  expect(await projectSlice(log, waiting, log.store, await endOf(log, length))).toBe("done");
+  expect(await storedRows(log.store)).toEqual(before);
+});
+
+test("rows of entries of one page name the cycle of each entry", async () => {
+  const log = await handMade();
+  const ids: string[] = [];
+  const cycles: number[] = [];
+  for (let tick = 1; tick <= 5; tick++) {
+    for (let made = 0; made < 2; made++) {
+      const id = await log.applied({ kpi: "csat" });
+      await log.step(id, "change_rolled_back", {});
+      ids.push(id);
+      cycles.push(tick - 1);
+    }
+    const { length } = (await readHead(log.store))!;
+    await log.store.transact((tx) => tx.put("ticks", entryKey(length), { tick }));
+  }
+  await projectAll(log);
+  const rows = (await log.store.list("growth_rows", { limit: 100 })).map(({ value }) => value);
+  const ticks = ids.map((id) => rows.find(({ kind, ref }) => kind === "rolled_back" && ref === id)?.tick);
+  expect(ticks).toEqual(cycles);
+});
+
+test("rows of another version of a projection are rebuilt", async () => {
+  const log = await withOpenOutcomes(2);
+  const { value } = (await log.store.get("cursors", "outcomes"))!;
+  const made = await storedRows(log.store);
+  const { version, ...earlier } = value;
+  expect(version).toBeGreaterThan(1);
+  await log.store.transact((tx) => {
+    tx.put("cursors", "outcomes", earlier);
+    tx.put("closed", "0000000000000007", "made otherwise");
+  });
+  await projectAll(log);
+  expect(await storedRows(log.store)).toEqual(made);
+});
+
+test("a verdict is final, whatever is fed afterwards", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  await log.feed({ csat: 5 });
+  log.clock.advance(7 * DAY + 1);
+  const verdicts: number[] = [];
+  for (const csat of [4, 5.5, 4.2]) {
+    await log.feed({ csat });
+    await projectAll(log);
+    verdicts.push((await readProjection(log, outcomes)).state.verdicts);
+  }
+  expect(verdicts).toEqual([1, 1, 1]);
+  const { entries } = await readActivityPage(log, { limit: 5, kind: "outcome" });
+  expect(entries).toMatchObject([
+    {
+      title: `The outcome of ${id} is final: met`,
+      detail:
+        "It ended at its horizon. csat: expected to rise by 1, it rose by 1 (better), a KPI of the whole product.",
+      ref: id,
+    },
+  ]);
+  const { value } = (await log.store.get("outcomes", id))!;
+  const memories = (await log.store.list("outcome_memories", { limit: 5 })).map(({ id: key }) => key);
+  expect(memories).toEqual([value.memory]);
+});
+
+describe("a slice", () => {
+  test("writes no more than 50 records, however many outcomes time ends", async () => {
+    const counted = countingStore(memoryStore());
+    const log = await withOpenOutcomes(1200, counted.store);
+    counted.take();
+    await log.feed({ csat: 4.2 });
+    await projectAll(log);
+    expect((await readProjection(log, outcomes)).state.verdicts, "before any horizon").toBe(0);
+    await pass(log, 7 * DAY + 1);
+    let slices = 0;
+    await projectAll(log, () => ++slices <= 2 * PROJECTIONS.length);
+    await projectAll(projectionDeps(counted.store, log.clock));
+    expect((await readProjection(log, outcomes)).state).toMatchObject({ verdicts: 1200, timed_out: 1200 });
+    const records = await log.store.list("outcomes", { limit: 2000 });
+    await log.feed({ csat: 4.05 });
+    await projectAll(log);
+    expect(await log.store.list("outcomes", { limit: 2000 }), "no record is written again").toEqual(records);
+    expect((await readProjection(log, outcomes)).state.total.verdict_met).toBe(1200);
+    const writes = counted.take().map((written) => new Set(written).size);
+    expect(writes.length).toBeGreaterThan(1200 / 50);
+    expect(Math.max(...writes)).toBeLessThanOrEqual(50);
+    expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+
+  test.each(dealt([3, 1, 2, 7], 1))(
+    "that is lost in a crash is projected again: of %i + 1 transactions one fails",
+    async (every) => {
+      const log = await handMade();
+      await live(log, 5, 300);
+      const whole = await handMade();
+      await live(whole, 5, 300);
+      await projectAll(whole);
+      let transactions = 0;
+      // By chance: those that take turns would each meet the same fate for ever.
+      const random = mulberry(every);
+      const crashing: Store = {
+        ...log.store,
+        transact: (decide) =>
+          ++transactions > 1 && random() < 1 / (every + 1)
+            ? Promise.reject(new Error("the process died"))
+            : log.store.transact(decide),
+      };
+      for (let starts = 0; starts < 1000; starts++) {
+        const process = projectionDeps(crashing, log.clock);
+        await projectAll(process);
+        if (PROJECTIONS.every((projection) => findProblem(process, projection) === null)) break;
+      }
+      expect(transactions).toBeGreaterThan(every);
+      expect(await storedRows(log.store)).toEqual(await storedRows(whole.store));
+    },
+  );
+
+  test("is not stored where another process stored one of a shorter log meanwhile", async () => {
+    const log = await handMade();
+    for (let made = 0; made < 10; made++) await log.propose();
+    await projectAll(log);
+    for (let made = 0; made < 20; made++) await log.propose();
+    const { length } = (await readHead(log.store))!;
+    for (let made = 0; made < 120; made++) await log.propose();
+    const held = gate();
+    const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
+    const slowly = projectionDeps(slow, log.clock);
+    const going = projectSlice(slowly, waiting, slow, await endOf(slowly));
+    for (let turns = 0; turns < 20; turns++) await turn();
+    await projectSlice(log, waiting, log.store, await endOf(log, length));
+    held.open();
+    expect(await going).toBe("conflict");
+    expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+
+  test("that was begun before a rebuild is not stored", async () => {
+    const log = await handMade();
+    for (let made = 0; made < 150; made++) await log.propose();
+    await projectAll(log);
+    for (let made = 0; made < 150; made++) await log.propose();
+    const held = gate();
+    const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
+    const slowly = projectionDeps(slow, log.clock);
+    const going = projectSlice(slowly, waiting, slow, await endOf(slowly));
+    for (let turns = 0; turns < 20; turns++) await turn();
+    await log.store.transact((tx) => tx.put("cursors", waiting.name, startCursor(waiting)));
+    held.open();
+    expect(await going).toBe("conflict");
+    expect((await log.store.get("cursors", waiting.name))!.value).toEqual(startCursor(waiting));
+    await projectAll(log);
+    expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+
+  test("of two concurrent processes leaves the rows that one would have stored", async () => {
+    const log = await handMade();
+    await live(log, 6, 300);
+    const one = projectionDeps(log.store, log.clock);
+    const other = projectionDeps(log.store, log.clock);
+    for (let rounds = 0; rounds < 100; rounds++) {
+      await Promise.all([projectAll(one), projectAll(other)]);
+      if ((await readProjection(log, outcomes)).behind === 0) break;
+    }
+    expect(PROJECTIONS.map((projection) => findProblem(one, projection) ?? findProblem(other, projection))).toEqual(
+      PROJECTIONS.map(() => null),
+    );
+    const whole = await handMade();
+    await live(whole, 6, 300);
+    await projectAll(whole);
+    expect(await storedRows(log.store)).toEqual(await storedRows(whole.store));
+  });
+});
+
+test("only the projection at which another process is faster is left to it", async () => {
+  const log = await handMade();
+  for (let made = 0; made < 1200; made++) await log.propose();
+  await projectAll(log);
+  for (let made = 0; made < 1200; made++) await log.propose();
+  const { length } = (await readHead(log.store))!;
+  let faster = false;
+  const store: Store = {
+    ...log.store,
+    async transact(decide) {
+      if (!faster) {
+        faster = true;
+        await projectSlice(log, PROJECTIONS[0]!, log.store, await endOf(log));
+      }
+      return log.store.transact(decide);
+    },
+  };
+  expect(await projectAll(projectionDeps(store, log.clock))).toBe(false);
+  const [left, ...others] = await Promise.all(PROJECTIONS.map(({ name }) => log.store.get("cursors", name)));
+  expect(left!.value.entry).toBeLessThan(length);
+  expect(others.map((cursor) => cursor!.value.entry)).toEqual(others.map(() => length));
+});
+
+test("a process that was delayed while another projected stores nothing", async () => {
+  const log = await handMade();
+  for (let made = 0; made < 60; made++) {
+    await log.feed({ csat: 4 });
+    log.hours(24);
+  }
+  const held = gate();
+  const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
+  const following = projectAll(projectionDeps(slow, log.clock));
+  await projectAll(log);
+  const before = await storedRows(log.store);
+  held.open();
+  await following;
+  expect(await storedRows(log.store)).toEqual(before);
+});
+
+describe("a read", () => {
+  test.each(dealt([1, 2], 1))("contains every entry of the log: random history %i", async (seed) => {
+    const log = await handMade();
+    const random = mulberry(seed);
+    await live(log, seed, 200, async () => {
+      if (random() < 0.1) await projectAll(log);
+      if (random() > 0.1) return;
+      const length = await readLength(log);
+      const readAll = async () => {
+        const snapshots = await Promise.all(PROJECTIONS.map((projection) => readProjection(log, projection)));
+        for (const { as_of, behind } of snapshots) expect([as_of, behind]).toEqual([length, 0]);
+        return storedRows(log.store);
+      };
+      const before = await readAll();
+      if (length > 0)
+        await log.store.transact((tx) => PROJECTIONS.forEach((one) => tx.put("cursors", one.name, startCursor(one))));
+      const after = await readAll();
+      expect(before).toEqual(after);
+    });
+  });
+
+  test("that is repeated during a burst of writes reads each entry once", async () => {
+    const base = memoryStore();
+    let looked = 0;
+    const list: Store["list"] = async (collection, options) => {
+      const page = await base.list(collection, options);
+      if (collection === "audit") looked += page.length;
+      return page;
+    };
+    const log = await handMade({ ...base, list });
+    for (let made = 1; made <= 5; made++) {
+      await log.propose();
+      const reads = await Promise.all([readProjection(log, waiting), readProjection(log, waiting)]);
+      for (const { as_of, behind, state } of reads)
+        expect([looked, as_of, behind, state.counts.pending_consent]).toEqual([made, made, 0, made]);
+    }
+  });
+
+  test("goes on where a rebuild has not reached the head again", async () => {
+    const log = await handMade();
+    for (let made = 0; made < 100; made++) await log.propose();
+    await projectAll(log);
+    await log.store.transact((tx) => tx.put("cursors", waiting.name, startCursor(waiting)));
+    await projectTo(log, waiting, 10);
+    const { state, list } = await readProjection(log, waiting);
+    expect([state.counts.pending_consent, (await list("waiting", { limit: 200 })).length]).toEqual([100, 100]);
+  });
+
+  test("goes on where another process was faster, and counts nothing twice", async () => {
+    const log = await handMade();
+    await log.feed({ csat: 4 });
+    await projectAll(log);
+    for (let made = 1; made < 20; made++) await log.feed({ csat: 4 });
+    let wasFaster = false;
+    const store: Store = {
+      ...log.store,
+      async transact(decide) {
+        if (!wasFaster) await projectTo(log, counts, 10);
+        wasFaster = true;
+        return log.store.transact(decide);
+      },
+    };
+    const read = await readProjection(projectionDeps(store, log.clock), counts);
+    expect((await read.list("tally_days", { limit: 10 })).map(({ value }) => value)).toEqual([{ kpi_feeds: 20 }]);
+    expect([read.state, read.as_of, read.behind]).toEqual([{ total: { kpi_feeds: 20 } }, 20, 0]);
+  });
+
+  test.each([
+    ["takes no writes", () => Promise.reject(new StoreUnavailable("read-only"))],
+    ["does not answer writes in time", () => new Promise<never>(() => {})],
+  ])("answers from the rows there are and says behind where the store %s", async (_, transact) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const log = await handMade();
+    await log.propose();
+    await projectAll(log);
+    await log.propose();
+    const reading = readProjection(projectionDeps({ ...log.store, transact }, log.clock), waiting);
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_MS);
+    const { as_of, behind, state } = await reading;
+    expect([as_of, behind, state.counts]).toEqual([1, 1, { pending_consent: 1 }]);
+  });
+
+  test("projects no entry of a log that is not valid, and says behind", async () => {
+    const log = await handMade();
+    await log.propose();
+    await projectAll(log);
+    await log.propose();
+    const before = await storedRows(log.store);
+    const deps = { ...log, integrity: { breach: { first_invalid: 2, reason: "edited" } } };
+    const { as_of, behind } = await readProjection(deps, waiting);
+    expect([as_of, behind]).toEqual([1, 1]);
+    expect(await storedRows(log.store)).toEqual(before);
+  });
+});
+
+describe("a projection that fails", () => {
+  /** Makes its rows and its cursor fail, reads and writes. */
+  const withoutRecordsOf = (store: Store, projection: (typeof PROJECTIONS)[number], failing: () => boolean): Store => {
+    const own = (collection: string, id?: string): void => {
+      if (
+        failing() &&
+        ((projection.collections as string[]).includes(collection) ||
+          (collection === "cursors" && id === projection.name))
+      )
+        throw new Error(`${collection} cannot be used`);
+    };
+    return {
+      ...store,
+      get: async (collection, id) => (own(collection, id), store.get(collection, id)),
+      getMany: async (collection, ids) => (own(collection, ids[0]), store.getMany(collection, ids)),
+      list: async (collection, options) => (own(collection), store.list(collection, options)),
+      texts: async (collection, which) => (own(collection), store.texts(collection, which)),
+      transact: (decide) =>
+        store.transact((tx) =>
+          decide({
+            ...tx,
+            put: (collection, id, value, expected) => (own(collection, id), tx.put(collection, id, value, expected)),
+          }),
+        ),
+    };
+  };
+
+  test.each(PROJECTIONS.map(({ name }, index) => [name, index] as const))(
+    "%s: is reported, stops no other, and catches up once it works again",
+    async (_, index) => {
+      let broken = true;
+      const base = memoryStore();
+      const log = await handMade(base);
+      const failing = PROJECTIONS[index]!;
+      const deps = projectionDeps(
+        withoutRecordsOf(base, failing, () => broken),
+        log.clock,
+      );
+      await live(log, 7, 200, () => projectAll(deps));
+      for (const projection of PROJECTIONS)
+        if (projection === failing) expect(findProblem(deps, projection)).toContain("cannot be used");
+        else expect([findProblem(deps, projection), (await readProjection(log, projection)).behind]).toEqual([null, 0]);
+      broken = false;
+      await projectAll(deps);
+      expect(findProblem(deps, failing)).toBeNull();
+      const whole = await handMade();
+      await live(whole, 7, 200);
+      await projectAll(whole);
+      expect(await storedRows(base)).toEqual(await storedRows(whole.store));
+    },
+  );
+});
