@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { wholeNumber } from "../lib/http/form.ts";
+import { wholeNumber } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { actionHistory, actionName, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/operations/action_log.ts";
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isTimeZone } from "../lib/find/dates.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, word } from "../lib/http/form.ts";
+import { line, word } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { ACTIONS, actionSchema } from "../lib/operations/action_log.ts";
 import { runAction } from "../lib/operations/actions.ts";

@@ -4,7 +4,7 @@ import { chatAnswer, converseWith } from "../lib/chat/reply.ts";
 import { htmlResponse, listItem } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { conversation } from "../lib/chat/conversation.ts";
-import { freeText, line, personName, word } from "../lib/http/form.ts";
+import { freeText, line, personName, word } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 
 const text = freeText(8000).refine((message) => message.trim() !== "", "must not be empty");

@@ -3,7 +3,7 @@ import { conversationOf, turnsBefore } from "../lib/memory/history.ts";
 import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, personName, wholeNumber } from "../lib/http/form.ts";
+import { line, personName, wholeNumber } from "../lib/kit/fields.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 
 /** GET /api/chat/history: the newest messages as an HTML fragment, in the order they were written. */

@@ -7,7 +7,7 @@ import { callerName } from "../lib/changes/caller.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { changeId, freeText, line, personName, wholeNumber } from "../lib/http/form.ts";
+import { changeId, freeText, line, personName, wholeNumber } from "../lib/kit/fields.ts";
 import { withRequestCache } from "../lib/kit/request_cache.ts";
 
 /** GET /api/find: the changes that a query finds. */

@@ -4,7 +4,7 @@ import { callerName } from "../lib/changes/caller.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { personName, wholeNumber } from "../lib/http/form.ts";
+import { personName, wholeNumber } from "../lib/kit/fields.ts";
 import { buildInbox, inboxSchema } from "../lib/operations/inbox.ts";
 
 /** GET /api/inbox: what waits, and what of it waits for the person who asks. */

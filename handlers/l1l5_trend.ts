@@ -2,7 +2,7 @@ import * as z from "zod";
 import { withRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { wholeNumber } from "../lib/http/form.ts";
+import { wholeNumber } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { MAX_DAYS } from "../lib/projections/counts.ts";
 import { computeTrend, trendSchema } from "../lib/operations/trend.ts";

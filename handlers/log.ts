@@ -2,7 +2,7 @@ import * as z from "zod";
 import { withRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, wholeNumber } from "../lib/http/form.ts";
+import { line, wholeNumber } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { readActivityPage, nameChanges } from "../lib/projections/activity_log.ts";
 import { activityRowSchema } from "../lib/projections/activity.ts";

@@ -5,7 +5,7 @@ import { conversationOf } from "../lib/memory/history.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { recall, recalledSchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, personName, wholeNumber } from "../lib/http/form.ts";
+import { line, personName, wholeNumber } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 
 /** GET /api/memory/search: what is remembered of something, best first. */

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { invalidField } from "../lib/kit/errors.ts";
-import { line, parseInput, word } from "../lib/http/form.ts";
+import { parseInput } from "../lib/http/form.ts";
+import { line, word } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import type { LinkDeps } from "../lib/link/deps.ts";
 import { peerResultSchema, QUERIES } from "../lib/link/port.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { changeId, freeText, personName, wholeNumber } from "../lib/http/form.ts";
+import { changeId, freeText, personName, wholeNumber } from "../lib/kit/fields.ts";
 import { requirePerson } from "../lib/changes/caller.ts";
 import { answer } from "../lib/http/answer.ts";
 import { rateTask } from "../lib/operations/task_feedback.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/http/form.ts";
+import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import {
   dimensionOf,

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { withRequestCache } from "../../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, wholeNumber } from "../../lib/http/form.ts";
+import { changeId, wholeNumber } from "../../lib/kit/fields.ts";
 import { awaitingChange, changeToReview } from "../../lib/changes/awaiting.ts";
 import { approvals as approvalsView } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";

@@ -6,7 +6,7 @@ import { auditExport } from "../../lib/audit/rows.ts";
 import { contentsExport } from "../../lib/changes/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, flag, line, wholeNumber, word } from "../../lib/http/form.ts";
+import { changeId, flag, line, wholeNumber, word } from "../../lib/kit/fields.ts";
 import { logPage } from "../../lib/changes/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
 import { wholeLogStream } from "../../lib/http/read_stream.ts";

@@ -4,7 +4,7 @@ import { acceptLoss, type LossResult } from "../../lib/changes/commands/accept_l
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { wholeNumber } from "../../lib/http/form.ts";
+import { wholeNumber } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 const head = () =>

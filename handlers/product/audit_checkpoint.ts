@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Checkpoint, readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { newestCosigned, withCosignatures, witnessed } from "../../lib/audit/witnessing.ts";
-import { flag } from "../../lib/http/form.ts";
+import { flag } from "../../lib/kit/fields.ts";
 import { AppError } from "../../lib/kit/errors.ts";
 import { base64Of } from "../../lib/kit/base64.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";

@@ -4,7 +4,7 @@ import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { proveConsistency, proveInclusion, withCompleteTree } from "../../lib/audit/prove.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
-import { wholeNumber } from "../../lib/http/form.ts";
+import { wholeNumber } from "../../lib/kit/fields.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/proof: `id` asks for the proof that an entry is in the log, `from` that the log continues itself. */

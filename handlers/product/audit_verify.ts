@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { verifyReport } from "../../lib/changes/verify_report.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { wholeNumber } from "../../lib/http/form.ts";
+import { wholeNumber } from "../../lib/kit/fields.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 const endSchema = () =>

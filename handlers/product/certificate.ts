@@ -3,7 +3,7 @@ import { certificateOf } from "../../lib/changes/certificate.ts";
 import { plainResponse } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId } from "../../lib/http/form.ts";
+import { changeId } from "../../lib/kit/fields.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
 
 /** GET /api/product/changes/<id>/certificate: who consented to what and under which rules, in a file that is checked offline. */

@@ -7,7 +7,7 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { findWaiterName } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, wholeNumber } from "../../lib/http/form.ts";
+import { changeId, wholeNumber } from "../../lib/kit/fields.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { gateSchema } from "../../lib/changes/rules/gates.ts";

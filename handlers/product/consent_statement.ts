@@ -3,7 +3,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, freeText, personName, time, wholeNumber, word } from "../../lib/http/form.ts";
+import { changeId, freeText, personName, time, wholeNumber, word } from "../../lib/kit/fields.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
 import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
 import { consentStatement } from "../../lib/changes/consent_statement.ts";

@@ -6,7 +6,7 @@ import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId } from "../../lib/http/form.ts";
+import { changeId } from "../../lib/kit/fields.ts";
 import { type Reply, respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/erase: the content of a change that nothing needs any more goes; its entries and its digest stay. */

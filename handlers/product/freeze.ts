@@ -4,7 +4,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { freezeReply } from "../../lib/http/change_replies.ts";
 import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { time } from "../../lib/http/form.ts";
+import { time } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/freeze: nothing is applied until it is lifted or over. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { finiteNumber, freeText, personName } from "../../lib/http/form.ts";
+import { finiteNumber, freeText, personName } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 import { feedKpis, type KpiFeed, type KpiResult } from "../../lib/changes/commands/feed_kpis.ts";
 import { kpiNames } from "../../lib/changes/rules/intent.ts";

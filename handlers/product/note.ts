@@ -7,7 +7,7 @@ import type { Enacted } from "../../lib/changes/transaction.ts";
 import { ACT_ERRORS, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, freeText, personName, word } from "../../lib/http/form.ts";
+import { changeId, freeText, personName, word } from "../../lib/kit/fields.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
 import { type Reply, respond } from "../../lib/http/replies.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, wholeNumber } from "../../lib/http/form.ts";
+import { changeId, wholeNumber } from "../../lib/kit/fields.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { calibrationSchema } from "../../lib/projections/outcomes/calibration.ts";
 import { outcomePage } from "../../lib/operations/change_views.ts";

@@ -7,7 +7,7 @@ import type { Scope } from "../../lib/changes/pack/scope.ts";
 import { tarOf } from "../../lib/changes/pack/tar.ts";
 import { findChange } from "../../lib/changes/records.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, time, word } from "../../lib/http/form.ts";
+import { changeId, time, word } from "../../lib/kit/fields.ts";
 import { base64Of } from "../../lib/kit/base64.ts";
 import { wholeLogStream, yieldingStream } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";

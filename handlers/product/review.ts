@@ -8,7 +8,7 @@ import { changeReply } from "../../lib/http/change_replies.ts";
 import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { personName, word } from "../../lib/http/form.ts";
+import { personName, word } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/review: says afterwards whether an emergency consent was right. */

@@ -5,7 +5,7 @@ import { decisionReply } from "../../lib/http/change_replies.ts";
 import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { personName } from "../../lib/http/form.ts";
+import { personName } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/revoke: one who approved takes it back, which closes a change that is not applied. */

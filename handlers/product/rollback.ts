@@ -5,7 +5,7 @@ import { operationAnswer } from "../../lib/http/change_answers.ts";
 import { operationReply } from "../../lib/http/change_replies.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
+import { changeId, flag, freeText, personName } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/rollback: takes an applied change back, or rehearses that with `dry_run`. */

@@ -3,7 +3,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { auditPage } from "../../lib/audit/page.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
+import { changeId, line, wholeNumber, word } from "../../lib/kit/fields.ts";
 import { changeSchema, STATUSES } from "../../lib/changes/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/operations/intent_view.ts";
 import { identitySchema } from "../../lib/changes/runtime.ts";

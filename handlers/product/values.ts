@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { freeText, line, target, wholeNumber } from "../../lib/http/form.ts";
+import { freeText, line, target, wholeNumber } from "../../lib/kit/fields.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
 import { valuePage, valueSchema } from "../../lib/operations/values.ts";
 

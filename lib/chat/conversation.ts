@@ -1,7 +1,7 @@
 /** Who talks, and where. */
 import { requirePerson } from "../changes/caller.ts";
 import type { Call } from "../http/endpoint.ts";
-import { line } from "../http/form.ts";
+import { line } from "../kit/fields.ts";
 import { PERSONAL } from "../memory/history.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 

@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "../audit/entry.ts";
 import { queryLine } from "../find/found_text.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
-import { changeId, freeText, line, time, wholeNumber, word } from "../http/form.ts";
+import { changeId, freeText, line, time, wholeNumber, word } from "../kit/fields.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { queryEvents } from "./event_query.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";

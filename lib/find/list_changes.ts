@@ -9,7 +9,7 @@ import { VERDICTS } from "../changes/rules/outcome.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { matchesPattern } from "../changes/rules/target_pattern.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
-import { flag, freeText, line, time, word } from "../http/form.ts";
+import { flag, freeText, line, time, word } from "../kit/fields.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { once } from "../kit/once.ts";

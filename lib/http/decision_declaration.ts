@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
-import { changeId, freeText, personName } from "./form.ts";
+import { changeId, freeText, personName } from "../kit/fields.ts";
 import { freezeSchema } from "../changes/rules/freeze.ts";
 import { decisionAnswer } from "./change_answers.ts";
 import { proofFields } from "./proof_fields.ts";

@@ -1,6 +1,6 @@
 /** The fields in which a proposal states its content. */
 import * as z from "zod";
-import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "./form.ts";
+import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../kit/fields.ts";
 import type { ErrorCode } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { KINDS, RISKS, TIERS } from "../changes/rules/change.ts";

@@ -1,7 +1,7 @@
 /** The two opening frames: who each end is, and a nonce that was never used before. */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
-import { line } from "../http/form.ts";
+import { line } from "../kit/fields.ts";
 import { FRAME, type Frame, frameOf, LENGTH_BYTES, UNPROVEN_LIMIT, Violation } from "./frames.ts";
 import { toBytes, toObject } from "./payload.ts";
 

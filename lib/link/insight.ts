@@ -1,7 +1,7 @@
 /** An insight: what one applied change was expected to do and what was seen after it, without anything that names a tenant or a person. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
-import { line, target } from "../http/form.ts";
+import { line, target } from "../kit/fields.ts";
 import { type Change, KINDS } from "../changes/rules/change.ts";
 import { type Outcome, TOLD_VERDICTS } from "../changes/rules/outcome.ts";
 import { sharedWords } from "../changes/rules/outcome_words.ts";

@@ -4,7 +4,7 @@ import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Answer, answer } from "../http/answer.ts";
 import { type Refusals, restOf } from "../http/endpoint.ts";
-import { line, target } from "../http/form.ts";
+import { line, target } from "../kit/fields.ts";
 import type { AppError } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";

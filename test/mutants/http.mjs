@@ -7,6 +7,7 @@ const match = { file: "lib/http/if_match.ts", tests: HTTP, only: "bare handlers 
 const guards = { file: "lib/http/guards.ts", tests: HTTP, only: "bare handlers (access|endpoints)" };
 const hosts = { file: "lib/http/host_guard.ts", tests: ["test/lib/http/host_guard.test.ts"] };
 const body = { file: "lib/http/body.ts", tests: ["test/lib/http/body.test.ts", ...HTTP], only: "body|length|bodies" };
+const fields = { file: "lib/kit/fields.ts", tests: HTTP, only: "bare handlers (fields|bodies)" };
 const form = { file: "lib/http/form.ts", tests: HTTP, only: "bare handlers (fields|bodies)" };
 const json = { file: "lib/kit/strict_json.ts", tests: ["test/lib/kit/strict_json.test.ts"] };
 const endpoint = { file: "lib/http/endpoint.ts", tests: HTTP };
@@ -245,25 +246,25 @@ export const http = [
     replace: "fields[key] = equals",
   },
   {
-    ...form,
+    ...fields,
     name: "an empty number is 0",
     find: "z.string().regex(JSON_NUMBER).transform(Number)",
     replace: "z.string().transform(Number)",
   },
   {
-    ...form,
+    ...fields,
     name: "a client may decide in the service's own name",
     find: "(name) => !isReservedName(name),",
     replace: "() => true,",
   },
   {
-    ...form,
+    ...fields,
     name: "two names may differ by what nobody sees",
     find: '.refine((text) => !INVISIBLE.test(text), "must not contain control or invisible characters")',
     replace: "",
   },
   {
-    ...form,
+    ...fields,
     name: "a name is kept as it was written, spaces and all",
     find: "    .normalize(form)\n    .trim()\n",
     replace: "",

@@ -6,7 +6,7 @@ import { missingConsents, missingSchema } from "../../changes/rules/missing.ts";
 import { refuseForbiddenTarget, requiredApprovers } from "../../changes/rules/policy.ts";
 import { grade, proposedContent } from "../../changes/rules/propose.ts";
 import { rulesInForce } from "../../changes/rules/rules_in_force.ts";
-import { flag, target, wholeNumber, word } from "../../http/form.ts";
+import { flag, target, wholeNumber, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
 import { refusalOf } from "../refusal.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";

@@ -3,7 +3,7 @@ import { findRowSchema, findSchema } from "../../find/answer.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../../find/parse.ts";
 import { runQuery } from "../../find/run.ts";
 import { callerName } from "../../changes/caller.ts";
-import { changeId, freeText, wholeNumber } from "../../http/form.ts";
+import { changeId, freeText, wholeNumber } from "../../kit/fields.ts";
 import { pageOf } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";

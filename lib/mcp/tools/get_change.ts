@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { changeId } from "../../http/form.ts";
+import { changeId } from "../../kit/fields.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { tool } from "../tool.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { changeId, line, wholeNumber, word } from "../../http/form.ts";
+import { changeId, line, wholeNumber, word } from "../../kit/fields.ts";
 import { changeSchema, STATUSES } from "../../changes/rules/change.ts";
 import { filterFields } from "../../find/list_changes.ts";
 import { listChanges as listed, pick } from "../../operations/change_views.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { line, wholeNumber } from "../../http/form.ts";
+import { line, wholeNumber } from "../../kit/fields.ts";
 import { recall, recalledSchema } from "../../memory/recall.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
 import { tool } from "../tool.ts";

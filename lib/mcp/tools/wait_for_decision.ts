@@ -2,7 +2,7 @@ import * as z from "zod";
 import { awaitStatus } from "../../changes/await_status.ts";
 import { MOVING } from "../../changes/rules/transitions.ts";
 import { findWaiterName } from "../../http/address.ts";
-import { changeId, wholeNumber, word } from "../../http/form.ts";
+import { changeId, wholeNumber, word } from "../../kit/fields.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { taskOfWait } from "../tasks.ts";
 import { tool } from "../tool.ts";

@@ -1,18 +1,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { AppError } from "../../../lib/kit/errors.ts";
-import {
-  changeId,
-  flag,
-  freeText,
-  line,
-  personName,
-  parseForm,
-  parseInput,
-  parseJsonObject,
-  wholeNumber,
-  word,
-} from "../../../lib/http/form.ts";
+import { parseForm, parseInput, parseJsonObject } from "../../../lib/http/form.ts";
+import { changeId, flag, freeText, line, personName, wholeNumber, word } from "../../../lib/kit/fields.ts";
 
 /** The fields that a refusal names, with their messages. */
 function refusal(run: () => unknown): [string, string][] {

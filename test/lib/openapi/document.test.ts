@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { endpoint, type Declaration } from "../../../lib/http/endpoint.ts";
-import { changeId, finiteNumber, flag, freeText, wholeNumber, word } from "../../../lib/http/form.ts";
+import { changeId, finiteNumber, flag, freeText, wholeNumber, word } from "../../../lib/kit/fields.ts";
 import { changeSchema } from "../../../lib/changes/rules/change.ts";
 import { QUERIES } from "../../../lib/link/port.ts";
 import { answer } from "../../../lib/http/answer.ts";
