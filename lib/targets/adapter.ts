@@ -220,6 +220,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       try {
         await system.probe?.();
         const held = await system.read(entry, signal);
+        const conflict = setsValue(change) ? system.checkHeld?.(entry, held) : undefined;
+        if (conflict !== undefined) return { ok: false, reason: conflict };
         const { value = null } = held;
         const preview: Preview = {
           place: system.place(entry),

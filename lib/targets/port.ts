@@ -46,7 +46,7 @@ export type SetResult =
   | { done: false; conflict: TargetValue }
   | { done: false; rejected: string };
 
-/** The target system rejects the entry as it stands there now; the message is for the caller. */
+/** The target system is not one that a change can be applied to; the message is for the caller. */
 export class TargetRejected extends Error {
   override readonly name = "TargetRejected";
 }
@@ -63,8 +63,9 @@ export interface TargetSystem {
   check(entry: Entry): string | undefined;
   /** Type, address without credentials, and key, with every option that decides where the value is written. */
   place(entry: Entry): string;
-  /** Throws `TargetRejected` where the system holds something that cannot be changed by this entry. */
   read(entry: Entry, signal: AbortSignal): Promise<TargetValue>;
+  /** Explains why the entry cannot be set on what the target holds. */
+  checkHeld?(entry: Entry, held: TargetValue): string | undefined;
   /** Sets `next` (`undefined`: removes the value) if the target holds `expected`. */
   compareAndSet(
     entry: Entry,

@@ -13,8 +13,8 @@ export type Files = Pick<
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** Returns the file's text, `undefined` when there is none. Throws `TypeError` when it is not UTF-8. */
-export async function readText(files: Files, path: string): Promise<string | undefined> {
+/** Returns the file's text, `undefined` when there is none. Throws `TypeError` when it is not UTF-8. `keepMark`: a byte order mark is part of the text. */
+export async function readText(files: Files, path: string, keepMark = false): Promise<string | undefined> {
   let bytes: Buffer;
   try {
     bytes = await files.readFile(path);
@@ -22,7 +22,7 @@ export async function readText(files: Files, path: string): Promise<string | und
     if (isAbsent(error)) return undefined;
     throw error;
   }
-  return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: keepMark }).decode(bytes);
 }
 
 /**

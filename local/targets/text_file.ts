@@ -18,12 +18,14 @@ export interface Edit<T> {
 export interface TextFileOptions {
   path: string;
   noun: string;
+  /** A byte order mark is part of the text, and not skipped. */
+  keepMark?: boolean;
   files: Files;
   clock: Clock;
 }
 
 /** Opens nothing: every operation reads the file again. */
-export function textFile({ path: given, noun, files, clock }: TextFileOptions) {
+export function textFile({ path: given, noun, keepMark = false, files, clock }: TextFileOptions) {
   const path = resolve(given);
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
@@ -47,13 +49,13 @@ export function textFile({ path: given, noun, files, clock }: TextFileOptions) {
   return {
     /** Reads the text, `undefined` where there is no file. */
     read: <T>(use: (text: string | undefined) => T, signal?: AbortSignal): Promise<T> =>
-      inTurn(async () => use(await readText(files, path)), signal),
+      inTurn(async () => use(await readText(files, path, keepMark)), signal),
 
     /** Replaces the text by what `decide` makes of it; `decide` runs again when another program wrote in between. */
     edit: <T>(decide: (text: string | undefined) => Edit<T> | Promise<Edit<T>>, signal: AbortSignal): Promise<T> =>
       inTurn(async () => {
         for (let tries = 0; tries < MAX_TRIES; tries++) {
-          const before = await readText(files, path);
+          const before = await readText(files, path, keepMark);
           const { text, result } = await decide(before);
           if (text === undefined) return result;
           await tidy();

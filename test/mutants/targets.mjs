@@ -3,6 +3,7 @@
 const BYTES = ["test/local/targets/file/bytes.test.ts"];
 const FILE = ["test/local/targets/file.test.ts"];
 const CRASH = ["test/local/targets/file/crash.test.ts"];
+const FLAGD = ["test/local/targets/flagd.test.ts"];
 const MODEL = ["test/local/targets/file/model.test.ts"];
 const atomic = { file: "local/targets/atomic_file.ts" };
 const config = { file: "local/targets/product_config.ts", tests: BYTES };
@@ -174,5 +175,33 @@ export const targets = [
     find: "if (now - mtimeMs > MIN_AGE_MS)",
     replace: "if (true)",
     tests: BYTES,
+  },
+  {
+    file: "local/targets/flagd.ts",
+    name: "a rollback of a flag restores its value, not its text",
+    find: "next.raw === undefined",
+    replace: "next.value !== undefined",
+    tests: FLAGD,
+  },
+  {
+    file: "local/targets/flagd.ts",
+    name: "a flagd file that readers reject is written",
+    find: "if (problem !== undefined) throw new FileUnusable(",
+    replace: "if (problem === null) throw new FileUnusable(",
+    tests: FLAGD,
+  },
+  {
+    file: "local/targets/flagd.ts",
+    name: "an edit of a flag by another program is overwritten",
+    find: "if (held.version !== expected.version)",
+    replace: "if (expected === undefined)",
+    tests: FLAGD,
+  },
+  {
+    file: "local/targets/json_text.ts",
+    name: "a flag that is removed leaves a comma",
+    find: "if (before) return text.slice(0, before.end) + text.slice(found.end);",
+    replace: "if (before) return text.slice(0, found.start) + text.slice(found.end);",
+    tests: FLAGD,
   },
 ];

@@ -1,0 +1,190 @@
+/** A flagd file as a target system: a target is a flag, and only the text of that flag is replaced. */
+import * as nodeFiles from "node:fs/promises";
+import { canonicalJson } from "../../lib/kit/canonical_json.ts";
+import type { Clock } from "../../lib/kit/platform.ts";
+import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import {
+  type Entry,
+  type SetResult,
+  TargetRejected,
+  type TargetSystem,
+  type TargetValue,
+} from "../../lib/targets/port.ts";
+import { sha256 } from "../node_ports.ts";
+import type { Files } from "./atomic_file.ts";
+import { FileUnusable } from "./file_error.ts";
+import { findDefinitionProblem, findFlagProblem, type Flag, isDefinition } from "./flag_definition.ts";
+import { isObject, type JsonObject, own } from "./json_object.ts";
+import { readMember, removeMember, setMember } from "./json_text.ts";
+import { type Edit, textFile } from "./text_file.ts";
+
+/** The file, and how an entry becomes the key of a flag. */
+export interface FlagdTargetOptions {
+  path: string;
+  clock: Clock;
+  /** The name of the system; `flagd` when absent. */
+  name?: string;
+  /** Returns the flag's key; the target when absent, for a file that serves one tenant. */
+  flagKey?: (entry: Entry) => string;
+  /** The file system; Node's own when absent. */
+  files?: Files & Pick<typeof nodeFiles, "lstat">;
+}
+
+const FLAGS = ["flags"] as const;
+const ABSENT: TargetValue = { version: "absent" };
+
+/** The member of a flag's metadata that names the change; it is not part of the flag's value. */
+const CHANGE_ID = "change_id";
+
+/** The flagd file as a target system. */
+export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
+  const { path, clock, name = "flagd", flagKey = ({ target }) => target, files = nodeFiles } = options;
+  const file = textFile({ path, noun: "flagd file", keepMark: true, files, clock });
+
+  // A rename would replace the link, and readers that watch its target would see nothing.
+  const requireNoLink = async (): Promise<void> => {
+    const found = await files.lstat(path).catch(() => undefined);
+    if (found?.isSymbolicLink()) throw new TargetRejected("the flagd file is a symbolic link; name the file itself");
+  };
+
+  const readFlag = (text: string, entry: Entry): TargetValue => {
+    const raw = readMember(text, FLAGS, flagKey(entry));
+    if (raw === undefined) return ABSENT;
+    const flag = parseStrictJson(raw) as Flag;
+    return { value: readValue(flag, entry), version: sha256(raw), raw };
+  };
+
+  return {
+    name,
+    guard: "checked",
+    place: (entry) => `flagd ${path} ${JSON.stringify(flagKey(entry))}`,
+
+    check(entry) {
+      if (entry.value === undefined || !isDefinition(entry.value)) return undefined;
+      return findDefinitionProblem(entry.value);
+    },
+
+    async read(entry, signal) {
+      await requireNoLink();
+      return file.read((text) => readFlag(requireUsable(text), entry), signal);
+    },
+
+    checkHeld(entry, held) {
+      if (isDefinition(entry.value) || (held.value !== undefined && hasValue(held.value, entry.value)))
+        return undefined;
+      try {
+        requireVariant(held, entry.value);
+        return undefined;
+      } catch (error) {
+        if (error instanceof TargetRejected) return error.message;
+        throw error;
+      }
+    },
+
+    async compareAndSet(entry, next, expected, attempt, signal) {
+      await requireNoLink();
+      return file.edit((found): Edit<SetResult> => {
+        const text = requireUsable(found);
+        const held = readFlag(text, entry);
+        if (held.version !== expected.version) return { result: { done: false, conflict: held } };
+        if (!next && held.raw === undefined) return { result: { done: true, version: held.version } };
+        const key = flagKey(entry);
+        try {
+          const edited = next
+            ? setMember(
+                text,
+                FLAGS,
+                key,
+                next.raw === undefined ? renderFlag(held, next.value, attempt.change_id) : checkRaw(next),
+              )
+            : removeMember(text, FLAGS, key);
+          const { version } = readFlag(requireUsable(edited), entry);
+          return { text: edited, result: { done: true, version } };
+        } catch (error) {
+          if (error instanceof TargetRejected || error instanceof FileUnusable)
+            return { result: { done: false, rejected: error.message } };
+          throw error;
+        }
+      }, signal);
+    },
+
+    removeLeftovers: file.removeLeftovers,
+
+    async probe() {
+      await requireNoLink();
+      await file.read(requireUsable);
+      await file.checkFolder();
+    },
+  };
+}
+
+/** Returns the text when a flagd reader accepts the file; one invalid flag makes readers reject all of it. */
+function requireUsable(text: string | undefined): string {
+  if (text === undefined) throw new FileUnusable("does not exist", 'create it with {"flags": {}}');
+  let content: unknown;
+  try {
+    content = parseStrictJson(text);
+  } catch (error) {
+    if (error instanceof JsonRefused) throw new FileUnusable(`${error.message} (YAML and comments are not supported)`);
+    throw error;
+  }
+  const flags = isObject(content) ? own(content, "flags") : undefined;
+  if (!isObject(flags)) throw new FileUnusable("has no object flags");
+  for (const [key, flag] of Object.entries(flags)) {
+    const problem = findFlagProblem(flag);
+    if (problem !== undefined) throw new FileUnusable(`has an invalid flag ${JSON.stringify(key)}: ${problem}`);
+  }
+  return text;
+}
+
+/** A flag without the member that names its change. */
+function withoutChangeId(flag: Flag): JsonObject {
+  const { metadata, ...rest } = flag;
+  if (!isObject(metadata)) return { ...flag };
+  const { [CHANGE_ID]: _, ...others } = metadata;
+  return Object.keys(others).length === 0 ? rest : { ...rest, metadata: others };
+}
+
+/** Returns the value that the flag gives everybody; undefined where it depends on the user, or the flag is disabled. */
+function readCommonValue({ state, variants, defaultVariant, targeting }: Flag): unknown {
+  const isTargeted = targeting != null && canonicalJson(targeting) !== "{}";
+  return state === "ENABLED" && !isTargeted && defaultVariant != null ? own(variants, defaultVariant) : undefined;
+}
+
+/** The value of a flag in the terms of an entry: its definition, or what it gives everybody. */
+const readValue = (flag: Flag, entry: Entry): unknown =>
+  isDefinition(entry.value) ? withoutChangeId(flag) : (readCommonValue(flag) ?? withoutChangeId(flag));
+
+const hasValue = (value: unknown, other: unknown): boolean => canonicalJson(value) === canonicalJson(other);
+
+/** Finds the variant to make the default. Throws `TargetRejected`. */
+function requireVariant({ raw }: TargetValue, value: unknown): string {
+  if (raw === undefined) throw new TargetRejected("the flag does not exist; propose its complete definition");
+  const flag = parseStrictJson(raw) as Flag;
+  const found = Object.entries(flag.variants).find(([, variant]) => hasValue(variant, value));
+  if (!found) throw new TargetRejected("no variant of the flag has this value; propose a complete definition");
+  if (readCommonValue({ ...flag, defaultVariant: found[0] }) === undefined)
+    throw new TargetRejected("the flag is disabled or has targeting; propose a complete definition");
+  return found[0];
+}
+
+/** The flag's new text: of a value, only the default variant and the metadata of the text as it was. */
+function renderFlag(held: TargetValue, value: unknown, change_id: string): string {
+  if (isDefinition(value)) {
+    const metadata = { ...(isObject(value.metadata) ? value.metadata : {}), [CHANGE_ID]: change_id };
+    return JSON.stringify({ ...value, metadata });
+  }
+  const variant = requireVariant(held, value);
+  const text = setMember(held.raw!, [], "defaultVariant", JSON.stringify(variant));
+  return readMember(text, [], "metadata") === undefined
+    ? setMember(text, [], "metadata", JSON.stringify({ [CHANGE_ID]: change_id }))
+    : setMember(text, ["metadata"], CHANGE_ID, JSON.stringify(change_id));
+}
+
+/** Returns the stored text when it has the stored value. Throws `TargetRejected`. */
+function checkRaw({ value, raw }: TargetValue): string {
+  const flag = parseStrictJson(raw!) as Flag;
+  const isSame = hasValue(withoutChangeId(flag), value) || hasValue(readCommonValue(flag) ?? null, value);
+  if (!isSame) throw new TargetRejected("the stored text of the flag differs from its stored value");
+  return raw!;
+}

@@ -1,0 +1,227 @@
+/** The flagd file as a target system, read by the stock reader of flagd files. */
+import * as fs from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { systemClock } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import type { Entry } from "../../../lib/targets/port.ts";
+import { flagdTarget, type FlagdTargetOptions } from "../../../local/targets/flagd.ts";
+import { type AdapterCase, adapterCases } from "../../contract/adapter_cases.ts";
+import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { loadFlagdReader } from "../../support/flagd_core.ts";
+
+const calm = new AbortController().signal;
+const reader = await loadFlagdReader().catch((error: Error) => error.message);
+if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${reader}\n`);
+
+/** Text that a parser would alter in many places: numbers, order of keys, escapes, spaces. */
+const TEXT = `{
+  "$schema": "https://flagd.dev/schema/v0/flags.json",
+  "flags": {
+    "10": { "state": "ENABLED", "variants": { "b": 1.0, "a": 1e2, "10": 9007199254740993 }, "defaultVariant": "b" },
+    "new-checkout": {
+        "variants" : {"on":true,  "off":false}, "state": "ENABLED",
+        "defaultVariant": "off", "x": [ 1.50, "\\u00e9{\\"" ]
+    },
+    "banner":{"state":"DISABLED","variants":{"on":true},"defaultVariant":"on"}
+  },
+  "$evaluators": { "staff": { "ends_with": [ { "var": "email" }, "@acme.example" ] } }
+}
+`;
+
+const definition = (limit: unknown) => ({
+  state: "ENABLED",
+  variants: { set: { limit }, none: {} },
+  defaultVariant: "set",
+});
+
+async function bench(over: Partial<FlagdTargetOptions> & { text?: string | Buffer } = {}) {
+  const folder = await fs.mkdtemp(join(tmpdir(), "flagd-"));
+  onTestFinished(() => fs.rm(folder, { recursive: true, force: true }));
+  const { text = TEXT, ...options } = over;
+  const path = join(folder, "flags.flagd.json");
+  await fs.writeFile(path, text);
+  const system = flagdTarget({ path, clock: systemClock, ...options });
+  const adapter = targetAdapter(system, { store: memoryStore(), clock: systemClock });
+  return {
+    folder,
+    path,
+    system,
+    adapter,
+    apply: (one: Change) => adapter.apply(one, calm),
+    rollback: (one: Change) => adapter.rollback({ ...one, status: "applied" }, calm),
+    read: () => fs.readFile(path, "utf8"),
+    edit: async (from: string, to: string) => fs.writeFile(path, (await fs.readFile(path, "utf8")).replace(from, to)),
+  };
+}
+
+const change = (value: unknown, over: Partial<Change> = {}): Change =>
+  ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "new-checkout", value, ...over }) as Change;
+
+describe("what every target system promises", () => {
+  test.each(targetSystemCases)("$name", ({ run }) =>
+    run(async () => {
+      const flagKey = ({ tenant_id, target }: Entry) => `${tenant_id}/${target}`;
+      const { system, read, path } = await bench({ text: '{ "flags": { } }', flagKey });
+      return {
+        system,
+        values: [1, 2, 3].map(definition),
+        async overwrite() {
+          const text = await read();
+          await fs.writeFile(path, text.replace(/"limit":\d/, '"limit" : 7.0'));
+        },
+      };
+    }),
+  );
+});
+
+describe("what every adapter promises", () => {
+  // The cases set plain values; a new flag needs a definition.
+  const asFlag = (one: Change): Change =>
+    one.value === undefined ? one : { ...one, value: definition((one.value as { limit: unknown }).limit) };
+  const plain = (value: unknown): unknown => (value as ReturnType<typeof definition>).variants.set;
+  const plainValue = <V extends { value: unknown } | null | undefined>(held: V) =>
+    held ? { value: plain(held.value) } : held;
+  test.each<AdapterCase>(adapterCases)("$name", ({ run }) =>
+    run(async () => {
+      const flagKey = ({ tenant_id, target }: Entry) => `${tenant_id}/${target}`;
+      const { adapter, system, read, path } = await bench({ text: '{"flags":{}}', flagKey });
+      return {
+        adapter: {
+          name: adapter.name,
+          validate: (one, signal) => adapter.validate(asFlag(one), signal),
+          verify: (one, signal) => adapter.verify(asFlag(one), signal),
+          rollback: (one, signal) => adapter.rollback(asFlag(one), signal),
+          held: async (one, signal) => plainValue(await adapter.held!(asFlag(one), signal)),
+          apply: async (one, signal) => {
+            const result = await adapter.apply(asFlag(one), signal);
+            return { ...result, previous: plainValue(result.previous) };
+          },
+        },
+        async overwrite(one, value) {
+          const { raw } = await system.read(asFlag(one), calm);
+          await fs.writeFile(
+            path,
+            (await read()).replace(raw!, JSON.stringify(definition((value as { limit: unknown }).limit))),
+          );
+        },
+      };
+    }),
+  );
+});
+
+test("a value makes its variant the default, and changes no other byte but the metadata", async () => {
+  const { apply, rollback, read } = await bench();
+  expect((await apply(change(true))).previous).toEqual({ value: false });
+  expect(await read()).toBe(
+    TEXT.replace('"defaultVariant": "off"', '"defaultVariant": "on"').replace(
+      /(\{\\"") \]\n/,
+      '$1 ], "metadata": {"change_id":"chg_a"}\n',
+    ),
+  );
+  await rollback(change(true));
+  expect(await read()).toBe(TEXT);
+});
+
+test("a definition replaces only the text of its flag, and its rollback restores the bytes", async () => {
+  const { apply, rollback, read } = await bench();
+  const [one, other] = [change(definition(1)), change(definition(2), { change_id: "chg_b", target: "brand-new" })];
+  await apply(one);
+  await apply(other);
+  const { flags } = JSON.parse(await read());
+  expect(flags["new-checkout"]).toEqual({ ...definition(1), metadata: { change_id: "chg_a" } });
+  expect(Object.keys(flags)).toEqual(["10", "new-checkout", "banner", "brand-new"]);
+  await rollback(one);
+  await rollback(other);
+  expect(await read()).toBe(TEXT);
+});
+
+test("an edit of another flag is kept, one of the same flag stops the rollback", async () => {
+  const { apply, rollback, read, edit, adapter } = await bench();
+  await apply(change(true));
+  await edit('"banner":{"state":"DISABLED"', '"banner":{"state":"ENABLED"');
+  expect(await adapter.verify(change(true), calm)).toBe("applied");
+  await rollback(change(true));
+  expect(await read()).toBe(TEXT.replace('"banner":{"state":"DISABLED"', '"banner":{"state":"ENABLED"'));
+  await apply(change(true, { change_id: "chg_b" }));
+  await edit('"on":true,  "off":false}, "state": "ENABLED"', '"on":true,  "off":false}, "state": "DISABLED"');
+  await expect(rollback(change(true, { change_id: "chg_b" }))).rejects.toMatchObject({ name: "TargetDrifted" });
+});
+
+test.each([
+  ["a value of no variant", change("blue"), "no variant of the flag has this value"],
+  ["a value of a new flag", change(true, { target: "brand-new" }), "propose its complete definition"],
+  ["a value of a disabled flag", change(true, { target: "banner" }), "disabled or has targeting"],
+  ["a state of its own", change({ state: "on", variants: {} }), "state is neither"],
+  ["an unknown default", change({ ...definition(1), defaultVariant: "no" }), "defaultVariant names no variant"],
+  ["an unknown operation", change({ ...definition(1), targeting: { if: [{ zork: [] }, "set"] } }), '"zork"'],
+  ["shares of no variant", change({ ...definition(1), targeting: { fractional: [["no", 5]] } }), 'no variant "no"'],
+  ["a fraction of a weight", change({ ...definition(1), targeting: { fractional: [["set", 0.5]] } }), "whole number"],
+  ["weights beyond 31 bits", change({ ...definition(1), targeting: { fractional: [["set", 2 ** 31]] } }), "2147483647"],
+])("%s is rejected, in a dry run and by an apply", async (_, one, reason) => {
+  const { adapter, apply, read } = await bench();
+  expect(await adapter.validate(one, calm)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
+  await expect(apply(one)).rejects.toThrow(reason);
+  expect(await read()).toBe(TEXT);
+});
+
+test.each([
+  ["torn", '{"flags": {"a": {"state"', "is not valid JSON"],
+  ["with a byte order mark", `\uFEFF${TEXT}`, "is not valid JSON"],
+  ["with a comment", `// flags\n${TEXT}`, "is not valid JSON"],
+  ["YAML", "flags:\n  a: {}\n", "is not valid JSON"],
+  ["with a flag twice", '{"flags":{"a":{"state":"ENABLED","variants":{}},"a":{}}}', 'repeats the member "a"'],
+  ["without flags", "{}", "has no object flags"],
+  ["with a flag without a valid state", '{"flags":{"a":{"state":"on","variants":{}}}}', 'an invalid flag "a"'],
+  ["with an unknown default", '{"flags":{"a":{"state":"ENABLED","variants":{},"defaultVariant":"x"}}}', 'flag "a"'],
+])("a file %s is refused, and its bytes stay", async (_, text, message) => {
+  const { adapter, path } = await bench({ text });
+  for (const operation of [adapter.validate, adapter.apply])
+    await expect(operation(change(definition(1)), calm)).rejects.toThrow(message);
+  expect(await fs.readFile(path)).toEqual(Buffer.from(text));
+});
+
+test("a file that is not there and a symbolic link are refused", async () => {
+  const { adapter, path, folder } = await bench();
+  await fs.rename(path, join(folder, "real.json"));
+  await expect(adapter.apply(change(true), calm)).rejects.toThrow('create it with {"flags": {}}');
+  await fs.symlink("real.json", path);
+  expect(await adapter.validate(change(true), calm)).toEqual({
+    ok: false,
+    reason: expect.stringContaining("symbolic link"),
+  });
+  await expect(adapter.apply(change(true), calm)).rejects.toThrow("symbolic link");
+  expect(await fs.readFile(path, "utf8")).toBe(TEXT);
+});
+
+test.skipIf(typeof reader === "string")("the stock reader sees an apply, its rollback, and shares", async () => {
+  const { apply, rollback, read } = await bench();
+  const show = async () => {
+    const core = new (reader as Exclude<typeof reader, string>)();
+    core.setConfigurations(await read());
+    return core;
+  };
+  const value = async () => (await show()).resolveBooleanEvaluation("new-checkout", false, { targetingKey: "u" });
+  expect(await value()).toMatchObject({ value: false, reason: "STATIC" });
+  await apply(change(true));
+  expect(await value()).toMatchObject({ value: true, flagMetadata: { change_id: "chg_a" } });
+  await rollback(change(true));
+  expect(await value()).toMatchObject({ value: false });
+
+  const targeting = {
+    fractional: [
+      ["on", 10],
+      ["off", 90],
+    ],
+  };
+  const staged = { state: "ENABLED", variants: { on: true, off: false }, defaultVariant: "off", targeting };
+  await apply(change(staged, { change_id: "chg_b" }));
+  const core = await show();
+  const users = Array.from({ length: 2000 }, (_, i) => ({ targetingKey: `user-${i}` }));
+  const on = users.filter((user) => core.resolveBooleanEvaluation("new-checkout", false, user).value).length;
+  expect(on).toBeGreaterThan(140);
+  expect(on).toBeLessThan(260);
+});
