@@ -18,10 +18,10 @@ export interface ServiceOptions
   extends Partial<Omit<Deps, "product" | "integrity" | "mutex">>, ProductOptions, OpenOptions, RouteOptions {
   store: Store;
   /**
-   * Follows the log as this process commits, not in cycles only, and records at the start that the intent is in force: for a
-   * process that lives long.
+   * For a process that lives long: projects the log after each commit, not in cycles and reads only, and records at the start
+   * that the intent is in force.
    */
-  follow?: boolean | undefined;
+  longLived?: boolean | undefined;
   /** Each cycle looks at everything, also where nobody has written and nothing is due: for a store that costs nothing to ask. */
   wholeCycles?: boolean | undefined;
 }
@@ -59,8 +59,8 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     exclusive,
     tail,
     backup,
-    follow,
-    recordIntent = follow,
+    longLived,
+    recordIntent = longLived,
     refuseOutdated,
     wholeCycles,
     base,
@@ -70,7 +70,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
-  const following = follow ? keepProjecting(deps) : undefined;
+  const projecting = longLived ? keepProjecting(deps) : undefined;
   const handler = routed(endpoints, deps, { base });
   let underWay = 0;
   const whenNone: (() => void)[] = [];
@@ -102,7 +102,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
       commits.close();
       // What takes longer than a stop may is cut off: a store that is closed refuses it.
       await step(allDone, CLOSE_MS).catch(() => undefined);
-      await following?.stop();
+      await projecting?.stop();
       await deps.store.close();
     },
     deps,

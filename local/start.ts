@@ -86,7 +86,7 @@ async function open(
     instance_id,
     exclusive: !isDatabase(state),
     backup: isDatabase(state) ? undefined : await readBackupEnd(state),
-    follow: true,
+    longLived: true,
     refuseOutdated: true,
     wholeCycles: !isDatabase(state),
     log,

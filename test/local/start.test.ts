@@ -265,10 +265,10 @@ test("the whole log is checked after the start: an edit before the newest entrie
   ]);
 });
 
-test("what is committed is followed without a cycle", async () => {
+test("what is committed is projected without a cycle", async () => {
   const service = await begin();
   for (let made = 0; made < 3; made++) expect((await propose(service)).status).toBe(201);
-  // A read makes up for what is not stored, so the file is asked.
+  // A read would project the entries itself, so the file is read.
   const stored = async () => {
     const journal = await readFile(join(folder, "state.json.journal.jsonl"), "utf8");
     return PROJECTIONS.map(({ name }) => {

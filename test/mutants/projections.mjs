@@ -19,10 +19,10 @@ export const projections = [
   {
     file: "local/start.ts",
     name: "the program projects its log in cycles only",
-    find: "    follow: true,\n",
+    find: "    longLived: true,\n",
     replace: "",
     tests: ["test/local/start.test.ts"],
-    only: "followed",
+    only: "projected",
   },
   {
     ...slice,

@@ -90,7 +90,7 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
     return access;
   };
   const open = async (access: Awaited<ReturnType<typeof table>>, send: typeof fetch) =>
-    countersign({ store: dynamoDbStore({ ...access, fetch: send }), intent, follow: false, log: QUIET });
+    countersign({ store: dynamoDbStore({ ...access, fetch: send }), intent, longLived: false, log: QUIET });
   type Service = Awaited<ReturnType<typeof open>>;
   const post = async ({ fetch: ask }: Service, path: string, form: Record<string, string>, key?: string) => {
     const headers = { "content-type": "application/x-www-form-urlencoded", ...(key && { "idempotency-key": key }) };

@@ -118,7 +118,7 @@ test("an idle cycle is one request, and everything is looked at now and then", a
   for (const requests of whole) expect(requests.length, requests.join(", ")).toBeLessThan(95);
 });
 
-test("what a follower of another version kept is never taken for what is there", async () => {
+test("rows of another version of a projection are not used", async () => {
   const on = shared();
   const one = await process(on);
   const id = await one.bring("pending_consent");
@@ -238,7 +238,7 @@ test("what waits between cycles asks once for all of it what others committed", 
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const on = shared();
-  const opening = (async () => [await process(on, { follow: true }), await process(on)] as const)();
+  const opening = (async () => [await process(on, { longLived: true }), await process(on)] as const)();
   await vi.advanceTimersByTimeAsync(5 * SECOND);
   const [one, other] = await opening;
   const { deps } = one;
