@@ -1,6 +1,7 @@
 /** Proofs out of the stored tree, as they are answered: roots and hashes in base64. */
 import type { AuditDeps } from "./deps.ts";
 import { base64Of } from "../kit/base64.ts";
+import type { Store } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
 import { bytesOf, consistencyRanges, inclusionRanges, type NodeReader, proofHashes, rangeHash } from "./merkle.ts";
 import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
@@ -46,12 +47,13 @@ export async function proveConsistency(deps: Reading, from: number, length: numb
   };
 }
 
-/** Makes a proof from the tree. Where a part of it is missing, the tree is grown again in memory, and the next cycle stores it. */
+/** Makes a proof from the tree; `view`: the view of it, where one is read already. Where a part of it is missing, the tree is grown again in memory, and the next cycle stores it. */
 export async function withCompleteTree<T>(
   deps: Reading & Pick<AuditDeps, "integrity" | "mutex">,
   prove: (reads: Reading) => Promise<T>,
+  view?: Store,
 ): Promise<T> {
-  const reads = { sha256: deps.sha256, store: await treeView(deps.store) };
+  const reads = { sha256: deps.sha256, store: view ?? (await treeView(deps.store)) };
   try {
     return await prove(reads);
   } catch (error) {

@@ -31,7 +31,7 @@ async function goOn(deps: Losing): Promise<void> {
   if (head.loss?.head === integrity.known?.loss?.head) return;
   delete integrity.breach;
   delete integrity.last;
-  delete integrity.patrol;
+  delete integrity.scan;
   await readTail(deps);
   noteEnd(integrity, head);
 }

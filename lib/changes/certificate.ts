@@ -10,12 +10,13 @@ import { entriesOf } from "../audit/page.ts";
 import { inclusionPath, withCompleteTree } from "../audit/prove.ts";
 import type { NodeReader } from "../audit/merkle.ts";
 import { nodeReader } from "../audit/tree.ts";
+import { treeView } from "../audit/tree_view.ts";
 import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
 import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { once } from "../kit/once.ts";
 import type { Reads } from "../store/store.ts";
-import { consulting } from "./evidence.ts";
+import { consultLog } from "./evidence.ts";
 import { refuseBroken } from "./reading.ts";
 import { findChange } from "./records.ts";
 import type { Change } from "./rules/change.ts";
@@ -62,6 +63,7 @@ export function certifier(
   const checkpointOver = covering(deps);
   const manifestsOf = manifestReader(store);
   const newestLoss = once(async () => (await readHead(store))?.loss?.length ?? 0);
+  const view = once(() => treeView(store));
   let node: NodeReader | undefined;
   return async ({ change, entries: all }) => {
     const { change_id } = change;
@@ -77,16 +79,20 @@ export function certifier(
     const last = entries.at(-1)!.id;
     const { length, note } = await checkpointOver(last);
     if (length < last) throw notCovered(deps, change_id, length);
-    const proofs = await withCompleteTree(deps, (reads) => {
-      const path = (node ??= nodeReader(reads));
-      return Promise.all(
-        entries.map(async (entry) => proofOf(entry, await inclusionPath(reads, entry.id, length, path), note)),
-      ).catch((error: unknown) => {
-        // An incomplete tree is read again after it is grown again.
-        node = undefined;
-        throw error;
-      });
-    });
+    const proofs = await withCompleteTree(
+      deps,
+      (reads) => {
+        const path = (node ??= nodeReader(reads));
+        return Promise.all(
+          entries.map(async (entry) => proofOf(entry, await inclusionPath(reads, entry.id, length, path), note)),
+        ).catch((error: unknown) => {
+          // An incomplete tree is read again after it is grown again.
+          node = undefined;
+          throw error;
+        });
+      },
+      await view(),
+    );
     const manifests = withIntents ? await manifestsOf(entries) : [];
     return [
       "countersign-certificate/v1\n",
@@ -112,7 +118,7 @@ async function lossesWithin(
   if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
   const applied = own.find(({ event_type }) => event_type === "change_applied");
   const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
-  const losses = await consulting(deps, (evidence) => evidence.allOf("loss_accepted", proposed));
+  const losses = await consultLog(deps, (evidence) => evidence.allOf("loss_accepted", proposed));
   return losses.filter(({ id }) => id < end);
 }
 

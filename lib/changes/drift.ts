@@ -11,7 +11,7 @@ import { askHeld, askInForce } from "./operations/run_adapter.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { governed } from "./transaction.ts";
 import { unlessMismatched } from "./mismatch.ts";
-import { ownerOf, placeOf, readRecords } from "./records.ts";
+import { placeOf, readRecords } from "./records.ts";
 import type { Store } from "../store/store.ts";
 
 declare module "../store/store.ts" {
@@ -199,7 +199,7 @@ async function judge(deps: ChangesDeps, { change, episode }: Seen): Promise<void
     const { revision, target, tenant_id } = current.change;
     if (revision !== change.revision || (await readLease(tx, change))) return;
     // A later change may have taken the place, with which the episode ended.
-    if ((await ownerOf(tx, current.change)) !== change_id) return;
+    if ((await transaction.ledger.owner(current.change)) !== change_id) return;
     if (state === undefined) return tx.delete("drift", change_id);
     const known = (await tx.get("drift", change_id))?.value;
     const since = known?.since ?? at;

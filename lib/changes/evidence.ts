@@ -140,10 +140,10 @@ export function evidenceOf(
   };
 }
 
-/** What the log tells to somebody who decides nothing. */
-export const consulting = <T>(deps: Reading, run: (evidence: Evidence) => Promise<T>): Promise<T> =>
+/** Reads the log outside a transaction. */
+export const consultLog = <T>(deps: Reading, run: (evidence: Evidence, head: ChainHead) => Promise<T>): Promise<T> =>
   reading(deps, async () => {
     const { store, sha256, integrity } = deps;
-    const head = await readHead(store);
-    return run(evidenceOf(store, { outline: integrity.outline!, head: head!, sha256 }));
+    const head = (await readHead(store))!;
+    return run(evidenceOf(store, { outline: integrity.outline!, head, sha256 }), head);
   });

@@ -12,7 +12,6 @@ import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
 import type { Presented } from "./rules/signing.ts";
 import { whyNotSuperseding } from "./rules/supersede.ts";
-import { liveTold, ownerTold } from "./target_told.ts";
 import type { Enacted, Transaction } from "./transaction.ts";
 
 /** A recorded proposal. */
@@ -34,9 +33,9 @@ export async function fileProposal(
   const { tx, at } = transaction;
   const facts = await proposalFacts(transaction, requested, at);
   const { input } = facts;
-  const target_owner = input.tier === "minor" ? await ownerTold(transaction, input) : null;
+  const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;
   const blocks = transaction.product.intent.policy.on_conflict === "block";
-  const conflicts = await (blocks ? liveTold(transaction, input) : liveOn(tx, input));
+  const conflicts = await (blocks ? transaction.ledger.live(input) : liveOn(tx, input));
   if (input.supersedes !== undefined) {
     const superseded = (await readRecord(tx, input.supersedes))?.change;
     const problem = superseded ? whyNotSuperseding(superseded, input) : "names no change";

@@ -13,10 +13,10 @@ declare module "../store/store.ts" {
 }
 
 /** Returns the last freeze by the log; only the id of an entry that is older than the indexed log is read from the store. */
-export async function lastFreeze({ tx, evidence, outlined }: Transaction): Promise<Freeze | undefined> {
+export async function lastFreeze({ tx, evidence, indexedAfter }: Transaction): Promise<Freeze | undefined> {
   const indexed = await evidence.lastOf("service_frozen", "service_unfrozen");
   const stored = (await tx.get("meta", "freeze"))?.value;
-  const last = indexed ?? (stored && stored.entry <= outlined() ? await evidence.entry(stored.entry) : undefined);
+  const last = indexed ?? (stored && stored.entry <= indexedAfter() ? await evidence.entry(stored.entry) : undefined);
   return last?.event_type === "service_frozen" ? freezeIn(last) : undefined;
 }
 

@@ -26,7 +26,7 @@ export function latestTold(store: Store) {
       length = id;
     }
   };
-  const misfits = async (): Promise<string[]> => {
+  const compare = async (): Promise<string[]> => {
     const freeze = (await store.get("meta", "freeze"))?.value;
     const kept = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
     return [...(sameFreeze(freeze, frozen) ? [] : ["freeze"]), ...(sameKpis(kept, kpis) ? [] : ["kpi"])];
@@ -44,15 +44,15 @@ export function latestTold(store: Store) {
     /** What the log tells up to its entry `length`. */
     told: () => ({ length, freeze: frozen && freezeIn(frozen), kpis }),
     /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
-    async misfits(): Promise<string[]> {
+    async mismatches(): Promise<string[]> {
       for (let tries = 0; tries < TRIES; tries++) {
-        const found = await misfits();
+        const found = await compare();
         if (found.length === 0) return [];
         const before = length;
         await readOn();
         if (length === before && tries > 0) return found;
       }
-      return misfits();
+      return compare();
     },
   };
 }

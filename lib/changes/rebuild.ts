@@ -1,12 +1,11 @@
 /** Makes what does not hold anew from the log, each on record; what the log does not tell of, a content, must be restored. */
 import type { ChangesDeps } from "./deps.ts";
-import { viewsOf } from "./judge.ts";
+import { indexRows } from "./ledger/scan_records.ts";
 import { latestTold } from "./latest_told.ts";
 import { reconcile, type StateMismatch } from "./reconcile.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { asRead } from "./rules/written_record.ts";
 import { governed } from "./transaction.ts";
-import { fromLog } from "./verified_record.ts";
 
 /** What was made anew, and what could not be. */
 export interface Rebuilt {
@@ -31,14 +30,14 @@ export async function rebuildRecords(deps: ChangesDeps): Promise<Rebuilt> {
 
 const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch): Promise<boolean> =>
   governed<boolean>({ deps }, async (transaction) => {
-    const { tx, evidence, sha256 } = transaction;
+    const { tx, ledger } = transaction;
     const kept = await tx.get("changes", change_id);
-    const made = kept && (await fromLog(asRead(kept), { evidence, sha256 }, change_id));
+    const made = kept && (await ledger.rebuild(change_id, asRead(kept)));
     if (!made) return false;
     const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceItself());
-    for (const { view, id, value } of viewsOf(record))
-      if (value === undefined) tx.delete(view, id);
-      else tx.put(view, id, value as never);
+    for (const { index, id, value } of indexRows(record))
+      if (value === undefined) tx.delete(index, id);
+      else tx.put(index, id, value as never);
     return true;
   }) as Promise<boolean>;
 

@@ -3,7 +3,7 @@ import { readHead } from "../audit/chain.ts";
 import { entriesAfter } from "../audit/page.ts";
 import { turn } from "../kit/turn.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { judgeEntries, judgeRecords, withFields } from "./judge.ts";
+import { addFields, scanEntries, scanRecords } from "./ledger/scan_records.ts";
 import { latestTold } from "./latest_told.ts";
 
 declare module "../audit/integrity.ts" {
@@ -22,7 +22,7 @@ const FRESH_MS = 5000;
 /** A change whose record is not what the log says. */
 export interface StateMismatch {
   change_id: string;
-  /** As `Misfits` has them. */
+  /** As a `Mismatch` names them. */
   fields: readonly string[];
 }
 
@@ -63,10 +63,10 @@ async function pass(deps: Reconciling): Promise<StateReport> {
   const { store } = deps;
   const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
   const named = new Map<string, StateMismatch>();
-  const note = (misfits: Iterable<[change_id: string, fields: readonly string[]]>): void => {
-    for (const [change_id, fields] of misfits) {
+  const note = (found: Iterable<[change_id: string, fields: readonly string[]]>): void => {
+    for (const [change_id, fields] of found) {
       const known = named.get(change_id);
-      if (known) known.fields = withFields(known.fields, fields);
+      if (known) known.fields = addFields(known.fields, fields);
       else if (named.size < MOST_LISTED) {
         const mismatch = { change_id, fields };
         named.set(change_id, mismatch);
@@ -78,7 +78,7 @@ async function pass(deps: Reconciling): Promise<StateReport> {
   for (let after = "", more = true; more; await turn()) {
     const page = await store.list("changes", { after, limit: CHANGES_A_SLICE, uncached: true });
     report.compared += page.length;
-    note(await judgeRecords(deps, page));
+    note(await scanRecords(deps, page));
     after = page.at(-1)?.id ?? after;
     more = page.length === CHANGES_A_SLICE;
   }
@@ -87,9 +87,9 @@ async function pass(deps: Reconciling): Promise<StateReport> {
   for (let after = 0; after < end; after += SLICE, await turn()) {
     const entries = await entriesAfter(store, after, Math.min(SLICE, end - after));
     latest.take(entries);
-    note(await judgeEntries(deps, entries));
+    note(await scanEntries(deps, entries));
   }
-  const misfits = await latest.misfits();
-  if (misfits.length > 0) note([["", misfits]]);
+  const found = await latest.mismatches();
+  if (found.length > 0) note([["", found]]);
   return report;
 }

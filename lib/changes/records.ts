@@ -83,8 +83,8 @@ export interface DayCount {
   count: number;
 }
 
-/** A change's record as it lies there, whatever it is; 404 `change_not_found`. */
-export async function keptChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
+/** Reads a change's record as it is stored, valid or not; 404 `change_not_found`. */
+export async function readStoredChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const found = await reads.get("changes", changeId);
   if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
   return asRead(found);
@@ -92,7 +92,7 @@ export async function keptChange(reads: Pick<Reads, "get">, changeId: string): P
 
 /** A change's record, to be shown; 404 `change_not_found`, 409 `evidence_mismatch` where it is none. */
 export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
-  const record = await keptChange(reads, changeId);
+  const record = await readStoredChange(reads, changeId);
   if (!isRecord(record)) throw mismatch(changeId, ["record"]);
   return record;
 }
@@ -142,10 +142,4 @@ export async function liveOn(reads: Pick<Reads, "list">, place: Place, except?: 
   const page = await reads.list("live_by_target", { prefix, limit: LISTED + 1, keysOnly: true });
   const ids = page.map(({ id }) => id.slice(prefix.length));
   return ids.filter((id) => id !== except).slice(0, LISTED);
-}
-
-/** The newest applied change of a tenant and target. */
-export async function ownerOf(reads: Pick<Reads, "list">, place: Place): Promise<string | null> {
-  const [newest] = await reads.list("owners", { prefix: targetKey(place), limit: 1, reverse: true });
-  return newest?.value ?? null;
 }

@@ -8,7 +8,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { Json } from "../store/json.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { Evidence } from "./evidence.ts";
-import { foldOf } from "./history.ts";
+import { foldEntries } from "./ledger/verify_record.ts";
 import type { Change } from "./rules/change.ts";
 import { digestOf } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
@@ -82,7 +82,7 @@ async function matchesLog(
   const recorded = new Map<string, unknown>(Object.entries(detailIn(entry.detail)));
   if (change_id !== "") {
     const entries = await evidence.about(change_id, 1);
-    const state = foldOf(entries.filter(({ id }) => id <= entry.id));
+    const state = foldEntries(entries.filter(({ id }) => id <= entry.id));
     // Content that was erased since matches by the digest of what the erasure left.
     const left = entries.map(({ detail }) => detailIn(detail).remaining_digest).find((digest) => digest !== undefined);
     const differs = (field: string) => field !== "content" || digestOf(change!, sha256) !== left;

@@ -19,10 +19,11 @@ import type { Caller } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
+import { createLedger } from "./ledger/ledger.ts";
 import { mismatch } from "./mismatch.ts";
-import { noteMisfit } from "./patrol.ts";
+import { noteMismatch } from "./integrity_scan.ts";
 import { reading, refuseBroken } from "./reading.ts";
-import { agentPlace, keptChange, placeOf } from "./records.ts";
+import { agentPlace, placeOf } from "./records.ts";
 import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
@@ -33,7 +34,9 @@ import { written } from "./rules/written_record.ts";
 import { evolve } from "./rules/evolve.ts";
 import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
-import { fromLog, type Held, heldAgainst, type Use } from "./verified_record.ts";
+
+/** How a change is used: `closing` ends it, `undoing` rolls it back, `settling` records how an operation on it ended. */
+type Use = "any" | "closing" | "undoing" | "settling";
 
 /** What a governed decision may use. */
 export type Transaction = ReturnType<typeof begin>["transaction"];
@@ -77,11 +80,11 @@ export async function governed<T>(
   { anyClock = false, afterLoss = false }: Exceptions = {},
 ): Promise<T | Replayed> {
   let end: ChainHead | undefined;
-  let misfits: Misfit[] = [];
+  let mismatches: NamedMismatch[] = [];
   const outcome = await reading(deps, () =>
     deps.store.transact(async (tx) => {
       end = undefined;
-      misfits = [];
+      mismatches = [];
       const now = deps.clock.now();
       const { integrity, sha256 } = deps;
       const [head, stored] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
@@ -105,7 +108,7 @@ export async function governed<T>(
         now,
         evidence,
         isBehind: behind !== undefined,
-        misfits,
+        mismatches,
       });
       const decided = await decision(transaction);
       end = commit();
@@ -117,7 +120,7 @@ export async function governed<T>(
       if (error instanceof StoreUnavailable) noteFailedWrite(deps.store);
       throw error;
     })
-    .finally(() => misfits.forEach(([id, fields]) => noteMisfit(deps.integrity, id, fields)));
+    .finally(() => mismatches.forEach(([id, fields]) => noteMismatch(deps.integrity, id, fields)));
   if (end && !afterLoss) {
     deps.integrity.outline!.settle({ length: end.length, head: end.head });
     noteEnd(deps.integrity, end);
@@ -134,22 +137,24 @@ interface Opened {
   evidence: Evidence;
   isBehind: boolean;
   /** What is found of records that do not hold: told once the decision is one, since a run of it may have seen less. */
-  misfits: Misfit[];
+  mismatches: NamedMismatch[];
 }
 
-type Misfit = [changeId: string, fields: readonly string[]];
+type NamedMismatch = [changeId: string, fields: readonly string[]];
 
 function begin(
   tx: Tx,
   { sha256, ids, integrity }: ChangesDeps,
   product: ProductRuntime,
-  { head: opened, coming, now, evidence, isBehind, misfits }: Opened,
+  { head: opened, coming, now, evidence, isBehind, mismatches }: Opened,
 ) {
   const at = stamp(opened, now);
   const outline = integrity.outline!;
   const appended: Json<AuditEntry>[] = [];
   let head = opened;
   let due = coming;
+  const indexedAfter = (): number => outline.after;
+  const ledger = createLedger({ reads: tx, evidence, length: opened.length, indexedAfter, sha256 });
 
   const chain = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
     const next = nextEntry(head, event, timestamp, sha256);
@@ -200,28 +205,27 @@ function begin(
     append,
     /** Records that the manifest of this instance is in force, where it is not yet. */
     bringIntoForce,
-    /** What the log itself tells, and the id before the first entry that was read of it. */
+    /** The entries of the log, and the id before the first that this process has indexed. */
     evidence,
-    outlined: (): number => outline.after,
-    /** A change's record, and the fields in which it is not what the log tells; 404 `change_not_found`. */
-    held: async (changeId: string): Promise<Held> =>
-      heldAgainst({ evidence, length: opened.length, sha256 }, await keptChange(tx, changeId), changeId),
+    indexedAfter,
+    /** Changes and owners of targets, verified against the log. */
+    ledger,
     /**
      * A change's record as the log tells it; 404 `change_not_found`, 409 `evidence_mismatch`. What is closed may have another
      * content. What is taken back or settled is made from the log, where the content is the one that it tells of; an operation
      * that ended is told in any case.
      */
     async change(changeId: string, use: Use = "any"): Promise<ChangeRecord> {
-      const { record, fields } = await transaction.held(changeId);
+      const { record, fields } = await ledger.change(changeId);
       if (fields.length === 0 || (use === "closing" && fields.join() === "content")) return record;
-      const made = use !== "any" && use !== "closing" && (await fromLog(record, { evidence, sha256 }, changeId));
+      const made = use !== "any" && use !== "closing" && (await ledger.rebuild(changeId, record));
       if (made) return made;
       if (use === "settling" && !fields.includes("record")) return record;
       throw transaction.mismatched(changeId, fields);
     },
     /** 409 `evidence_mismatch`, of a change that is named from here on. */
     mismatched(changeId: string, fields: readonly string[]): AppError {
-      misfits.push([changeId, fields]);
+      mismatches.push([changeId, fields]);
       return mismatch(changeId, fields);
     },
     /**

@@ -1,7 +1,7 @@
 /** Memories of proposals are told of their changes whenever somebody looks: what is kept of each is which change it is. */
 import { MAX_MEMORY_LENGTH, type Memory, type ProposalMemory } from "../projections/memory.ts";
 import { describeProposal } from "../projections/memory.ts";
-import { readVerifiedChanges } from "../changes/verified_changes.ts";
+import { readVerifiedChanges } from "../changes/ledger/read_changes.ts";
 import { readRecords } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { isWhole } from "../changes/rules/record.ts";

@@ -11,7 +11,7 @@ import { readProjection } from "../projections/snapshot.ts";
 import { readTotalCounts } from "../projections/daily_counts.ts";
 import type { Counter } from "../projections/counts.ts";
 import { waiting } from "../projections/waiting.ts";
-import { misfitsOf } from "../changes/patrol.ts";
+import { knownMismatches } from "../changes/integrity_scan.ts";
 import { RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -152,7 +152,7 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
     sealed_damage: known(faults?.damaged.length),
     compaction_failed: known(faults && Number(faults.compaction !== null)),
     store_free_bytes: known(faults?.free_bytes),
-    evidence_mismatches: known(product && misfitsOf(integrity).size),
+    evidence_mismatches: known(product && knownMismatches(integrity).size),
     tasks: by(
       "status",
       counted(TASK_STATUSES, (status) => tasks.statuses[status]),

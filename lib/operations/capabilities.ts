@@ -5,8 +5,8 @@ import { PROJECTIONS } from "../projections/projector.ts";
 import type { Projection } from "../projections/projection.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
-import type { Misfits } from "../changes/judge.ts";
-import { misfitsOf } from "../changes/patrol.ts";
+import type { Mismatches } from "../changes/ledger/scan_records.ts";
+import { knownMismatches } from "../changes/integrity_scan.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import type { Capability } from "./capability.ts";
 import type { HttpDeps } from "../http/deps.ts";
@@ -39,7 +39,7 @@ export async function listCapabilities(
   const problem = (await product?.adapter?.findProblem?.()) ?? null;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
-  const misfits = misfitsOf(integrity);
+  const mismatches = knownMismatches(integrity);
   const recorded = "approved changes are recorded and not carried anywhere";
   const own = [
     capability("product_runtime", "product", off, intent),
@@ -48,8 +48,12 @@ export async function listCapabilities(
       : capability("product_adapter", "product", recorded, "--product-config PATH, or --product-adapter URL"),
     breach
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
-      : misfits.size > 0
-        ? degraded("audit_chain", "audit", `${told(misfits)}; run-now action=rebuild makes them anew from the log`)
+      : mismatches.size > 0
+        ? degraded(
+            "audit_chain",
+            "audit",
+            `${nameMismatches(mismatches)}; run-now action=rebuild rebuilds them from the log`,
+          )
         : capability("audit_chain", "audit", off, intent),
     anchor
       ? integrity.anchor
@@ -90,11 +94,11 @@ export async function listCapabilities(
 
 const NAMED = 3;
 
-/** Which changes are not what the log tells, as far as it is known. */
-function told(misfits: Misfits): string {
-  const first = [...misfits].slice(0, NAMED).map(([id, fields]) => `${id} (${fields.join(", ")})`);
-  const more = misfits.size > NAMED ? ` and ${misfits.size - NAMED} more` : "";
-  return `not what the log tells: ${first.join("; ")}${more}`;
+/** Names the changes that are known not to match the log. */
+function nameMismatches(mismatches: Mismatches): string {
+  const first = [...mismatches].slice(0, NAMED).map(([id, fields]) => `${id} (${fields.join(", ")})`);
+  const more = mismatches.size > NAMED ? ` and ${mismatches.size - NAMED} more` : "";
+  return `records that do not match the log: ${first.join("; ")}${more}`;
 }
 
 /** Whether all witnesses cosign; one that speaks against the log is more than one that is silent. */

@@ -7,7 +7,7 @@ import { countVerdicts } from "../projections/outcomes.ts";
 import { sampleClock } from "../changes/certain_time.ts";
 import { checkDrift } from "../changes/drift.ts";
 import { rollBackCondemned } from "../changes/guardrail_rollback.ts";
-import { patrol } from "../changes/patrol.ts";
+import { scanIntegrity } from "../changes/integrity_scan.ts";
 import { recoverAbandoned } from "../changes/operations/recover.ts";
 import { forgetOldAnswers } from "../http/idempotency.ts";
 import { expireOverdue } from "../projections/expire_overdue.ts";
@@ -81,7 +81,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   };
   if (!quick) await step("store", async () => deps.store.inspect?.());
   if (!quick) await step("writes", () => proveWrites(deps, true));
-  if (deps.product && !quick) await step("patrol", () => patrol(deps));
+  if (deps.product && !quick) await step("integrity_scan", () => scanIntegrity(deps));
   const governs = deps.product && !deps.integrity.breach;
   if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;
   if (governs && !quick) {

@@ -1,8 +1,8 @@
 /** Changes whose stored record is not what the log tells: the growth log, and so notifications, tell of each episode once. */
 import { addNotice } from "../projections/activity_log.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import type { Misfits } from "../changes/judge.ts";
-import { holding, misfitsOf } from "../changes/patrol.ts";
+import type { Mismatches } from "../changes/ledger/scan_records.ts";
+import { listRepaired, knownMismatches } from "../changes/integrity_scan.ts";
 import { label } from "../kit/quote.ts";
 
 declare module "../store/store.ts" {
@@ -22,10 +22,10 @@ const LOOKED_AT = 100;
  */
 export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
-  const known = misfitsOf(deps.integrity);
+  const known = knownMismatches(deps.integrity);
   const told = (await store.get("meta", "mismatches"))?.value.told ?? [];
   const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);
-  const mended = new Set(unseen.length === 0 ? [] : await holding(deps, unseen));
+  const mended = new Set(unseen.length === 0 ? [] : await listRepaired(deps, unseen));
   if (mended.size === 0 && [...known.keys()].every((id) => told.includes(id))) return;
   await store.transact(async (tx) => {
     const before = (await tx.get("meta", "mismatches"))?.value.told ?? [];
@@ -36,7 +36,7 @@ export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   });
 }
 
-function noticeOf(found: Misfits, now: number) {
+function noticeOf(found: Mismatches, now: number) {
   const of = (id: string): string => `${label(id)} (${found.get(id)!.join(", ")})`;
   const [first, ...others] = [...found.keys()];
   const at = new Date(now).toISOString();

@@ -4,7 +4,7 @@ import type { OperationsDeps } from "./deps.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
 import { type AgeClass, AGE_CLASSES, type AgedItem, MAX_COUNTED, listOverdueItems } from "../projections/overdue.ts";
-import { misfitsOf } from "../changes/patrol.ts";
+import { knownMismatches } from "../changes/integrity_scan.ts";
 import type { Effect } from "../changes/rules/effect.ts";
 import { isStale } from "../changes/rules/kpi.ts";
 import { taskCounts } from "./tasks.ts";
@@ -70,7 +70,7 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
     atOnce("drift", drift.length),
     atOnce("review_due", reviews.length),
     atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
-    atOnce("audit_chain", (integrity.breach ? 1 : 0) + misfitsOf(integrity).size),
+    atOnce("audit_chain", (integrity.breach ? 1 : 0) + knownMismatches(integrity).size),
   ];
   const sum = (of: (item: Counted) => number): number => counted.reduce((total, item) => total + of(item), 0);
   const weight = sum(({ item, weighing }) => WEIGHTS[item] * weighing);

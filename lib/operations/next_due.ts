@@ -2,7 +2,7 @@
 import { areAllCaughtUp } from "../projections/projector.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
-import { misfitsOf } from "../changes/patrol.ts";
+import { knownMismatches } from "../changes/integrity_scan.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
@@ -18,7 +18,7 @@ const ANY = { limit: 1, keysOnly: true } as const;
 export async function nextDue(given: OperationsDeps): Promise<number> {
   const deps = withRequestCache(given);
   // What is wrong is looked at each time, and what peers know is asked of them.
-  if (deps.integrity.breach || misfitsOf(deps.integrity).size > 0 || deps.link) return NOW;
+  if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
   const [left, outcome, limits] = await Promise.all([isAnythingLeft(deps), nextOutcome(deps), nextLimit(deps)]);
   // The rows of what waits are right only where the projections are caught up.
   return left || outcome === NOW ? NOW : Math.min(outcome, limits);

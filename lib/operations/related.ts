@@ -5,7 +5,8 @@ import { readProjection } from "../projections/snapshot.ts";
 import { successorPrefix, waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { readRecordsAtTime } from "../changes/expiry.ts";
-import { LISTED, liveOn, ownerOf } from "../changes/records.ts";
+import { byTarget } from "../changes/by_target.ts";
+import { LISTED, liveOn, targetKey } from "../changes/records.ts";
 import { type Change, changeSchema } from "../changes/rules/change.ts";
 
 export const RELATIONS = ["live", "holds", "supersedes", "superseded_by"] as const;
@@ -31,9 +32,9 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   const { change_id, supersedes } = change;
   const prefix = successorPrefix(change_id);
   const newest = { prefix, limit: LISTED, reverse: true, keysOnly: true } as const;
-  const [live, owner, successors] = await Promise.all([
+  const [live, owners, successors] = await Promise.all([
     liveOn(store, change, change_id),
-    ownerOf(store, change),
+    byTarget(store, "owners", [change], { most: 1, reverse: true }),
     readProjection(deps, waiting).then((read) => read.list("successors", newest)),
   ]);
   const relations = new Map<string, Relation[]>();
@@ -41,7 +42,7 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
     if (id && id !== change_id) relations.set(id, [...(relations.get(id) ?? []), relation]);
   };
   for (const id of live) relate(id, "live");
-  relate(owner, "holds");
+  relate(owners.get(targetKey(change))?.[0]?.value, "holds");
   relate(supersedes, "supersedes");
   for (const { id } of successors) relate(id.slice(prefix.length), "superseded_by");
   const ids = [...relations.keys()].sort().toReversed();

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { tenantPrefix, valueKey, values, type ValueSource } from "../projections/values.ts";
-import { type VerifiedChange, readVerifiedChanges, heldSince } from "../changes/verified_changes.ts";
+import { listLaterOwners, readVerifiedChanges, type VerifiedChange } from "../changes/ledger/read_changes.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { Place } from "../changes/records.ts";
 import { changeSchema, KINDS } from "../changes/rules/change.ts";
@@ -174,8 +174,8 @@ async function valueOf(deps: ChangesDeps, one: Source, verified: VerifiedChange)
   if (status !== "applied" || applied?.entry !== entry || valueKey(tenant_id, target) !== one.place) return MOVED;
   if (value === undefined) return withheld(one, "the change sets no value");
   // What sets no value leaves the target to the one before it.
-  const since = await heldSince(deps, change, one.source);
-  if (!since) return withheld(one, "an entry about its target is not what the log held");
+  const since = await listLaterOwners(deps, change, one.source);
+  if (!since) return withheld(one, "an entry about its target is not the one that the log had");
   const later = since.length === 0 ? [] : await readVerifiedChanges(deps, since);
   if (later.some((other) => "problem" in other || other.change.value !== undefined)) return MOVED;
   return { tenant_id, target, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest };
@@ -183,7 +183,7 @@ async function valueOf(deps: ChangesDeps, one: Source, verified: VerifiedChange)
 
 /** Returns true where an applied change sets the target, as far as this process has read the log. */
 async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> {
-  const held = await heldSince(deps, place, { change_id: "", entry: 0 });
+  const held = await listLaterOwners(deps, place, { change_id: "", entry: 0 });
   if (!held) return true;
   const verified = held.length === 0 ? [] : await readVerifiedChanges(deps, held);
   return verified.some(

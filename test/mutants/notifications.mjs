@@ -79,8 +79,8 @@ export const notifications = [
   {
     file: "lib/operations/mismatches.ts",
     name: "a restart tells of the same record again",
-    find: "const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);\n  const mended = new Set(unseen.length === 0 ? [] : await holding(deps, unseen));",
-    replace: "void [holding, LOOKED_AT]; const mended = new Set(told.filter((id) => !known.has(id)));",
+    find: "const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);\n  const mended = new Set(unseen.length === 0 ? [] : await listRepaired(deps, unseen));",
+    replace: "void [listRepaired, LOOKED_AT]; const mended = new Set(told.filter((id) => !known.has(id)));",
     tests: NOTICES,
     only: "not what the log tells",
   },

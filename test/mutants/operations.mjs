@@ -45,8 +45,8 @@ export const operations = [
   {
     name: "what a host showed before another change was applied begins an episode",
     file: "lib/changes/drift.ts",
-    find: "if ((await ownerOf(tx, current.change)) !== change_id) return;",
-    replace: "void ownerOf;",
+    find: "if ((await transaction.ledger.owner(current.change)) !== change_id) return;",
+    replace: "",
     tests: PUT_BACK,
   },
   {
@@ -87,9 +87,9 @@ export const operations = [
   {
     ...begin,
     name: "a consent that the log does not tell of counts",
-    file: "lib/changes/verified_record.ts",
-    find: "return { record, fields: differences(told, record, sha256) };",
-    replace: "return { record, fields: differences(told, record, sha256).slice(9) };",
+    file: "lib/changes/ledger/verify_record.ts",
+    find: "return state ? differences(state, record!, sha256)",
+    replace: "return state ? differences(state, record!, sha256).slice(9)",
     tests: tampering,
   },
   {
@@ -376,8 +376,8 @@ export const operations = [
   {
     file: "lib/changes/operations/start.ts",
     name: "a superseded change that the host no longer shows is never rolled back",
-    find: "(await ownerTold(transaction, change)) !== change.change_id || undefined",
-    replace: "(await ownerTold(transaction, change)) === undefined || undefined",
+    find: "(await transaction.ledger.owner(change)) !== change.change_id || undefined",
+    replace: "(await transaction.ledger.owner(change)) === undefined || undefined",
     tests: SLOW,
   },
   {

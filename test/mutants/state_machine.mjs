@@ -191,7 +191,7 @@ export const stateMachine = [
   {
     ...reconcile,
     name: "a record may leave out entries about it",
-    file: "lib/changes/judge.ts",
+    file: "lib/changes/ledger/scan_records.ts",
     find: "!ids.every((id) => audit.includes(id))",
     replace: "false",
   },
@@ -204,15 +204,15 @@ export const stateMachine = [
   {
     ...reconcile,
     name: "a change whose record is gone is not missed",
-    file: "lib/changes/judge.ts",
-    find: 'misfits.set(change_id, ["record"]);',
+    file: "lib/changes/ledger/scan_records.ts",
+    find: 'mismatches.set(change_id, ["record"]);',
     replace: "void change_id;",
   },
   {
     ...reconcile,
     name: "a change that the log does not know is none of its business",
-    file: "lib/changes/judge.ts",
-    find: "entry?.change_id === id",
-    replace: "entry !== undefined",
+    file: "lib/changes/ledger/verify_record.ts",
+    find: "entry?.change_id !== changeId)",
+    replace: "entry === undefined)",
   },
 ];

@@ -5,7 +5,7 @@ const OFREP = ["test/lib/operations/ofrep.test.ts"];
 const AWAITED = ["test/lib/changes/await_status.test.ts"];
 const projection = { file: "lib/projections/values.ts", tests: VALUES };
 const reader = { file: "lib/operations/values.ts", tests: VALUES };
-const readVerifiedChanges = { file: "lib/changes/verified_changes.ts", tests: VALUES };
+const readVerifiedChanges = { file: "lib/changes/ledger/read_changes.ts", tests: VALUES };
 const flags = { file: "lib/operations/ofrep.ts", tests: OFREP };
 const awaited = { file: "lib/changes/await_status.ts", tests: AWAITED };
 
@@ -62,7 +62,7 @@ export const values = [
     ...readVerifiedChanges,
     name: "a value that its digest is not of is given out",
     find: "if (fields.length > 0) return",
-    replace: "if (!told) return",
+    replace: "if (fields.length > 9) return",
   },
   {
     ...readVerifiedChanges,
@@ -73,13 +73,13 @@ export const values = [
   {
     ...readVerifiedChanges,
     name: "a record set back to before its rollback is believed",
-    find: "if (await leavesOut(deps, changeId, audit, seen))",
+    find: "if (await isIncomplete(deps, changeId, ids, end))",
     replace: "if (false)",
   },
   {
     ...readVerifiedChanges,
     name: "a value is given out that is told of where the chain does not hold",
-    find: "if (from !== undefined && audit.some((id) => id >= from))",
+    find: "if (from !== undefined && ids.some((id) => id >= from))",
     replace: "if (false)",
   },
   {

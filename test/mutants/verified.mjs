@@ -1,32 +1,33 @@
 /** What is taken from the log at the moment it is used, what the cycles look at, and what is made anew. */
 
 const USE = ["test/lib/changes/verified_at_use.test.ts"];
-const PATROL = ["test/lib/changes/patrol.test.ts"];
+const SCAN = ["test/lib/changes/integrity_scan.test.ts"];
 const ATTACKS = ["test/tamper/running.test.ts"];
-const record = { file: "lib/changes/verified_record.ts", tests: USE };
+const ledger = { file: "lib/changes/ledger/ledger.ts", tests: USE };
+const targets = { file: "lib/changes/ledger/targets.ts", tests: USE };
 const evidence = { file: "lib/changes/evidence.ts", tests: USE };
 const replay = { file: "lib/changes/replies.ts", tests: USE };
-const patrol = { file: "lib/changes/patrol.ts", tests: PATROL };
+const scan = { file: "lib/changes/integrity_scan.ts", tests: SCAN };
 const outline = { file: "lib/audit/outline.ts", tests: ATTACKS };
 const reading = { file: "lib/audit/read_log.ts", tests: ATTACKS };
 
 export const verified = [
   {
-    ...record,
+    ...ledger,
     name: "a record that was set back to before a denial comes back",
-    find: "if (entries.length !== audit.length || entries.some(({ id }, index) => id !== audit[index]))",
-    replace: "entries.splice(audit.length);\n  if (entries.some(({ id }, index) => id !== audit[index]))",
+    find: "? evidence.about(changeId, ids[0]!) : [];",
+    replace: "? (await evidence.about(changeId, ids[0]!)).slice(0, ids.length) : [];",
     grave: true,
   },
   {
-    ...record,
-    name: "a record is mended with the content that somebody put into it",
-    find: "return isWhole(record) && differences(told, record, sha256).length === 0 ? record : undefined;",
-    replace: "return isWhole(record) || sha256 ? record : undefined;",
+    ...ledger,
+    name: "a record is rebuilt with the content that somebody put into it",
+    find: "return differences(recorded, record, sha256).length === 0 ? record : undefined;",
+    replace: "return differences(recorded, record, sha256).length < 99 ? record : undefined;",
   },
   {
-    ...record,
     file: "lib/changes/mismatch.ts",
+    tests: USE,
     name: "one record that does not hold stops all that time makes due",
     find: 'if (error instanceof AppError && error.code === "evidence_mismatch") return undefined;',
     replace: "",
@@ -60,51 +61,45 @@ export const verified = [
   {
     file: "lib/changes/file_proposal.ts",
     name: "a live change that is taken out of its view blocks nothing",
-    find: "blocks ? liveTold(transaction, input) : liveOn(tx, input)",
-    replace: "blocks && transaction.now < 0 ? liveTold(transaction, input) : liveOn(tx, input)",
+    find: "blocks ? transaction.ledger.live(input) : liveOn(tx, input)",
+    replace: "blocks && transaction.now < 0 ? transaction.ledger.live(input) : liveOn(tx, input)",
     tests: USE,
   },
   {
-    file: "lib/changes/target_told.ts",
+    ...targets,
     name: "an apply that is taken out of its view has not moved the target",
-    find: "if (!newest) return ownerShown(",
-    replace: 'if (newest?.event_type !== "change_rolled_back") return ownerShown(',
-    tests: USE,
+    find: "if (!newest) return findStoredOwner(",
+    replace: 'if (newest?.event_type !== "change_rolled_back") return findStoredOwner(',
   },
   {
-    file: "lib/changes/target_told.ts",
+    ...targets,
     name: "what was rolled back holds its target still",
     find: "detailIn(newest.detail).target_holds!;",
     replace: "newest.change_id;",
-    tests: USE,
   },
   {
-    file: "lib/changes/target_told.ts",
+    ...targets,
     name: "a rollback gives the target back to what was rolled back before",
     find: 'if (status === "applied") return { under, passed };',
     replace: "return { under, passed };",
-    tests: USE,
   },
   {
-    file: "lib/changes/target_told.ts",
+    ...targets,
     name: "a record says of itself that the log was not read as far back",
-    find: "const read = await evidence.about(changeId, outlined() + 1);",
-    replace: "const read = outlined() === 0 ? await evidence.about(changeId, 1) : [];",
-    tests: USE,
+    find: "const indexed = await evidence.about(changeId, indexedAfter() + 1);",
+    replace: "const indexed = indexedAfter() === 0 ? await evidence.about(changeId, 1) : [];",
   },
   {
-    file: "lib/changes/target_told.ts",
+    ...targets,
     name: "a change that somebody put into a view waits on its target",
-    find: "if (isLive(status) && isProposedOn(place, entries[0])) live.push(id);",
+    find: "if (isLive(status) && isProposedOn(target, entries[0])) live.push(id);",
     replace: "if (isLive(status) || entries) live.push(id);",
-    tests: USE,
   },
   {
-    file: "lib/changes/target_told.ts",
+    ...targets,
     name: "a change that somebody put into a view holds the target",
-    find: "if (entry.id > outlined()) continue;",
-    replace: "if (entry) return outlined() < 0 ? null : value;",
-    tests: USE,
+    find: "if (entry.id > indexedAfter()) continue;",
+    replace: "if (entry) return indexedAfter() < 0 ? null : value;",
   },
   {
     file: "lib/changes/rules/record.ts",
@@ -154,28 +149,28 @@ export const verified = [
     replace: ")",
   },
   {
-    ...patrol,
+    ...scan,
     name: "cycles do not look at what is far back",
-    find: "await lookAt(deps, state, { after, end: state.entry, judging: false });",
+    find: "await scanLog(deps, state, { after, end: state.entry, withRecords: false });",
     replace: "",
   },
   {
-    ...patrol,
+    ...scan,
     name: "cycles do not look at the newest entries",
-    find: "await lookAt(deps, state, { after: Math.max(0, length - share), end: length, judging: true });",
+    find: "await scanLog(deps, state, { after: Math.max(0, length - slice), end: length, withRecords: true });",
     replace: "",
   },
   {
-    ...patrol,
+    ...scan,
     name: "what lies behind the log's end is not seen",
     find: "await requireEnd(deps);",
     replace: "",
     tests: ATTACKS,
   },
   {
-    ...patrol,
+    ...scan,
     name: "what was put right is named for ever",
-    find: "if (fields.length === 0) found.push(id);",
+    find: "if (fields.length === 0) repaired.push(id);",
     replace: "",
   },
   {
@@ -183,7 +178,7 @@ export const verified = [
     name: "a breach is not told to other processes",
     find: 'if (!kept) tx.put("meta", "breach", { ...breach, known });',
     replace: "if (!kept) return;",
-    tests: PATROL,
+    tests: SCAN,
   },
   {
     file: "lib/changes/transaction.ts",
@@ -212,7 +207,7 @@ export const verified = [
     name: "a breach is forgotten with the process that found it",
     find: "(await verifyChain(deps)).breach === undefined && (await isKnown())",
     replace: "(await isKnown()) || (await verifyChain(deps))",
-    tests: PATROL,
+    tests: SCAN,
   },
   {
     ...outline,
@@ -264,9 +259,9 @@ export const verified = [
   {
     file: "lib/changes/rebuild.ts",
     name: "what is made anew leaves the views as they were",
-    find: "      else tx.put(view, id, value as never);\n",
+    find: "      else tx.put(index, id, value as never);\n",
     replace: "",
-    tests: PATROL,
+    tests: SCAN,
   },
   {
     file: "lib/targets/adapter.ts",
@@ -283,10 +278,10 @@ export const verified = [
     tests: ["test/tamper/previous_values.test.ts"],
   },
   {
-    file: "lib/changes/rollback_told.ts",
+    file: "lib/changes/ledger/rollback_facts.ts",
     name: "what a rollback puts back is what the change replaced, also where that was rolled back since",
-    find: "    told = below;\n",
-    replace: "    return { digest: told.applied.previous_digest };\n",
+    find: "    top = under;\n",
+    replace: "    return { digest: top.applied.previous_digest };\n",
     tests: ["test/tamper/previous_values.test.ts", "test/local/targets/file/replaced.test.ts"],
   },
   {
@@ -319,7 +314,7 @@ export const verified = [
     grave: true,
   },
   {
-    file: "lib/changes/verified_record.ts",
+    file: "lib/changes/ledger/verify_record.ts",
     name: "a decision goes by what is no record",
     find: "change?.status === undefined || change.change_id",
     replace: "change?.change_id",

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import { misfitsOf, patrol } from "../../lib/changes/patrol.ts";
+import { knownMismatches, scanIntegrity } from "../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../lib/changes/reconcile.ts";
 import { placeOf, targetKey } from "../../lib/changes/records.ts";
 import { isLive } from "../../lib/changes/rules/in_force.ts";
@@ -221,7 +221,7 @@ async function use(
 }
 
 const named = ({ deps: { integrity } }: Core): boolean =>
-  integrity.breach !== undefined || misfitsOf(integrity).size > 0;
+  integrity.breach !== undefined || knownMismatches(integrity).size > 0;
 
 /** A rollback goes by the log, and says in its entry in what the record was not that. */
 async function mended(api: Core, { changes }: Done): Promise<boolean> {
@@ -251,7 +251,7 @@ async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
   const cycles = async () => {
     for (let cycle = 0; cycle < 2; cycle++) {
       clock.advance(MINUTE);
-      await patrol(fork.deps);
+      await scanIntegrity(fork.deps);
     }
     if (done.named) expect(named(fork) || (await mended(fork, done)), `${what}: named`).toBe(true);
   };

@@ -1,7 +1,7 @@
 /** A service that runs while somebody edits its store: its life so far, and what of it is true. */
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import { foldOf } from "../../lib/changes/history.ts";
+import { foldEntries } from "../../lib/changes/ledger/verify_record.ts";
 import { contentIn } from "../../lib/changes/rules/content.ts";
 import { changeOf, type ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
@@ -96,7 +96,7 @@ export async function forkOf({ deps }: Core): Promise<Core & { adapter: ReturnTy
 /** A change's record as it was after its first so many entries. */
 export function earlier({ entries, records }: Truth, id: string, count: number): ChangeRecord {
   const now = records.get(id)!;
-  const state = foldOf(now.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
+  const state = foldEntries(now.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
   return { ...state, change: changeOf(state, contentIn(now.change)) };
 }
 

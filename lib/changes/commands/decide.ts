@@ -8,7 +8,6 @@ import { asProven } from "../proven_consents.ts";
 import type { Replayed } from "../replies.ts";
 import { type Missing, missingConsents } from "../rules/missing.ts";
 import { refuseOverdue } from "../rules/overdue.ts";
-import { ownerTold } from "../target_told.ts";
 import { type Enacted, governed, type Transaction } from "../transaction.ts";
 import type { AppError } from "../../kit/errors.ts";
 
@@ -46,7 +45,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const signature = await present(transaction, decided, { proof, at });
     const command =
       type === "approve"
-        ? { type, name, note, emergency, signature, target_owner: await ownerTold(transaction, before.change) }
+        ? { type, name, note, emergency, signature, target_owner: await transaction.ledger.owner(before.change) }
         : { type, name, note, signature };
     const actor = actorBehind(name, signature, findActor(caller, name));
     const judged = type === "approve" ? await asProven(transaction, before) : before.change;

@@ -7,7 +7,6 @@ import { actorBehind, present } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import { STAYS } from "../rules/erasure.ts";
 import { detailIn } from "../rules/event.ts";
-import { ownerTold } from "../target_told.ts";
 import { type Enacted, governed } from "../transaction.ts";
 
 declare module "../../store/store.ts" {
@@ -72,7 +71,7 @@ export async function eraseContent(caller: Caller, input: EraseInput): Promise<E
     );
     if (await readLease(tx, change)) throw inProgressError(change_id);
     requireRevision(caller, change.revision);
-    const owner = await ownerTold(transaction, change);
+    const owner = await transaction.ledger.owner(change);
     const command = { type: "erase", name, note, owner, signature } as const;
     const enacted = transaction.enact(before, command, actorBehind(name, signature, claimed));
     const { value: entry } = enacted.entry;

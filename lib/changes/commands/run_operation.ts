@@ -14,7 +14,7 @@ import { askHost, type HostRun, isUnresolved, lastStart, runOnHost } from "../op
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
 import { type Lease, readRecord } from "../records.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
-import { rollbackTold } from "../rollback_told.ts";
+import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import { governed, type Transaction } from "../transaction.ts";
 
 /** Applies or rolls back a change: resolves what was left half done, judges, takes the lease, runs and records. */
@@ -53,7 +53,7 @@ function runAdapter(deps: Caller["deps"], { lease, record }: Started): Promise<H
   const { operation, ends, mayBeGone, over_drift: overDrift } = lease;
   // Near the end of its lease an operation starts no further step: another process may take over soon.
   const inTime = (): boolean => deps.clock.now() <= lastStart(ends);
-  const options = { inTime, mayBeGone, told: rollbackTold(deps), overDrift };
+  const options = { inTime, mayBeGone, told: rollbackFacts(deps), overDrift };
   return runOnHost(deps.product!.adapter!, record.change, operation, options);
 }
 

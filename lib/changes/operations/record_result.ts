@@ -7,7 +7,6 @@ import { kpisTold } from "../kpis_told.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, targetKey } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { ownerTold, targetSpelling, targetWithout } from "../target_told.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
@@ -28,10 +27,10 @@ export async function recordSuccess(
   adapter: NamedResult | null,
   found: { resolved_after_interruption?: true; late?: true } = {},
 ): Promise<Enacted> {
-  const { tx } = transaction;
+  const { tx, ledger } = transaction;
   const { operation } = request;
-  const target_held = operation === "apply" ? await ownerTold(transaction, before.change) : null;
-  const target_spelling = await targetSpelling(transaction, before.change);
+  const target_held = operation === "apply" ? await ledger.owner(before.change) : null;
+  const target_spelling = await ledger.spelling(before.change);
   const circumstance = {
     ...(target_spelling === before.change.target ? {} : { target_spelling }),
     adapter: adapter && withoutPrevious(adapter),
@@ -39,7 +38,7 @@ export async function recordSuccess(
     ...found,
     ...(operation === "apply"
       ? { target_held, ...(await applyFacts(transaction, adapter?.previous)) }
-      : await targetWithout(transaction, before)),
+      : await ledger.ownerWithout(before)),
   };
   const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, request);
   const { change, applied } = enacted.record;

@@ -2,14 +2,12 @@
 import { AppError } from "../../kit/errors.ts";
 import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { foldOf } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
 import { type Lease, readRecord } from "../records.ts";
 import { overdueStep } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
-import { ownerTold } from "../target_told.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import {
   endLease,
@@ -112,10 +110,10 @@ async function takeBackUnlessConsented(deps: ChangesDeps, lease: Lease, shown: s
   const adapter = deps.product!.adapter!;
   type Refused = { lease: Lease; before: ChangeRecord };
   const refused = await recordEffect<Refused | "in doubt" | undefined>(deps, async (transaction) => {
-    const { record: before, fields } = await transaction.held(lease.change_id);
-    const told = fields.length === 0 ? before : foldOf(await transaction.evidence.about(lease.change_id, 1));
+    const { record: before, fields } = await transaction.ledger.change(lease.change_id);
+    const recorded = fields.length === 0 ? before : await transaction.ledger.state(lease.change_id, before);
     // Its apply is in the log: somebody wrote the lease into the store, and nothing is taken back on its word.
-    if (told?.change.status === "applied") {
+    if (recorded?.change.status === "applied") {
       await endLease(transaction, lease);
       return undefined;
     }
@@ -138,7 +136,7 @@ async function takeBackUnlessConsented(deps: ChangesDeps, lease: Lease, shown: s
     const gone = isGone(host);
     if (gone) await endLease(transaction, refused.lease);
     else await keepUnresolved(transaction, refused.lease);
-    // A host that refuses to take it back is asked in each cycle, and told of once.
+    // A host that rejects the rollback is asked in each cycle, and recorded once.
     if (gone || !isLate(lease))
       recordFailure(transaction, await transaction.change(lease.change_id, "settling"), lease, failure);
   });
@@ -146,8 +144,8 @@ async function takeBackUnlessConsented(deps: ChangesDeps, lease: Lease, shown: s
 }
 
 /**
- * What an apply goes on over that the host shows as done; undefined where its consent does not stand, or carry, any more.
- * `in doubt`: by the clock alone its time is over, or that cannot be said.
+ * Returns the moved target that an apply passes over which the host shows as done; undefined where its consent is no longer valid.
+ * `in doubt`: its deadline has passed by the clock alone, or that is not known.
  */
 async function standingConsent(
   transaction: Transaction,
@@ -165,7 +163,7 @@ async function standingConsent(
     if (error instanceof AppError) return undefined;
     throw error;
   }
-  const target_moved = { before: before.target_owner, now: await ownerTold(transaction, before.change) };
+  const target_moved = { before: before.target_owner, now: await transaction.ledger.owner(before.change) };
   if (targetMoved(target_moved) === undefined) return {};
   return policy.on_stale === "block" ? undefined : { target_moved };
 }

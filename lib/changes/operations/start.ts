@@ -15,7 +15,6 @@ import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
-import { ownerTold } from "../target_told.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
 import type { DryRun } from "./dry_run.ts";
@@ -106,7 +105,7 @@ export async function startOperation(
   }
   requireRevision(caller, change.revision);
   if (dry_run) {
-    const owner = await ownerTold(transaction, change);
+    const owner = await transaction.ledger.owner(change);
     return { operation, record, owner, passes: await findPassed(transaction, record) };
   }
   if (!product.adapter) return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
@@ -140,7 +139,7 @@ async function refuseHeldBack(
 ): Promise<void> {
   const { product, now } = transaction;
   const { policy } = product.intent;
-  const owners = { before: target_owner, now: await ownerTold(transaction, change) };
+  const owners = { before: target_owner, now: await transaction.ledger.owner(change) };
   const { change_id } = change;
   refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
   if (targetMoved(owners) !== undefined) request.target_moved = owners;
@@ -156,17 +155,18 @@ async function allowsAbsence(
 ): Promise<true | undefined> {
   if (change.status !== "applied") return undefined;
   const wasShown = before !== undefined && !isGone(before);
-  return wasShown || (await ownerTold(transaction, change)) !== change.change_id || undefined;
+  return wasShown || (await transaction.ledger.owner(change)) !== change.change_id || undefined;
 }
 
 /**
  * Rejects an apply after too many failures (409 `too_many_attempts`). Every failed apply is recorded, and each further one
  * reads the entries of all: a program that retries without end would fill the log. A rollback is never rejected for that.
  */
-async function refuseEndlessTries({ evidence, product }: Transaction, { change, audit }: ChangeRecord): Promise<void> {
+async function refuseEndlessTries({ ledger, product }: Transaction, record: ChangeRecord): Promise<void> {
+  const { change, audit } = record;
   if (audit.length < MAX_FAILED_APPLIES) return;
-  const entries = await Promise.all(audit.map((id) => evidence.kept(id)));
-  const failed = entries.filter((entry) => entry?.event_type === "change_apply_failed").length;
+  const entries = await ledger.entries(change.change_id, record);
+  const failed = entries.filter(({ event_type }) => event_type === "change_apply_failed").length;
   if (failed < MAX_FAILED_APPLIES) return;
   const { change_id } = change;
   throw new AppError(
@@ -181,7 +181,7 @@ async function refuseEndlessTries({ evidence, product }: Transaction, { change, 
  * rollback goes by the log whatever was stored; `mended`: the fields that it repairs.
  */
 async function readVerified(transaction: Transaction, { operation, change_id }: OperationInput) {
-  const { record, fields } = await transaction.held(change_id);
+  const { record, fields } = await transaction.ledger.change(change_id);
   if (fields.length === 0) return { record, isStale: false };
   if (operation === "rollback")
     return { record: await transaction.change(change_id, "undoing"), isStale: false, mended: fields };

@@ -5,7 +5,7 @@ import { outlineFrom } from "../../../lib/audit/outline.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { NotRead, readLog } from "../../../lib/audit/read_log.ts";
 import { evidenceOf } from "../../../lib/changes/evidence.ts";
-import { patrol } from "../../../lib/changes/patrol.ts";
+import { scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { subjectsOf } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -54,7 +54,7 @@ async function entryAtEnd(deps: TestDeps): Promise<AuditEntry> {
 
 const holds = async ({ deps }: { deps: TestDeps }): Promise<void> => {
   deps.clock.advance(60_000);
-  await patrol(deps);
+  await scanIntegrity(deps);
   expect(deps.integrity.breach).toBeUndefined();
 };
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { subjectsOf } from "../../../lib/changes/subjects.ts";
 import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
-import { patrol } from "../../../lib/changes/patrol.ts";
+import { scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { RecordDamaged, StoreUnavailable } from "../../../lib/store/store.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";
@@ -114,7 +114,7 @@ test("a store that does not answer says nothing about the chain", async () => {
     get: (collection, id) => (isAudit(collection) ? away() : store.get(collection, id)),
   };
   await expect(verifyChain(deps)).rejects.toThrow("the database is away");
-  await expect(patrol(deps)).rejects.toThrow("the database is away");
+  await expect(scanIntegrity(deps)).rejects.toThrow("the database is away");
   deps.store = store;
   expect((await verifyChain(deps)).breach).toBeUndefined();
   expect(deps.integrity.breach).toBeUndefined();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { EVENT_TYPES, type EventType } from "../../../lib/audit/entry.ts";
-import { foldOf } from "../../../lib/changes/history.ts";
+import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { digestOf } from "../../../lib/changes/rules/content.ts";
@@ -326,7 +326,9 @@ inLong(test)("in random lives every stored record is the fold of its entries", a
     const records = await store.list("changes", { limit: 1000 });
     expect(await reconcile(api.deps), `seed ${seed}`).toEqual({ ...SOUND, compared: records.length });
     for (const value of records.map(asRead)) {
-      const state = foldOf((await store.getMany("audit", value.audit.map(entryKey))).map((entry) => entry?.value))!;
+      const state = foldEntries(
+        (await store.getMany("audit", value.audit.map(entryKey))).map((entry) => entry?.value),
+      )!;
       expect(value).toEqual({ ...state, change: changeOf(state, value.change) });
       const { change } = value;
       expect((change.erased ?? change).digest).toBe(digestOf(change, sha256));

@@ -1,7 +1,6 @@
 /** What a target holds and what waits for it, as the log tells them, against a plain model over random histories. */
 import { expect, test } from "vitest";
 import { openProduct } from "../../../lib/changes/open.ts";
-import { liveTold, ownerTold } from "../../../lib/changes/target_told.ts";
 import { governed } from "../../../lib/changes/transaction.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Core, coreOf } from "../../support/core.ts";
@@ -163,8 +162,8 @@ const holds = (deps: TestDeps, model: Model, say: string, isEdited: boolean) =>
   governed({ deps }, async (transaction) => {
     for (const at of PLACES) {
       const place = placeOf(at);
-      expect([say, place, await ownerTold(transaction, at)]).toEqual([say, place, model.owner(place)]);
-      isAmong(await liveTold(transaction, at), model.live(place), `${say} ${place}`, isEdited);
+      expect([say, place, await transaction.ledger.owner(at)]).toEqual([say, place, model.owner(place)]);
+      isAmong(await transaction.ledger.live(at), model.live(place), `${say} ${place}`, isEdited);
     }
   });
 

@@ -1,8 +1,8 @@
 /** What decides is taken from the log at the moment it is used: what was edited in the store beside it decides nothing. */
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../lib/http/answer.ts";
-import { foldOf } from "../../../lib/changes/history.ts";
-import { misfitsOf, patrol } from "../../../lib/changes/patrol.ts";
+import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
+import { knownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
 import { placeOf, readRecord, targetKey } from "../../../lib/changes/records.ts";
@@ -171,8 +171,8 @@ test("a denial that was made an approval, with its own hash and its record made 
     const forged = { ...entry, detail: JSON.stringify(detail) };
     tx.put("audit", key, { ...forged, current_hash: hashOf(forged) });
     const [proposal] = await tx.getMany("audit", [String(record.audit[0]).padStart(16, "0")]);
-    const told = foldOf([proposal!.value, { ...forged, current_hash: "" }])!;
-    tx.put("changes", id, { ...told, change: changeOf(told, contentIn(record.change)) });
+    const state = foldEntries([proposal!.value, { ...forged, current_hash: "" }])!;
+    tx.put("changes", id, { ...state, change: changeOf(state, contentIn(record.change)) });
   });
   expect((await api.act("apply", id)).body.code).toBe("chain_broken");
   expect(adapter.calls).toEqual([]);
@@ -557,8 +557,8 @@ test.each([null, 5, {}, { change: null, audit: [] }, { change: {}, audit: [1] }]
     const another = await api.bring("approved", { target: "ui.c" });
     await api.must("apply", other);
     await edit(api, (tx) => tx.put("changes", id, bad as never));
-    await patrol(api.deps);
-    expect(misfitsOf(api.deps.integrity).get(id)).toContain("record");
+    await scanIntegrity(api.deps);
+    expect(knownMismatches(api.deps.integrity).get(id)).toContain("record");
     expect((await reconcile(api.deps)).mismatches.map(({ change_id }) => change_id)).toEqual([id]);
     for (const ask of ["apply", "rollback", "revoke"] as const)
       expect((await api.act(ask, id)).body).toMatchObject({ code: "evidence_mismatch", fields: ["record"] });

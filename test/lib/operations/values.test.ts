@@ -200,7 +200,7 @@ describe("what is not whole is not handed out", () => {
       tx.put("changes", id, record);
       tx.put("values", "t1\nui.banner", row);
     });
-    expect(await told(api)).toEqual(["t1 ui.banner=(the record leaves an entry out)"]);
+    expect(await told(api)).toEqual(["t1 ui.banner=(the record does not name all of its entries)"]);
   });
 
   test("a row that names another change", async () => {
@@ -247,7 +247,7 @@ describe("what is not whole is not handed out", () => {
     api.deps.integrity.breach = { first_invalid: as_of + 1, reason: "edited" };
     expect(await told(api)).toEqual([
       't1 ui.banner="before"',
-      `t1 ui.other=(the audit chain does not hold from entry ${as_of + 1} on)`,
+      `t1 ui.other=(the audit chain is broken from entry ${as_of + 1} on)`,
     ]);
   });
 });

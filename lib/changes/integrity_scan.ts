@@ -1,0 +1,122 @@
+/**
+ * The integrity scan: each cycle verifies a slice of the log and of the records, the newest entries and then the rest in rotation.
+ * An edit is reported within two cycles where it is recent, otherwise within one pass. Its memory is bounded.
+ */
+import { readHead } from "../audit/chain.ts";
+import type { Integrity } from "../audit/integrity.ts";
+import { learnOfBreach, reportBreach } from "../audit/report_breach.ts";
+import { LogBroken } from "../audit/tree.ts";
+import { requireEnd, verifySlice } from "../audit/verify.ts";
+import { turn } from "../kit/turn.ts";
+import { learnOfLoss } from "./after_loss.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { readLedger } from "./ledger/ledger.ts";
+import { addFields, type Mismatches, scanEntries, scanRecords } from "./ledger/scan_records.ts";
+import type { Mismatch } from "./ledger/verify_record.ts";
+
+declare module "../audit/integrity.ts" {
+  interface Integrity {
+    scan?: ScanState;
+  }
+}
+
+/** The position of the pass, and the mismatches that were found. */
+interface ScanState {
+  /** The pass goes down from this entry, and starts again at the log's end. */
+  entry: number;
+  change: string;
+  /** When a slice was last scanned; milliseconds. */
+  at: number;
+  mismatches: Mismatches;
+}
+
+/** Entries and records verified in one cycle, and the part of the log that one cycle verifies at least. */
+const MIN_SLICE = 1000;
+const ENTRY_BATCH_SIZE = 250;
+const RECORD_BATCH_SIZE = 100;
+/** Cycles that are requested may follow each other closely. */
+const MIN_PAUSE_MS = 5000;
+const MAX_MISMATCHES = 1000;
+
+type Scanning = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity" | "log" | "mutex">;
+
+/** Scans one slice; reports a broken chain and notes changes that do not match the log. */
+export async function scanIntegrity(deps: Scanning): Promise<void> {
+  const { store, clock, integrity } = deps;
+  await learnOfLoss(deps);
+  await learnOfBreach(deps, store);
+  const length = (await readHead(store))?.length ?? 0;
+  const now = clock.now();
+  const state = (integrity.scan ??= { entry: 0, change: "", at: -Infinity, mismatches: new Map() });
+  if (integrity.breach || Math.abs(now - state.at) < MIN_PAUSE_MS) return;
+  state.at = now;
+  const slice = Math.max(MIN_SLICE, Math.ceil(length / MIN_SLICE));
+  try {
+    await requireEnd(deps);
+    await scanLog(deps, state, { after: Math.max(0, length - slice), end: length, withRecords: true });
+    if (state.entry <= 0) state.entry = Math.max(0, length - slice);
+    const after = Math.max(0, state.entry - slice);
+    await scanLog(deps, state, { after, end: state.entry, withRecords: false });
+    state.entry = after;
+    await scanPages(deps, state, slice);
+    for (const id of await listRepaired(deps, [...state.mismatches.keys()].slice(0, RECORD_BATCH_SIZE)))
+      state.mismatches.delete(id);
+  } catch (error) {
+    if (!(error instanceof LogBroken)) throw error;
+    await reportBreach(deps, error.breach);
+  }
+}
+
+/** Verifies entries, and that records name them; `withRecords`: also the records of their changes. */
+async function scanLog(
+  deps: Scanning,
+  { mismatches }: ScanState,
+  { after, end, withRecords }: { after: number; end: number; withRecords: boolean },
+): Promise<void> {
+  for (let from = after; from < end; from += ENTRY_BATCH_SIZE, await turn()) {
+    const entries = await verifySlice(deps, { after: from, limit: Math.min(ENTRY_BATCH_SIZE, end - from) });
+    note(mismatches, await scanEntries(deps, entries));
+    const ids = withRecords ? [...new Set(entries.map(({ change_id }) => change_id))].filter((id) => id !== "") : [];
+    note(mismatches, await scanRecords(deps, await readStored(deps, ids)));
+  }
+}
+
+async function scanPages(deps: Scanning, state: ScanState, count: number): Promise<void> {
+  for (let scanned = 0; scanned < count; scanned += RECORD_BATCH_SIZE, await turn()) {
+    const page = await deps.store.list("changes", { after: state.change, limit: RECORD_BATCH_SIZE, uncached: true });
+    note(state.mismatches, await scanRecords(deps, page));
+    state.change = page.length < RECORD_BATCH_SIZE ? "" : page.at(-1)!.id;
+    if (state.change === "") return;
+  }
+}
+
+/** Returns those of these changes whose records match the complete log. */
+export async function listRepaired(deps: Scanning, ids: readonly string[]): Promise<string[]> {
+  const records = await readStored(deps, ids);
+  const mismatches = await scanRecords(deps, records);
+  const repaired: string[] = [];
+  for (const { id } of records) {
+    if (mismatches.has(id)) continue;
+    const { fields } = await readLedger(deps, (ledger) => ledger.change(id));
+    if (fields.length === 0) repaired.push(id);
+  }
+  return repaired;
+}
+
+async function readStored({ store }: Scanning, ids: readonly string[]) {
+  const stored = await store.getMany("changes", ids);
+  return stored.flatMap((record) => record ?? []);
+}
+
+function note(known: Mismatches, found: Mismatches): void {
+  for (const [id, fields] of found)
+    if (known.size < MAX_MISMATCHES || known.has(id)) known.set(id, addFields(known.get(id), fields));
+}
+
+/** Notes a change that was found not to match the log when it was used. */
+export const noteMismatch = ({ scan }: Integrity, id: string, fields: Mismatch): void => {
+  if (scan) note(scan.mismatches, new Map([[id, fields]]));
+};
+
+/** Returns the changes that are known not to match the log, a thousand at most. */
+export const knownMismatches = ({ scan }: Integrity): Mismatches => scan?.mismatches ?? new Map();

@@ -1,0 +1,69 @@
+/** The ledger: verified reads of changes and of their targets. Records and indexes of the store are compared with the log. */
+import type { AuditEntry } from "../../audit/entry.ts";
+import { consultLog, type Evidence } from "../evidence.ts";
+import type { Reading } from "../reading.ts";
+import { readStoredChange, type Place, targetKey } from "../records.ts";
+import { contentIn } from "../rules/content.ts";
+import { changeOf, type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import { findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
+import { entryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
+
+/** A stored record, and what of it does not match the log. */
+export interface VerifiedRecord {
+  record: ChangeRecord;
+  fields: Mismatch;
+}
+
+/** Errors of all its members: `NotRead`, for the transaction to be run again when more of the log was read. */
+export type Ledger = ReturnType<typeof createLedger>;
+
+/** Creates the ledger of one transaction or one request, in which each owner is found once. */
+export function createLedger(sources: LedgerSources) {
+  const { reads, evidence, length, sha256 } = sources;
+  const owners = new Map<string, Promise<string | null>>();
+
+  /** The entries about a change, read back as far as its record says, or all of them. */
+  const entries = async (changeId: string, record: ChangeRecord | undefined): Promise<AuditEntry[]> => {
+    const ids = entryIds(record);
+    return ids.length > 0 && ids.at(-1)! <= length ? evidence.about(changeId, ids[0]!) : [];
+  };
+
+  /** Returns the state of a change by its entries alone; undefined where the log has none, or they do not follow. */
+  const state = async (changeId: string, record: ChangeRecord | undefined): Promise<ChangeState | undefined> =>
+    foldEntries(await entries(changeId, record)) ?? foldEntries(await evidence.about(changeId, 1));
+
+  return {
+    entries,
+    state,
+    /** Reads a change and compares it with the log; 404 `change_not_found`. */
+    async change(changeId: string): Promise<VerifiedRecord> {
+      const record = await readStoredChange(reads, changeId);
+      return { record, fields: verifyRecord(changeId, record, await entries(changeId, record), sha256) };
+    },
+    /** Returns the record that the log makes of a change with its stored content; undefined where that is not the one it tells of. */
+    async rebuild(changeId: string, stored: ChangeRecord): Promise<ChangeRecord | undefined> {
+      const recorded = stored?.change && (await state(changeId, stored));
+      if (!recorded) return undefined;
+      const record = { ...recorded, change: changeOf(recorded, contentIn(stored.change)) };
+      return differences(recorded, record, sha256).length === 0 ? record : undefined;
+    },
+    /** Returns the newest applied change of a target. */
+    owner(target: Place): Promise<string | null> {
+      const key = targetKey(target);
+      const owner = owners.get(key) ?? findOwner(sources, target);
+      owners.set(key, owner);
+      return owner;
+    },
+    ownerWithout: (record: ChangeRecord) => findOwnerWithout(sources, record),
+    spelling: (target: Place) => findSpelling(sources, target),
+    live: (target: Place) => listLive(sources, target),
+  };
+}
+
+/** Runs a read of the ledger outside a transaction. Errors: 503 `chain_broken`. */
+export const readLedger = <T>(deps: Reading, run: (ledger: Ledger, evidence: Evidence) => Promise<T>): Promise<T> =>
+  consultLog(deps, (evidence, { length }) => {
+    const { store, sha256, integrity } = deps;
+    const indexedAfter = (): number => integrity.outline!.after;
+    return run(createLedger({ reads: store, evidence, length, indexedAfter, sha256 }), evidence);
+  });

@@ -1,0 +1,127 @@
+/** Verified changes by their ids, for reads that decide nothing. */
+import { entryKey } from "../../audit/chain.ts";
+import { type AuditEntry, isSound } from "../../audit/entry.ts";
+import { turn } from "../../kit/turn.ts";
+import type { ChangesDeps } from "../deps.ts";
+import { type Place, targetKey } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import { detailIn } from "../rules/event.ts";
+import type { Applied, ChangeRecord } from "../rules/record.ts";
+import { asRead } from "../rules/written_record.ts";
+import { named, onTarget } from "../subjects.ts";
+import { entryIds, verifyRecord } from "./verify_record.ts";
+
+/** A change with its apply, or why its record is not trusted. */
+export type VerifiedChange = { change: Change; applied: Applied | null } | { problem: string };
+
+/** Changes verified before other work runs. */
+const BATCH_SIZE = 50;
+
+type Reading = Pick<ChangesDeps, "store" | "sha256" | "integrity">;
+
+/**
+ * Reads changes and compares each with its entries. Entries that this process has indexed must be the ones that it read, and none
+ * of them may be missing from the record; older ones need only be sound. From the entry on at which the chain is known to be
+ * broken nothing is trusted.
+ */
+export async function readVerifiedChanges(deps: Reading, ids: readonly string[]): Promise<VerifiedChange[]> {
+  const { store, integrity } = deps;
+  // Before the records: they may not name what is appended from here on.
+  const end = integrity.outline?.durable.length ?? 0;
+  const records = (await store.getMany("changes", ids)).map((stored) => stored && asRead(stored));
+  const wanted = records.flatMap(entryIds);
+  const stored = await store.getMany("audit", wanted.map(entryKey));
+  const entries = new Map(stored.map((entry, index) => [wanted[index]!, entry?.value]));
+  const verified: VerifiedChange[] = [];
+  for (const [index, id] of ids.entries()) {
+    verified.push(await verify(deps, { changeId: id, record: records[index], entries, end }));
+    if (index % BATCH_SIZE === BATCH_SIZE - 1) await turn();
+  }
+  return verified;
+}
+
+async function verify(
+  deps: Reading,
+  {
+    changeId,
+    record,
+    entries,
+    end,
+  }: {
+    changeId: string;
+    record: ChangeRecord | undefined;
+    entries: ReadonlyMap<number, AuditEntry | undefined>;
+    end: number;
+  },
+): Promise<VerifiedChange> {
+  const { sha256, integrity } = deps;
+  const ids = entryIds(record);
+  const own = ids.map((id) => entries.get(id));
+  const fields = verifyRecord(changeId, record, own, sha256);
+  if (fields.includes("record")) return { problem: "the change has no valid record" };
+  if (!ids.every((id, index) => isAsRead(deps, id, own[index], changeId)))
+    return { problem: "an entry about the change is not the one that the log had" };
+  if (await isIncomplete(deps, changeId, ids, end)) return { problem: "the record does not name all of its entries" };
+  if (fields.length > 0) return { problem: `the record does not match the log (${fields.join(", ")})` };
+  const from = integrity.breach?.first_invalid;
+  if (from !== undefined && ids.some((id) => id >= from))
+    return { problem: `the audit chain is broken from entry ${from} on` };
+  const { change, applied } = record!;
+  return { change, applied };
+}
+
+function isAsRead(
+  { sha256, integrity }: Reading,
+  id: number,
+  entry: AuditEntry | undefined,
+  changeId: string,
+): boolean {
+  if (entry?.id !== id || entry.change_id !== changeId || !isSound(entry, sha256)) return false;
+  const { outline } = integrity;
+  return !outline || id <= outline.after || id > outline.seen.length || outline.isAsRead(entry);
+}
+
+/** Returns whether an indexed entry, up to `end`, is about the change and not among these. */
+async function isIncomplete(
+  { store, integrity: { outline } }: Reading,
+  changeId: string,
+  ids: readonly number[],
+  end: number,
+): Promise<boolean> {
+  const found = outline ? [...outline.find(named(changeId), end, 0)] : [];
+  const others = found.filter((id) => !ids.includes(id));
+  if (others.length === 0) return false;
+  // Two changes may have the same key in the index.
+  const stored = await store.getMany("audit", others.map(entryKey));
+  return stored.some((entry) => entry === undefined || entry.value.change_id === changeId);
+}
+
+/**
+ * Lists the changes that were applied to a target after one that owned it, and not rolled back since, as far as this process has
+ * indexed the log; undefined where an entry is not the one that was read.
+ */
+export async function listLaterOwners(
+  deps: Reading,
+  place: Place,
+  { change_id: owner, entry }: { change_id: string; entry: number },
+): Promise<string[] | undefined> {
+  const { store, integrity } = deps;
+  const found = [...(integrity.outline?.find(onTarget("held", place), integrity.outline.durable.length, entry) ?? [])];
+  const ended = new Set<string>();
+  const later: string[] = [];
+  // As a rule the newest alone says which change owns the target.
+  for (let at = 0, count = 1; at < found.length; at += count, count = BATCH_SIZE) {
+    const ids = found.slice(at, at + count);
+    const stored = await store.getMany("audit", ids.map(entryKey));
+    for (const [index, one] of stored.entries()) {
+      const { event_type, change_id, tenant, detail } = one?.value ?? ({} as Partial<AuditEntry>);
+      if (!change_id || !isAsRead(deps, ids[index]!, one?.value, change_id)) return undefined;
+      const { target, target_holds } = detailIn(detail!);
+      if (target === undefined || targetKey({ target, tenant_id: tenant! }) !== targetKey(place)) continue;
+      if (event_type === "change_rolled_back") ended.add(change_id);
+      else if (!ended.has(change_id)) later.push(change_id);
+      if (later.length === 0 && (target_holds === owner || target_holds === null)) return later;
+    }
+  }
+  return later;
+}

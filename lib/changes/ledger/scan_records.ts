@@ -1,0 +1,100 @@
+/** Compares pages of records with the log. Records are read before the entries that they name, and after those that name them. */
+import { entryKey } from "../../audit/chain.ts";
+import type { AuditEntry } from "../../audit/entry.ts";
+import type { RecordOf, Stored } from "../../store/store.ts";
+import type { ChangesDeps } from "../deps.ts";
+import { agentPlace, placeOf, targetKey } from "../records.ts";
+import { isLive, isReviewDue } from "../rules/in_force.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { asRead } from "../rules/written_record.ts";
+import { entryIds, type Mismatch, verifyRecord } from "./verify_record.ts";
+
+type Scanning = Pick<ChangesDeps, "store" | "sha256">;
+type StoredRecord = Stored<ChangeRecord>;
+
+/** Mismatches by change. */
+export type Mismatches = Map<string, Mismatch>;
+
+/** Adds fields to a mismatch; of a record that is none nothing more is said. */
+export const addFields = (known: Mismatch = [], more: Mismatch): Mismatch =>
+  known.includes("record") ? known : [...new Set([...known, ...more])];
+
+/** Compares records with the entries that they name, and with the indexes that list them. */
+export async function scanRecords(deps: Scanning, page: readonly Stored<RecordOf<"changes">>[]): Promise<Mismatches> {
+  const mismatches: Mismatches = new Map();
+  const records = page.map((stored): StoredRecord => ({ ...stored, value: asRead(stored) }));
+  const stored = await deps.store.getMany(
+    "audit",
+    records.flatMap(({ value }) => entryIds(value).map(entryKey)),
+  );
+  const matching: StoredRecord[] = [];
+  for (const record of records) {
+    const { id, value } = record;
+    const entries = stored.splice(0, entryIds(value).length).map((entry) => entry?.value);
+    const fields = verifyRecord(id, value, entries, deps.sha256);
+    if (fields.length > 0) mismatches.set(id, fields);
+    else matching.push(record);
+  }
+  for (const [id, fields] of await scanIndexes(deps, matching)) mismatches.set(id, fields);
+  return mismatches;
+}
+
+/** Finds the changes whose records do not name these entries about them. */
+export async function scanEntries({ store }: Scanning, entries: readonly AuditEntry[]): Promise<Mismatches> {
+  const mismatches: Mismatches = new Map();
+  const byChange = new Map<string, number[]>();
+  for (const { change_id, id } of entries)
+    if (change_id !== "") byChange.set(change_id, [...(byChange.get(change_id) ?? []), id]);
+  const records = await store.getMany("changes", [...byChange.keys()]);
+  [...byChange].forEach(([change_id, ids], index) => {
+    const audit = (records[index]?.value as ChangeRecord | null | undefined)?.audit;
+    if (!Array.isArray(audit)) mismatches.set(change_id, ["record"]);
+    else if (!ids.every((id) => audit.includes(id))) mismatches.set(change_id, ["audit"]);
+  });
+  return mismatches;
+}
+
+/** The row of a change in each index; a value of undefined: it has none. */
+const INDEXES = {
+  live_by_target: ({ change }: ChangeRecord) => row(placeOf(change), isLive(change.status), true),
+  owners: ({ change, applied }: ChangeRecord) =>
+    applied
+      ? row(targetKey(change) + entryKey(applied.entry), change.status === "applied", change.change_id)
+      : undefined,
+  live_by_agent: ({ change }: ChangeRecord) => {
+    const key = agentPlace(change);
+    return key === undefined ? undefined : row(key, isLive(change.status), true);
+  },
+  review_due: ({ change }: ChangeRecord) => row(change.change_id, isReviewDue(change), true),
+} as const;
+
+const row = <T>(id: string, isListed: boolean, value: T) => ({ id, value: isListed ? value : undefined });
+const INDEX_NAMES = Object.keys(INDEXES) as (keyof typeof INDEXES)[];
+
+async function scanIndexes({ store }: Scanning, records: readonly StoredRecord[]): Promise<Mismatches> {
+  const mismatches: Mismatches = new Map();
+  for (const index of INDEX_NAMES) {
+    const rows = records.flatMap((record) => {
+      const expected = INDEXES[index](record.value);
+      return expected ? [{ record, ...expected }] : [];
+    });
+    const found = await store.getMany(
+      index,
+      rows.map(({ id }) => id),
+    );
+    for (const [at, { record, value }] of rows.entries()) {
+      if (found[at]?.value === value) continue;
+      // It may have moved since it was read.
+      if ((await store.get("changes", record.id))?.revision !== record.revision) continue;
+      mismatches.set(record.id, [...(mismatches.get(record.id) ?? []), index]);
+    }
+  }
+  return mismatches;
+}
+
+/** Returns the rows of a change in the indexes, as they should be. */
+export const indexRows = (record: ChangeRecord) =>
+  INDEX_NAMES.flatMap((index) => {
+    const expected = INDEXES[index](record);
+    return expected ? [{ index, ...expected }] : [];
+  });

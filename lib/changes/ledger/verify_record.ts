@@ -1,0 +1,43 @@
+/** Compares a stored record with the entries that the log has of its change. Pure. */
+import type { AuditEntry } from "../../audit/entry.ts";
+import type { Sha256 } from "../../kit/platform.ts";
+import { eventOf } from "../rules/event.ts";
+import { evolve } from "../rules/evolve.ts";
+import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+
+/**
+ * Names of what does not match the log: fields of the record, `content` where that is not what its digest was made of, and indexes
+ * of the store. `record`: it is missing or none; `audit`: it does not name its entries; `log`: these do not follow each other.
+ */
+export type Mismatch = readonly string[];
+
+/** Returns the state of a change after these entries; undefined where one is missing, of another change, or does not follow. */
+export function foldEntries(entries: readonly (AuditEntry | undefined)[]): ChangeState | undefined {
+  let state: ChangeState | undefined;
+  for (const entry of entries) if (!(state = entry && evolve(state, eventOf(entry)))) return undefined;
+  return state;
+}
+
+/** Returns the ids of the entries that a record names, oldest first; none where these are no rising ids. */
+export function entryIds(record: ChangeRecord | null | undefined): readonly number[] {
+  const audit: unknown = record?.audit;
+  if (!Array.isArray(audit)) return [];
+  return audit.every((id, index) => Number.isInteger(id) && id > (audit[index - 1] ?? 0)) ? audit : [];
+}
+
+/** Compares a record with all entries about its change, oldest first; an empty result: it matches. */
+export function verifyRecord(
+  changeId: string,
+  record: ChangeRecord | null | undefined,
+  entries: readonly (AuditEntry | undefined)[],
+  sha256: Sha256,
+): Mismatch {
+  const { change, audit } = record ?? {};
+  if (change?.status === undefined || change.change_id !== changeId || !Array.isArray(audit)) return ["record"];
+  const ids = entryIds(record);
+  const isComplete = ids.length > 0 && entries.length === ids.length;
+  if (!isComplete || entries.some((entry, index) => entry?.id !== ids[index] || entry?.change_id !== changeId))
+    return ["audit"];
+  const state = foldEntries(entries);
+  return state ? differences(state, record!, sha256) : ["log"];
+}
