@@ -5,6 +5,7 @@ import { findProblem } from "../../../lib/projections/catch_up.ts";
 import { projectAll, PROJECTIONS, rebuild } from "../../../lib/projections/projector.ts";
 import type { Entry } from "../../../lib/projections/entries.ts";
 import { createLogReader } from "../../../lib/projections/log_reader.ts";
+import { activity } from "../../../lib/projections/activity.ts";
 import { readActivityPage } from "../../../lib/projections/activity_log.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
 import { MAX_WAIT_MS, readProjection } from "../../../lib/projections/snapshot.ts";
@@ -290,6 +291,17 @@ describe("a slice", () => {
       expect(await storedRows(log.store)).toEqual(await storedRows(whole.store));
     },
   );
+
+  test("that has no room for an entry goes on with it where it stopped", async () => {
+    const log = await handMade();
+    const trip = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1 };
+    const ids = Array.from({ length: 60 }, (_, index) => `chg_${index}`);
+    await log.feed({ csat: 3 }, { tripped: ids.map((change_id) => ({ ...trip, change_id })) });
+    await projectAll(log);
+    const rows = await log.store.list("growth_rows", { limit: 200 });
+    expect(rows.map(({ value }) => value.ref)).toEqual(ids);
+    expect((await readProjection(log, activity)).state.rows.count).toBe(ids.length);
+  });
 
   test("is not stored where another process stored one of a shorter log meanwhile", async () => {
     const log = await handMade();
