@@ -44,8 +44,8 @@ const TAIL = 1_000;
  * it, but what an object that was reset had asked of the host product may still be on its way there. Such a claim is
  * settled when its time is over, after which the host's answer can be relied on. Its cycle keeps a checkpoint too.
  *
- * Notifications are sent after each request that committed something, and what fails with the next cycle: nothing that
- * waits keeps the object in memory.
+ * Notifications are sent after each write, and again with the next cycle where that failed, so that no wait keeps the object in
+ * memory.
  *
  * Errors: whatever is wrong with the settings or the storage.
  */
@@ -86,7 +86,8 @@ export async function openEdge(
   return {
     async fetch(request) {
       const response = await fetch(request);
-      if (commits.count !== sent) {
+      // A read commits rows of projections, which are no news.
+      if (request.method !== "GET" && commits.count !== sent) {
         sent = commits.count;
         void notifier.send();
       }
