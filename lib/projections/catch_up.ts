@@ -3,7 +3,7 @@ import { readCurrentHead, readHead } from "../audit/chain.ts";
 import type { Store } from "../store/store.ts";
 import { createLogReader, type LogReader } from "./log_reader.ts";
 import { type LogEnd, projectSlice, type SliceResult } from "./project.ts";
-import type { Projection, ProjectionDeps } from "./projection.ts";
+import { type Projection, type ProjectionDeps, readCursor } from "./projection.ts";
 
 const problems = new WeakMap<Store, Map<string, string>>();
 
@@ -17,8 +17,8 @@ export async function readStatus(
   projection: Projection,
 ): Promise<{ behind: number; problem: string | null }> {
   try {
-    const [head, cursor] = await Promise.all([readCurrentHead(deps), deps.store.get("cursors", projection.name)]);
-    const behind = (head?.length ?? 0) - (cursor?.value.entry ?? 0);
+    const [head, cursor] = await Promise.all([readCurrentHead(deps), readCursor(deps, projection)]);
+    const behind = (head?.length ?? 0) - (cursor?.entry ?? 0);
     return { behind, problem: findProblem(deps, projection) };
   } catch (error) {
     return { behind: 0, problem: String(error) };

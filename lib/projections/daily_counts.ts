@@ -1,5 +1,6 @@
 /** Reads the counts of entries and of outcomes together. */
 import type { Window } from "../kit/days.ts";
+import type { Reads } from "../store/store.ts";
 import { type Counts, counts, listDays, sumCounts, sumWindow } from "./counts.ts";
 import { outcomes } from "./outcomes.ts";
 import type { ProjectionDeps } from "./projection.ts";
@@ -13,16 +14,30 @@ export async function readTotalCounts(deps: ProjectionDeps): Promise<Counts> {
 }
 
 /** Reads the counts of each day of a window; a day without any is absent. */
-export async function readDailyCounts(deps: ProjectionDeps, window: Window): Promise<Map<string, Counts>> {
-  const [ofEntries, ofOutcomes] = await readBoth(deps);
-  const days = new Map(await listDays(ofEntries, "tally_days", window));
-  for (const [day, closed] of await listDays(ofOutcomes, "closing_days", window))
+export async function readDailyCounts(deps: ProjectionDeps, window: Window): Promise<ReadonlyMap<string, Counts>> {
+  return mergeDays(await readBoth(deps), window);
+}
+
+async function mergeDays([ofEntries, ofOutcomes]: readonly Reads[], window: Window): Promise<Map<string, Counts>> {
+  const days = new Map(await listDays(ofEntries!, "tally_days", window));
+  for (const [day, closed] of await listDays(ofOutcomes!, "closing_days", window))
     days.set(day, sumCounts([days.get(day) ?? {}, closed]));
   return days;
 }
 
-/** Reads the counts within a window and within its last part. */
+/** Sums by the total of outcomes, which is a new object with each count. */
+const cache = new WeakMap<Counts, { total: Counts; name: string; sums: Promise<Counts[]> }>();
+
+/** Reads the counts within a window and within its last part; cached until anything is counted. */
 export async function readCountsWithin(deps: ProjectionDeps, window: Window, part: Window): Promise<Counts[]> {
-  const days = await readDailyCounts(deps, window);
-  return [window, part].map((one) => sumWindow(days, one));
+  const both = await readBoth(deps);
+  const [{ state: ofEntries }, { state: ofOutcomes }] = both;
+  const name = window.from + part.from + part.to;
+  let known = cache.get(ofOutcomes.total);
+  if (known?.name !== name || known.total !== ofEntries.total) {
+    const sums = mergeDays(both, window).then((days) => [window, part].map((one) => sumWindow(days, one)));
+    cache.set(ofOutcomes.total, (known = { total: ofEntries.total, name, sums }));
+    sums.catch(() => cache.delete(ofOutcomes.total));
+  }
+  return known.sums;
 }

@@ -106,6 +106,15 @@ export interface Cursor<S = unknown> {
   clearing?: { place: number; after: string };
 }
 
+/** Reads a cursor; once a request. */
+export function readCursor(
+  { store, requestCache }: Pick<ProjectionDeps, "store" | "requestCache">,
+  { name }: Pick<Projection, "name">,
+): Promise<Cursor | undefined> {
+  const read = async () => (await store.get("cursors", name))?.value;
+  return requestCache ? requestCache.once(`cursors/${name}`, read) : read();
+}
+
 /** The cursor before the first entry, with all earlier rows to be deleted. */
 export const startCursor = ({ start, version }: Projection): Cursor => ({
   entry: 0,

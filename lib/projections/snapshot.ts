@@ -2,7 +2,7 @@
 import { readCurrentHead } from "../audit/chain.ts";
 import { step } from "../kit/time_limit.ts";
 import type { Reads } from "../store/store.ts";
-import { isCaughtUp, type Cursor, type Projection, type ProjectionDeps } from "./projection.ts";
+import { type Cursor, isCaughtUp, type Projection, type ProjectionDeps, readCursor } from "./projection.ts";
 import { catchUp } from "./catch_up.ts";
 
 /** How long a read waits for its projection; milliseconds. */
@@ -25,9 +25,8 @@ export const readProjection = <S>(deps: ProjectionDeps, projection: Projection<S
     : readUpToHead(deps, projection);
 
 async function readUpToHead<S>(deps: ProjectionDeps, projection: Projection<S>): Promise<Snapshot<S>> {
-  const { store, integrity } = deps;
-  const readCursor = async () => (await store.get("cursors", projection.name))?.value as Cursor<S> | undefined;
-  const [head, first] = await Promise.all([readCurrentHead(deps), readCursor()]);
+  const { store, integrity, requestCache } = deps;
+  const [head, first] = await Promise.all([readCurrentHead(deps), readCursor(deps, projection)]);
   const length = head?.length ?? 0;
   let cursor = first;
   // A forged entry must not be projected.
@@ -35,9 +34,10 @@ async function readUpToHead<S>(deps: ProjectionDeps, projection: Projection<S>):
     await step((signal) => catchUp(deps, projection as Projection, () => !signal.aborted), MAX_WAIT_MS).catch(
       () => undefined,
     );
-    cursor = await readCursor();
+    requestCache?.forget();
+    cursor = await readCursor(deps, projection);
   }
   const { get, getMany, list, texts } = store;
-  const { entry = 0, state = projection.start } = cursor ?? {};
+  const { entry = 0, state = projection.start } = (cursor ?? {}) as Partial<Cursor<S>>;
   return { get, getMany, list, texts, state, as_of: entry, behind: Math.max(0, length - entry) };
 }
