@@ -74,7 +74,7 @@ test("the example's intent loads: a crm follow-up needs one consent, a small ui 
     risk: "low",
     reversible: true,
   } as const;
-  expect(tierOf(small, intent.policy, 0)).toBe("minor");
+  expect(tierOf({ tenant_id: "t1", ...small }, intent.policy, 0)).toBe("minor");
   expect([intent.product_id, mayDecide("anybody", intent), intent.policy.self_approval]).toEqual([
     "acme-crm",
     true,

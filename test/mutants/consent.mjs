@@ -199,15 +199,15 @@ export const consent = [
   {
     name: "an owner decides on what others own",
     file: "lib/changes/rules/policy.ts",
-    find: "approvers.includes(sameName(name)) && matchesAny(target, targets)",
-    replace: "approvers.includes(sameName(name)) || matchesAny(target, targets)",
+    find: "approvers.includes(sameName(name)) && findCovered(change, targets) !== undefined",
+    replace: "approvers.includes(sameName(name)) || findCovered(change, targets) !== undefined",
     tests: OWNERS,
   },
   {
     name: "what has owners may be minor",
     file: "lib/changes/rules/policy.ts",
-    find: "if (policy.owners.some(({ targets }) => matchesAny(target, targets)))",
-    replace: "if (false)",
+    find: "if (owned !== undefined) return",
+    replace: "if (false) return",
     tests: OWNERS,
   },
   {
@@ -362,8 +362,8 @@ export const consent = [
   {
     name: "a forbidden target is no gate",
     file: "lib/changes/rules/gates.ts",
-    find: 'add("forbidden_target", "block",',
-    replace: 'add("forbidden_target", "pass",',
+    find: '"forbidden_target",\n        "block",',
+    replace: '"forbidden_target",\n        "pass",',
     tests: ["test/lib/changes/today.test.ts"],
   },
 ];

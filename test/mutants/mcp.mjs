@@ -110,7 +110,7 @@ export const mcp = [
     ...tools,
     file: "lib/mcp/tools/explain_policy.ts",
     name: "what is forbidden is foretold as allowed",
-    find: "refused: refusalOf(() => refuseForbiddenTarget(changed, intent.policy)),",
+    find: "refused: refusalOf(() => refuseForbiddenTarget(proposal, intent.policy)),",
     replace: "refused: refusalOf(() => void refuseForbiddenTarget),",
   },
   {

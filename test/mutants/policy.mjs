@@ -72,8 +72,8 @@ export const policy = [
   {
     ...rules,
     name: "a forbidden target may be proposed",
-    find: "if (!matchesAny(target, policy.forbidden_targets)) return;",
-    replace: "return;",
+    find: "const target = findCovered(change, policy.forbidden_targets);\n  if (target === undefined) return;",
+    replace: "return;\n  const target = findCovered(change, policy.forbidden_targets);",
     tests: HTTP,
     only: "bare handlers (consent|tiers|conflicts)",
   },

@@ -1,6 +1,7 @@
 /** Facts about a rollback from the log: an adapter compares what it has stored with them. */
 import { detailIn } from "../rules/event.ts";
 import { contentIn } from "../rules/content.ts";
+import { setsNothing } from "../rules/list_entries.ts";
 import { changeOf, type ChangeRecord, differences } from "../rules/record.ts";
 import type { Evidence } from "../evidence.ts";
 import type { RollbackTold, ToldRollback } from "../operations/adapter_port.ts";
@@ -40,7 +41,7 @@ async function isSuperseded(log: Log, { change }: ChangeRecord): Promise<boolean
     const later = await readChange(log, id);
     const under = later && (await ownerBefore(log, later));
     if (!later || under === undefined) return undefined;
-    if (later.change.status === "applied" && !setsNothing(log, later)) return true;
+    if (later.change.status === "applied" && !leavesTarget(log, later)) return true;
     id = under;
   }
   return false;
@@ -52,7 +53,7 @@ async function replacedBy(log: Log, change: ChangeRecord): Promise<Pick<ToldRoll
     const id = await ownerBefore(log, top);
     if (id === undefined) return {};
     const under = id === null ? undefined : await readChange(log, id);
-    if (!under || (under.change.status === "applied" && !setsNothing(log, under)))
+    if (!under || (under.change.status === "applied" && !leavesTarget(log, under)))
       return { digest: top.applied.previous_digest };
     top = under;
   }
@@ -71,5 +72,5 @@ async function readChange({ deps, ledger }: Log, changeId: string): Promise<Chan
 }
 
 /** Returns whether a change leaves its target's value alone, by the content that its digest was made of. */
-const setsNothing = ({ deps: { sha256 } }: Log, record: ChangeRecord): boolean =>
-  record.change.value === undefined && !differences(record, record, sha256).includes("content");
+const leavesTarget = ({ deps: { sha256 } }: Log, record: ChangeRecord): boolean =>
+  setsNothing(record.change) && !differences(record, record, sha256).includes("content");

@@ -1,4 +1,5 @@
 /** Erasing the content of a change: of which changes that is possible, and what is left of it. */
+import { setsNothing } from "./list_entries.ts";
 import { AppError } from "../../kit/errors.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
@@ -49,7 +50,7 @@ export function refuseErasure(change: Change, { owner }: { owner: string | null 
   if (isReviewDue(change)) throw needed("its emergency waits for a review");
   if (status !== "applied") return;
   if (owner === change_id) throw needed("it is what its target holds now; roll it back first");
-  if (change.value !== undefined)
+  if (!setsNothing(change))
     throw needed(
       "a rollback of a later change brings its value back; roll it back first, which leaves the host product as it is, since a later change holds the target",
     );

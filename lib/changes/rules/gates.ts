@@ -7,7 +7,7 @@ import type { Change } from "./change.ts";
 import type { OperationState } from "./command.ts";
 import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";
-import { matchesAny } from "./target_pattern.ts";
+import { findCovered } from "./list_entries.ts";
 import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
@@ -65,7 +65,7 @@ export function gatesOf(
   const { policy } = intent;
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
-  const { status, target } = change;
+  const { status } = change;
   const { given, needed } = quorumOf(change, intent);
   const missing = missingConsents(change, intent);
   const unreachable = (rule: string): string =>
@@ -88,8 +88,13 @@ export function gatesOf(
         `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}${unreachable(rule)}`,
       );
     if (overdue !== undefined) add("deadline", "block", overdue);
-    if (matchesAny(target, policy.forbidden_targets))
-      add("forbidden_target", "block", `${target} is under the intent's forbidden_targets; ${wayOut(change, intent)}`);
+    const forbidden = findCovered(change, policy.forbidden_targets);
+    if (forbidden !== undefined)
+      add(
+        "forbidden_target",
+        "block",
+        `${forbidden} is under the intent's forbidden_targets; ${wayOut(change, intent)}`,
+      );
     else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);

@@ -4,7 +4,7 @@ import { once } from "../../kit/once.ts";
 import { isEmergency } from "./break_glass.ts";
 import type { Change } from "./change.ts";
 import { sameName } from "./names.ts";
-import { matchesAny } from "./target_pattern.ts";
+import { findCovered } from "./list_entries.ts";
 import { approvesOwn, type Electorate, consentsNeeded, electorsOf, mayDecide, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
@@ -40,7 +40,7 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
   };
   const quorum = lack(QUORUM, consentsNeeded(change, policy) - quorumIn(standing, intent), electorsOf(intent));
   const owned = policy.owners
-    .filter(({ targets }) => matchesAny(change.target, targets))
+    .filter(({ targets }) => findCovered(change, targets) !== undefined)
     .map(({ targets, approvers, required }): Missing => {
       const named = [...new Set(approvers)];
       const given = named.filter((name) => standing.includes(name)).length;

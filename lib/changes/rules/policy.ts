@@ -4,6 +4,7 @@ import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { canBeApprover } from "./approver_name.ts";
+import { type ChangeEntry, findCovered, listEntries } from "./list_entries.ts";
 import { sameName } from "./names.ts";
 import { matchesAny } from "./target_pattern.ts";
 import { isAgent } from "./principals.ts";
@@ -13,7 +14,7 @@ import { canSign, isSignedAsAsked } from "./signing.ts";
 export type Electorate = Pick<Intent, "policy" | "principals">;
 
 /** What a proposer states about a change's reach; absent is "not stated". */
-type Claimed = Pick<ProposeInput, "kind" | "target" | "tier" | "affected_users" | "risk" | "reversible">;
+type Claimed = ChangeEntry & Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible">;
 
 /** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
 export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Tier {
@@ -30,7 +31,7 @@ const whyMajor = ({ reversible, risk }: Claimed): string | undefined =>
 
 /** Returns why a proposal that asks for minor is not, in one sentence; undefined where it is. */
 export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number): string | undefined {
-  const { kind, target, affected_users, risk, reversible } = claimed;
+  const { kind, affected_users, risk, reversible } = claimed;
   const major = whyMajor(claimed);
   if (major) return major;
   const { minor } = policy;
@@ -42,10 +43,13 @@ export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number
   ].filter(Boolean);
   if (missing.length > 0) return `It is not minor: state ${missing.join(", ")}, since only what you state counts.`;
   // A target that has owners is never changed without them.
-  if (policy.owners.some(({ targets }) => matchesAny(target, targets)))
-    return `It is not minor: ${target} has owners, who must consent.`;
+  const owned = policy.owners
+    .map(({ targets }) => findCovered(claimed, targets))
+    .find((target) => target !== undefined);
+  if (owned !== undefined) return `It is not minor: ${owned} has owners, who must consent.`;
   if (!minor.kinds.includes(kind)) return `It is not minor: the intent lets no ${kind} be minor.`;
-  if (!matchesAny(target, minor.targets)) return `It is not minor: the intent lets no change of ${target} be minor.`;
+  const uncovered = listEntries(claimed).find(({ target }) => !matchesAny(target, minor.targets));
+  if (uncovered) return `It is not minor: the intent lets no change of ${uncovered.target} be minor.`;
   if (affected_users! > (minor.max_affected_users ?? Infinity))
     return `It is not minor: it reaches more than ${minor.max_affected_users} users.`;
   if (RISKS.indexOf(risk!) > RISKS.indexOf(minor.max_risk))
@@ -64,8 +68,9 @@ export const requiredApprovers = (tier: Tier, policy: Policy): number =>
   tier === "minor" ? 0 : policy.required_approvers[tier];
 
 /** 403 `forbidden_target`. */
-export function refuseForbiddenTarget(target: string, policy: Policy, details?: () => object): void {
-  if (!matchesAny(target, policy.forbidden_targets)) return;
+export function refuseForbiddenTarget(change: ChangeEntry, policy: Policy, details?: () => object): void {
+  const target = findCovered(change, policy.forbidden_targets);
+  if (target === undefined) return;
   throw new AppError(
     "forbidden_target",
     `${target} is under the intent's forbidden_targets; it cannot be changed through this service`,
@@ -92,12 +97,14 @@ export function requireDecider(change: Change, name: string, intent: Electorate)
 }
 
 /** Whether the intent lets whom this name means decide on this change. */
-export const isDecider = ({ target }: Change, name: string, intent: Electorate): boolean =>
-  mayDecide(name, intent) || isOwner(target, name, intent);
+export const isDecider = (change: Change, name: string, intent: Electorate): boolean =>
+  mayDecide(name, intent) || isOwner(change, name, intent);
 
 /** No agent is an owner: the load refuses an intent that names one. */
-const isOwner = (target: string, name: string, { policy }: Electorate): boolean =>
-  policy.owners.some(({ targets, approvers }) => approvers.includes(sameName(name)) && matchesAny(target, targets));
+const isOwner = (change: Change, name: string, { policy }: Electorate): boolean =>
+  policy.owners.some(
+    ({ targets, approvers }) => approvers.includes(sameName(name)) && findCovered(change, targets) !== undefined,
+  );
 
 /** Whether the intent lets this person decide on any change. */
 export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>

@@ -4,6 +4,7 @@ import { isKnown, POLICY_MINOR, proposerKindOf } from "./actor.ts";
 import { type Tier, UNSTATED } from "./change.ts";
 import { type Content, digestOf } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
+import { setsNothing } from "./list_entries.ts";
 import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from "./policy.ts";
 import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
@@ -21,7 +22,7 @@ export function propose(command: Proposal, context: Context): Decided {
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
   if (proposer_kind === "model") requireKnownRequester(asked, policy);
-  refuseForbiddenTarget(input.target, policy);
+  refuseForbiddenTarget(input, policy);
   if (limit_reached) throw limit_reached;
   if (policy.on_conflict === "block" && live.length > 0)
     throw new AppError(
@@ -37,7 +38,7 @@ export function propose(command: Proposal, context: Context): Decided {
     tier_asked: input.tier ?? null,
     ...(tier_reason === undefined ? {} : { tier_reason }),
     unstated: unstatedIn(input),
-    ...(input.value === undefined ? { sets_nothing: true } : {}),
+    ...(setsNothing(input) ? { sets_nothing: true } : {}),
     ...hintOf(input, proposer_kind),
     risk: content.risk,
     kpi: content.kpi,

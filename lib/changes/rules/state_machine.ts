@@ -76,7 +76,7 @@ export function requireOperable(change: Change, operation: Operation, intent: In
   transition(change, operation, intent);
   if (operation === "rollback") return;
   const { change_id } = change;
-  refuseForbiddenTarget(change.target, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
+  refuseForbiddenTarget(change, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
   const missing = missingConsents(change, intent);
   if (missing.length === 0) return;
   const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
@@ -97,7 +97,7 @@ const signed = (command: Consent | Review | LateNote | Erasure, { intent, actor 
 /** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
 export function requireRehearsable(change: Change, operation: Operation, intent: Intent): void {
   if (operation === "rollback" || change.status !== "pending_consent") transition(change, operation, intent);
-  if (operation === "apply") refuseForbiddenTarget(change.target, intent.policy);
+  if (operation === "apply") refuseForbiddenTarget(change, intent.policy);
 }
 
 type Erasure = Extract<Command, { type: "erase" }>;

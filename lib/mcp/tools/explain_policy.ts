@@ -86,7 +86,7 @@ function foretold(input: z.output<typeof stated>, call: ToolCall): z.infer<typeo
   const content = proposedContent(...graded);
   const required_approvers = requiredApprovers(content.tier, intent.policy);
   return {
-    refused: refusalOf(() => refuseForbiddenTarget(changed, intent.policy)),
+    refused: refusalOf(() => refuseForbiddenTarget(proposal, intent.policy)),
     tier: content.tier,
     tier_reason: grade(...graded).tier_reason ?? null,
     missing: missingConsents(
