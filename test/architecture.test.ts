@@ -23,8 +23,8 @@ const ROOMS = [
   "lib/projections",
   "lib/memory",
   "lib/find",
-  "lib/http",
   "lib/operations",
+  "lib/http",
   "lib/chat",
   "lib/link",
   "lib/openapi",
@@ -126,7 +126,7 @@ test("every file of lib is in a room, and imports only its own and those below",
   expect(told(up)).toEqual([]);
 });
 
-test.each(["lib/changes", "lib/audit", "lib/store", "lib/projections", "lib/find"])(
+test.each(["lib/changes", "lib/audit", "lib/store", "lib/projections", "lib/find", "lib/operations"])(
   "%s knows nothing of HTTP",
   (room) => {
     expect(told(within(room).filter(({ to }) => to.startsWith("lib/http/")))).toEqual([]);

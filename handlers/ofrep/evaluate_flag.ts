@@ -9,7 +9,7 @@ import {
   flagRefusals,
   flagStatus,
   successSchema,
-} from "../../lib/operations/ofrep.ts";
+} from "../../lib/http/ofrep.ts";
 
 /** POST /ofrep/v1/evaluate/flags/<key>: what a target should be for a tenant, as OpenFeature's providers ask for it. */
 export const evaluateFlag = endpoint(

@@ -9,7 +9,7 @@ import {
   evaluateFlags as evaluate,
   flagSchema,
   tooManyFlags,
-} from "../../lib/operations/ofrep.ts";
+} from "../../lib/http/ofrep.ts";
 
 /** POST /ofrep/v1/evaluate/flags: what every target should be for a tenant, as OpenFeature's web providers ask for it. */
 export const evaluateFlags = endpoint(

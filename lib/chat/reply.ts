@@ -6,7 +6,7 @@ import { AppError } from "../kit/errors.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { requireNamed } from "../http/principals.ts";
 import { runCycle } from "../operations/cycle.ts";
-import { pageOf } from "../operations/page_address.ts";
+import { findChangePage } from "../operations/page_address.ts";
 import { computeTick } from "../operations/state.ts";
 import { OutcomeUnknown } from "../store/store.ts";
 import { addTurn, type Citation, conversationOf, type Turn } from "../memory/history.ts";
@@ -81,7 +81,7 @@ export async function converseWith(
   const known = call.identity.person ? ({ known: true } as const) : {};
   const asked = await keepMessage(deps, { author, ...known, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
-  const page = (changeId: string): string => pageOf(call, changeId) ?? `/#/changes/${changeId}`;
+  const page = (changeId: string): string => findChangePage(call, changeId) ?? `/#/changes/${changeId}`;
   const reply: Reply = confirmed
     ? { ...(await confirmDraft(deps, confirmed, asked, page)), mode: "rules", memories: [] }
     : await replyTo(deps, {

@@ -1,41 +1,7 @@
-/**
- * `Idempotency-Key`: the first 2xx answer under a key is stored in the transaction of the write it answers, for 24 hours, and
- * replayed byte for byte. A failure is not stored. Records are named by day, so that old ones are found in order.
- */
 import type { Identity } from "../changes/caller.ts";
+import type { IdempotencyKey } from "../changes/idempotency.ts";
+import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
-import { AppError, invalidField } from "../kit/errors.ts";
-import type { Reads, Store, Tx } from "../store/store.ts";
-import type { Answer } from "./answer.ts";
-
-declare module "../store/store.ts" {
-  interface Collections {
-    idempotency: StoredAnswer;
-  }
-}
-
-const RETENTION_MS = 24 * 3600 * 1000;
-/** How far another instance's clock may be ahead: around midnight it stores an answer under the next day. */
-const MAX_CLOCK_LEAD_MS = 3600 * 1000;
-const COLLECTION = "idempotency";
-/** Deletions of one transaction. */
-const BATCH_SIZE = 50;
-/** Deletions of one cycle. */
-const MAX_DELETED = 1000;
-
-/** A request's key and the request that it was used for. */
-export interface IdempotencyKey {
-  /** Hash over method, path, token, person and key. */
-  scope: string;
-  /** Hash over the body. */
-  body: string;
-}
-
-interface StoredAnswer {
-  body: string;
-  at: number;
-  answer: Answer;
-}
 
 /** Returns the request's key, if it has one. Errors: 400 where it is malformed. */
 export function idempotencyKey(
@@ -51,45 +17,4 @@ export function idempotencyKey(
   const token = request.headers.get("x-svc-admin-token") ?? "";
   const scope = [request.method, new URL(request.url).pathname, token, person ?? "", key, ...(agent ? [agent] : [])];
   return { scope: sha256(JSON.stringify(scope)), body: sha256(body) };
-}
-
-const day = (now: number): string => new Date(now).toISOString().slice(0, 10);
-const recordId = (key: IdempotencyKey, now: number): string => `${day(now)}:${key.scope}`;
-
-/** Finds the answer to an earlier request under this key. Errors: 422 where that request had another body. */
-export async function findReply(
-  reads: Pick<Reads, "getMany">,
-  key: IdempotencyKey,
-  now: number,
-): Promise<Answer | undefined> {
-  const days = new Set([now, now - RETENTION_MS, now + MAX_CLOCK_LEAD_MS].map((time) => recordId(key, time)));
-  for (const record of await reads.getMany(COLLECTION, [...days])) {
-    const stored = record?.value;
-    if (!stored || now - stored.at > RETENTION_MS) continue;
-    if (stored.body !== key.body)
-      throw new AppError(
-        "idempotency_key_reused",
-        "this Idempotency-Key was used with another body; use a new key for a new request",
-      );
-    return stored.answer;
-  }
-  return undefined;
-}
-
-/** Stores a 2xx answer under its key. */
-export function saveReply(tx: Tx, key: IdempotencyKey, answer: Answer, now: number): void {
-  const stored: StoredAnswer = { body: key.body, at: now, answer };
-  tx.put(COLLECTION, recordId(key, now), stored);
-}
-
-/** Deletes up to a thousand expired answers, in transactions of their own, and returns the number of them. */
-export async function forgetOldAnswers(store: Store, now: number): Promise<number> {
-  const expired = `${day(now - RETENTION_MS)}:`;
-  for (let deleted = 0; ;) {
-    const oldest = await store.list(COLLECTION, { limit: BATCH_SIZE, keysOnly: true });
-    const old = oldest.filter(({ id }) => id < expired);
-    if (old.length > 0) await store.transact((tx) => old.forEach(({ id }) => tx.delete(COLLECTION, id)));
-    deleted += old.length;
-    if (old.length < BATCH_SIZE || deleted >= MAX_DELETED) return deleted;
-  }
 }

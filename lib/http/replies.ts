@@ -5,7 +5,7 @@ import { isReplayed, type Replayed, type Replies, type ReplyMembers, type Result
 import type { Json } from "../store/json.ts";
 import { type Answer, etag, splice, textAnswer } from "./answer.ts";
 import type { Call } from "./endpoint.ts";
-import { findReply, type IdempotencyKey, saveReply } from "./idempotency.ts";
+import { findAnswer, type IdempotencyKey, saveAnswer } from "../changes/idempotency.ts";
 
 /** A reply before it becomes text. */
 export interface Reply {
@@ -42,12 +42,12 @@ export function storedReplies<R extends Result>(
   let found: Answer | undefined;
   return {
     async find(reads, now) {
-      found = await findReply(reads, key, now);
+      found = (await findAnswer(reads, key, now)) as Answer | undefined;
       return found && membersOf(found);
     },
     // The log has the entry: the reply is stored with its id alone.
     save: (tx, result, now) =>
-      saveReply(
+      saveAnswer(
         tx,
         key,
         answerOf(replyTo(result as R), ({ value }) => value.id),

@@ -5,7 +5,7 @@ import { gateSchema } from "../changes/rules/gates.ts";
 import { type Missing, missingSchema } from "../changes/rules/missing.ts";
 import { signerSchema } from "../changes/rules/signers.ts";
 import { changeView, type ChangeView } from "../changes/views.ts";
-import { pageOf } from "../operations/page_address.ts";
+import { findChangePage } from "../operations/page_address.ts";
 import type { ToolCall } from "./tool.ts";
 
 /** Said beside every text that somebody wrote: it may have been written for the model that reads it. */
@@ -30,7 +30,7 @@ export const standingSchema = changeSchema().extend({
 /** A change as it stands now; 404 `change_not_found`. */
 export async function standing(call: ToolCall, changeId: string): Promise<z.infer<typeof standingSchema>> {
   const { audit_entries: _, allowed_actions: __, ...view } = await changeView(call.deps, changeId);
-  const address = pageOf(call, changeId);
+  const address = findChangePage(call, changeId);
   return { ...view, page: address, next: nextOf(view, address), about_texts: ABOUT_TEXTS };
 }
 

@@ -9,14 +9,13 @@ import type { Mismatches } from "../changes/ledger/scan_records.ts";
 import { knownMismatches } from "../changes/integrity_scan.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import type { Capability } from "./capability.ts";
-import type { HttpDeps } from "../http/deps.ts";
 import type { OperationsDeps } from "./deps.ts";
 
 const NO_AGENTS = "the product intent names no agents, so it only reads";
 
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
 export async function listCapabilities(
-  deps: OperationsDeps & Pick<HttpDeps, "adminToken" | "agents">,
+  deps: OperationsDeps & { adminToken?: string | undefined; agents?: readonly object[] | undefined },
 ): Promise<Capability[]> {
   const {
     store,

@@ -9,7 +9,7 @@ import { checkDrift } from "../changes/drift.ts";
 import { rollBackCondemned } from "../changes/guardrail_rollback.ts";
 import { scanIntegrity } from "../changes/integrity_scan.ts";
 import { recoverAbandoned } from "../changes/operations/recover.ts";
-import { forgetOldAnswers } from "../http/idempotency.ts";
+import { forgetOldAnswers } from "../changes/idempotency.ts";
 import { expireOverdue } from "../projections/expire_overdue.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { finishErasures } from "./erasures.ts";

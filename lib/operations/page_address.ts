@@ -1,5 +1,4 @@
 /** The address of a change's page in the console. */
-import { pathOf } from "../http/path.ts";
 import type { OperationsDeps } from "./deps.ts";
 
 /** Who was asked, and where. */
@@ -12,7 +11,7 @@ interface Asked {
  * The address of a change's page: below the console as people reach it (`--public-url`), else below the address that the
  * request came to. `null` where this host has no console and none is named.
  */
-export function pageOf({ deps, request }: Asked, changeId: string): string | null {
+export function findChangePage({ deps, request }: Asked, changeId: string): string | null {
   const console = deps.publicUrl ?? (hasConsole(deps) ? addressOf(request) : undefined);
   return console === undefined ? null : changePage(console, changeId);
 }
@@ -24,5 +23,7 @@ export const changePage = (console: string | undefined, changeId: string): strin
 const hasConsole = ({ capabilities = [] }: OperationsDeps): boolean =>
   capabilities.some(({ id, status }) => id === "ui" && status === "available");
 
-const addressOf = (request: Request): string =>
-  new URL(request.url).origin + pathOf(request).replace(/\/(?:mcp|api\/chat)\/*$/, "");
+function addressOf(request: Request): string {
+  const { origin, pathname } = new URL(request.url);
+  return origin + pathname.replace(/\/(?:mcp|api\/chat)\/*$/, "");
+}

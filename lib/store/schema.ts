@@ -8,7 +8,6 @@ import type { Collection, Meta } from "./store.ts";
 export type Writer =
   | "audit"
   | "changes"
-  | "http"
   | "projection waiting"
   | "projection tally"
   | "projection growth"
@@ -72,7 +71,7 @@ export const COLLECTIONS = {
   guardrail_due: { key: "<change_id>", record: "Due", writer: "changes", retention: "the rollback", purpose: "Rollbacks that a guardrail ordered." },
   guardrail_marks: { key: "<change_id>", record: "GuardrailEvidence", writer: "changes", purpose: "The guardrail that a change tripped last." },
   kpi_applied: { key: "<KPI or *>\\n<applied entry>", record: "Watched", writer: "changes", purpose: "Reversible applied changes that guardrails watch." },
-  idempotency: { key: "<UTC day>:<SHA-256 of the request>", record: "StoredAnswer", writer: "http", retention: "24 hours", erasure: "sweep", purpose: "Answers that are repeated under their Idempotency-Key." },
+  idempotency: { key: "<UTC day>:<SHA-256 of the request>", record: "StoredAnswer", writer: "changes", retention: "24 hours", erasure: "sweep", purpose: "Answers that are repeated under their Idempotency-Key." },
 
   cursors: { key: "<projection>", record: "Cursor", writer: "projections", purpose: "How far each projection has read the log, and its state there." },
   sightings: { key: "<log length>", record: "{ at: string }", writer: "projections", purpose: "How late it was when a horizon passed at this length of the log." },

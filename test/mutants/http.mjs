@@ -1,8 +1,9 @@
 /** What stands before a decision: sites, hosts, tokens, bodies, fields, preconditions and repeated requests. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const idempotency = { file: "lib/http/idempotency.ts", tests: HTTP, only: "bare handlers idempotency" };
-const kept = { file: "lib/http/idempotency.ts", tests: ["test/lib/http/idempotency.test.ts"] };
+const idempotency = { file: "lib/changes/idempotency.ts", tests: HTTP, only: "bare handlers idempotency" };
+const requestKey = { file: "lib/http/idempotency.ts", tests: HTTP, only: "bare handlers idempotency" };
+const kept = { file: "lib/changes/idempotency.ts", tests: ["test/lib/http/idempotency.test.ts"] };
 const match = { file: "lib/http/if_match.ts", tests: HTTP, only: "bare handlers preconditions" };
 const guards = { file: "lib/http/guards.ts", tests: HTTP, only: "bare handlers (access|endpoints)" };
 const hosts = { file: "lib/http/host_guard.ts", tests: ["test/lib/http/host_guard.test.ts"] };
@@ -95,19 +96,21 @@ export const http = [
     replace: "now - stored.at > RETENTION_MS / 2",
   },
   {
-    ...idempotency,
+    ...requestKey,
     name: "a key means one answer on every path",
     find: "[request.method, new URL(request.url).pathname, token,",
     replace: "[request.method, token,",
   },
   {
-    ...idempotency,
+    ...requestKey,
     name: "one person's key gives another person's answer",
     find: 'token, person ?? "", key,',
     replace: "token, key,",
   },
   {
-    ...kept,
+    ...requestKey,
+    tests: ["test/lib/http/idempotency.test.ts"],
+    only: undefined,
     name: "a key outlives the token it was sent with",
     find: "pathname, token, person",
     replace: "pathname, person",

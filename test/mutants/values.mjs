@@ -1,12 +1,12 @@
 /** What is governed, as products read it, and waiting for a decision. */
 
 const VALUES = ["test/lib/operations/values.test.ts"];
-const OFREP = ["test/lib/operations/ofrep.test.ts"];
+const OFREP = ["test/lib/http/ofrep.test.ts"];
 const AWAITED = ["test/lib/changes/await_status.test.ts"];
 const projection = { file: "lib/projections/values.ts", tests: VALUES };
 const reader = { file: "lib/operations/values.ts", tests: VALUES };
 const readVerifiedChanges = { file: "lib/changes/ledger/read_changes.ts", tests: VALUES };
-const flags = { file: "lib/operations/ofrep.ts", tests: OFREP };
+const flags = { file: "lib/http/ofrep.ts", tests: OFREP };
 const awaited = { file: "lib/changes/await_status.ts", tests: AWAITED };
 
 export const values = [

@@ -4,7 +4,7 @@ import { MAX_QUERY_LENGTH, parseQuery } from "../../find/parse.ts";
 import { runQuery } from "../../find/run.ts";
 import { callerName } from "../../changes/caller.ts";
 import { changeId, freeText, wholeNumber } from "../../kit/fields.ts";
-import { pageOf } from "../../operations/page_address.ts";
+import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";
 
@@ -26,7 +26,7 @@ export const findChanges = tool(
     const { deps } = call;
     const parsed = parseQuery(query, { now: deps.clock.now(), zone: "UTC" });
     const found = await runQuery(deps, parsed, { limit, after, zone: "UTC", caller: callerName(call, undefined) });
-    const rows = found.rows.map((row) => ({ ...row, page: pageOf(call, row.change_id) }));
+    const rows = found.rows.map((row) => ({ ...row, page: findChangePage(call, row.change_id) }));
     return { ...found, rows, about_texts: ABOUT_TEXTS };
   },
 );

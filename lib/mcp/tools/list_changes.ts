@@ -3,7 +3,7 @@ import { changeId, line, wholeNumber, word } from "../../kit/fields.ts";
 import { changeSchema, STATUSES } from "../../changes/rules/change.ts";
 import { filterFields } from "../../find/list_changes.ts";
 import { listChanges as listed, pick } from "../../operations/change_views.ts";
-import { pageOf } from "../../operations/page_address.ts";
+import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";
 
@@ -51,7 +51,7 @@ export const listChanges = tool(
   },
   async (query, call) => {
     const { changes, total, next } = await listed(call.deps, query);
-    const rows = changes.map((change) => ({ ...pick(change, ROW), page: pageOf(call, change.change_id) }));
+    const rows = changes.map((change) => ({ ...pick(change, ROW), page: findChangePage(call, change.change_id) }));
     return { changes: rows, total, next, about_texts: ABOUT_TEXTS };
   },
 );

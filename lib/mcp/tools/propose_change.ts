@@ -5,7 +5,7 @@ import { propose } from "../../changes/commands/propose.ts";
 import { isReplayed, readReceipt } from "../../changes/replies.ts";
 import { proposalReply } from "../../http/change_replies.ts";
 import { storedReplies } from "../../http/replies.ts";
-import type { IdempotencyKey } from "../../http/idempotency.ts";
+import type { IdempotencyKey } from "../../changes/idempotency.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { tool, type ToolCall } from "../tool.ts";

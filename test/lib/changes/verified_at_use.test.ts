@@ -1,6 +1,5 @@
 /** What decides is taken from the log at the moment it is used: what was edited in the store beside it decides nothing. */
 import { describe, expect, test } from "vitest";
-import type { Answer } from "../../../lib/http/answer.ts";
 import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { knownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
@@ -469,7 +468,7 @@ describe("an answer that is kept under an Idempotency-Key", () => {
     edit(api, async (tx) => {
       const collection = "idempotency" as Collection as "idempotency";
       for (const { id, value } of await tx.list(collection, { limit: 9 })) {
-        const answer: Answer = { ...value.answer, text: JSON.stringify(change(JSON.parse(value.answer.text))) };
+        const answer = { ...value.answer, text: JSON.stringify(change(JSON.parse(value.answer.text))) };
         tx.put(collection, id, { ...value, answer });
       }
     });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forgetOldAnswers } from "../../../lib/http/idempotency.ts";
+import { forgetOldAnswers } from "../../../lib/changes/idempotency.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";

@@ -75,7 +75,6 @@ test("every listed collection is used by the sources", () => {
 const ROOMS: Readonly<Record<Exclude<Writer, `projection ${string}`>, RegExp>> = {
   audit: /^lib\/audit\//,
   changes: /^lib\/(?:changes|audit)\//,
-  http: /^lib\/http\//,
   projections: /^lib\/projections\//,
   operations: /^lib\/(?:operations|projections)\/|^lib\/store\/write_proof|^lib\/changes\/erase/,
   chat: /^lib\/(?:chat|memory)\/|^lib\/projections\/memory/,

@@ -2,13 +2,13 @@
 import * as z from "zod";
 import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { type Answer, answer } from "../http/answer.ts";
-import { type Refusals, restOf } from "../http/endpoint.ts";
+import { type Answer, answer } from "./answer.ts";
+import { type Refusals, restOf } from "./endpoint.ts";
 import { line, target } from "../kit/fields.ts";
 import type { AppError } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
-import { EVERY_TENANT, NOT_HELD, settled, type Value } from "./values.ts";
+import { EVERY_TENANT, NOT_HELD, settled, type Value } from "../operations/values.ts";
 
 /** The path of one flag; providers do not all encode a key that holds slashes. */
 export const FLAG_PATH = "/ofrep/v1/evaluate/flags/:key";
