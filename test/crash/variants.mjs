@@ -48,8 +48,8 @@ export const VARIANTS = [
     "forgets idempotency keys",
     "duplicated",
     "lib/changes/transaction.ts",
-    "const kept = idempotency && (await replayed(tx, idempotency, now));",
-    "const kept = undefined;",
+    "const reply = await replies?.find(tx, now);",
+    "const reply = undefined;",
   ],
   [
     "starts in three seconds",
