@@ -71,6 +71,13 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     return { record: await effects.get(change.change_id) };
   };
 
+  /** As `settle`; a pending attempt that did nothing leaves the rollback before it in force. */
+  const settleState = async (change: Change, entry: Entry, signal: AbortSignal) => {
+    const { record, outcome } = await settle(change, entry, signal);
+    const isUndone = record?.earlier && outcome === "not_done";
+    return { record: isUndone ? { ...record, ...record.earlier! } : record, outcome };
+  };
+
   /** An attempt of another change on the target is resolved before anything else is done with it. */
   const settleOther = async (change: Change, signal: AbortSignal): Promise<void> => {
     const open = (await effects.target(change))?.open;
@@ -263,7 +270,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
     async verify(change, signal): Promise<HostState> {
       const entry = await findEntry(change);
-      const { record, outcome } = await settle(change, entry, signal);
+      const { record, outcome } = await settleState(change, entry, signal);
       if (!record) return "absent";
       if (record.state === "rolled_back") return "rolled_back";
       if (outcome === "open") return "unknown";
@@ -283,7 +290,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       const { change_id, status } = change;
       const entry = await findEntry(change);
       await settleOther(change, signal);
-      const { record, outcome } = await settle(change, entry, signal);
+      const { record, outcome } = await settleState(change, entry, signal);
       if (outcome === "open" && system.resolve) throw new Error(unfinished(change, record!.attempt.operation));
       const fromLog = setsValue(change) ? await readLog?.(change_id) : undefined;
       if (record?.state === "rolled_back") {

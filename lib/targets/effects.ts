@@ -30,6 +30,8 @@ export interface EffectRecord {
   superseded_by?: string | undefined;
   /** When it was applied last. */
   applied_at?: string;
+  /** The rollback before a pending attempt: it still counts where that attempt did nothing. */
+  earlier?: Pick<EffectRecord, "state" | "attempt" | "superseded_by"> | undefined;
 }
 
 /** `effect_targets/<target>\n<tenant>\n`, and `…-` for the changes that set nothing. */
@@ -53,6 +55,13 @@ export type Effects = ReturnType<typeof storedEffects>;
 /** The key of a target among those of changes that set a value, or among those that set none. */
 const keyOf = (change: Pick<Change, "tenant_id" | "target" | "value">): string =>
   targetKey(change) + (change.value === undefined ? "-" : "");
+
+/** The last rollback of a change, without the values. */
+function findRollback(known: EffectRecord | undefined): EffectRecord["earlier"] {
+  if (known?.state !== "rolled_back") return known?.earlier;
+  const { state, attempt, superseded_by } = known;
+  return { state, attempt, superseded_by };
+}
 
 /** Effects in the service's store. */
 export function storedEffects(store: Pick<Store, "get" | "list" | "transact">) {
@@ -81,7 +90,8 @@ export function storedEffects(store: Pick<Store, "get" | "list" | "transact">) {
         const id = one.change_id;
         const key = keyOf(one);
         const { owner } = (await tx.get("effect_targets", key))?.value ?? {};
-        const before = start.state === "pending" ? { replaced: owner } : (await tx.get("effects", id))?.value;
+        const known = (await tx.get("effects", id))?.value;
+        const before = start.state === "pending" ? { replaced: owner, earlier: findRollback(known) } : known;
         tx.put("effects", id, { ...before, ...start });
         await changeTarget(tx, key, start.entry.target, { open: id });
       }),
@@ -104,7 +114,8 @@ export function storedEffects(store: Pick<Store, "get" | "list" | "transact">) {
         const replaced = (await tx.get("effect_targets", key))?.value.owner;
         const next = record.next && { ...record.next, ...(version !== undefined && { version }) };
         const applied_at = record.attempt.at;
-        tx.put("effects", id, { ...record, state: "applied", applied_at, replaced, ...(next && { next }) });
+        const { earlier: _, ...applied } = record;
+        tx.put("effects", id, { ...applied, state: "applied", applied_at, replaced, ...(next && { next }) });
         if (replaced !== undefined) await change(tx, replaced, (earlier) => ({ ...earlier, superseded_by: id }));
         await changeTarget(tx, key, one.target, { owner: id, open: undefined });
       }),

@@ -22,6 +22,8 @@ async function edited(mendChecksum: boolean): Promise<{ journal: string; offset:
   const server = await serve(cwd, ARGS);
   for (const tenant_id of ["one", "two", "three"])
     await post(server.url, "propose-crm-followup", { tenant_id, affected_users: "4", expected_delta_k: "1" });
+  // A read brings lists up to the head; they stay as they are once the log is broken.
+  expect(await (await fetch(`${server.url}/api/product/runtime`)).json()).toMatchObject({ total: 3 });
   server.child.kill("SIGTERM");
   await server.ended;
   const journal = join(cwd, "state.json.journal.jsonl");
