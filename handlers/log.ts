@@ -24,7 +24,7 @@ export const log = endpoint(
     }),
     output: z.object({
       entries: z.array(activityRowSchema()).describe("Rows, newest first."),
-      next: z.number().int().nullable().describe("Give this as before for the next page; null at the end."),
+      next: z.number().int().nullable().describe("before of the next page; null at the end."),
     }),
   },
   async (input, { deps }: Call<ChangesDeps>) => {

@@ -16,7 +16,7 @@ export const memorySearch = endpoint(
     summary: "Search memory",
     operation: "searchMemory",
     description:
-      "Finds what is remembered of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and what was said in the caller's own conversation: records first.",
+      "Finds memories of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and the caller's own conversation: records first.",
     example: { q: "seat limit", limit: 5 },
     input: z.object({
       q: line(1000).describe("What to look for, in any words."),

@@ -13,7 +13,7 @@ export const state = endpoint(
     summary: "The system's state",
     operation: "getState",
     description:
-      "The service at a glance: effect, memory, reliability and need with what each was worked out from, goals, tasks and freeze. No data is null, never 0.",
+      "Effect, memory, reliability and need with their inputs, goals, tasks and freeze. No data is null, never 0.",
     example: {},
     input: z.object({}),
     output: stateSchema,

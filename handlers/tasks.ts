@@ -33,7 +33,7 @@ export const tasks = endpoint(
     output: z.object({
       tasks: z.array(taskSchema).describe("Tasks in running order."),
       stats: taskStatsSchema.describe("How many there are."),
-      next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
+      next: z.string().nullable().describe("after of the next page; null at the end."),
     }),
   },
   async (input, { deps }: Call<ChangesDeps>) => answer(await taskPage(deps.store, input)),

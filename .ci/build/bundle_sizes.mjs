@@ -19,7 +19,7 @@ export const BUDGETS = [
   // Its list of changes is a query, as Find runs it.
   { of: /^edge\/product\/runtime\b/, bytes: 80_000 },
   { of: /^edge\/product\/(?!runtime\b)/, bytes: 75_000 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 105_000 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 107_000 },
   { of: /^lambda\/product\/runtime\b/, bytes: 123_000 },
   { of: /^lambda\/product\/(?!runtime\b)/, bytes: 115_000 },
 ];

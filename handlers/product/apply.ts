@@ -24,7 +24,7 @@ export const apply = endpoint(
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
         dry_run: flag().optional().describe("Rehearse only: nothing is changed or recorded."),
-        actor: personName().optional().describe("Who does this; absent: whom the proxy names."),
+        actor: personName().optional().describe("The actor; absent: whom the proxy names."),
         note: freeText(4000).optional().describe("Why, for the record."),
       }),
     output: operationAnswer,

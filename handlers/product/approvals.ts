@@ -28,7 +28,7 @@ export const approvals = endpoint(
         pending: z.array(awaitingChange()).describe("Changes that wait for consent, oldest first."),
         approved: z.array(awaitingChange()).describe("Changes that wait for their apply, oldest first."),
         review_due: z.array(changeToReview()).describe("Changes whose emergency consent is to be reviewed."),
-        next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
+        next: z.string().nullable().describe("after of the next page; null at the end."),
       }),
   },
   async (input, { deps }: Call<ChangesDeps>) => answer(await approvalsView(withRequestCache(deps), input)),

@@ -30,7 +30,7 @@ export const outcomes = endpoint(
           .array(calibrationSchema())
           .nullable()
           .describe("Promises kept so far, by KPI and group; null on further pages."),
-        next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
+        next: z.string().nullable().describe("before of the next page; null at the end."),
       }),
   },
   async (input, { deps }: Call<ChangesDeps>) => answer(await outcomePage(deps, input)),

@@ -16,7 +16,7 @@ export const propose = endpoint(
     summary: "Propose a change",
     operation: "proposeChange",
     description:
-      "Records a change for people to decide on. Nothing reaches the host product before approval and apply; a minor change that the intent allows needs no consent.",
+      "Records a change for people to decide on. A minor change that the intent allows needs no consent. Nothing is applied yet.",
     example: {
       tenant_id: "t-100",
       kind: "config",

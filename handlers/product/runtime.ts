@@ -42,7 +42,7 @@ export const runtime = endpoint(
           .number()
           .int()
           .describe("How many there are, of this status where one is given; with other filters, how many match."),
-        next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
+        next: z.string().nullable().describe("before of the next page; null at the end."),
         audit: z
           .object({
             origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),

@@ -68,7 +68,7 @@ export const findSchema = once(() =>
         }),
       )
       .describe("With group: how many changes match of each; empty without it."),
-    next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
+    next: z.string().nullable().describe("after of the next page; null at the end."),
     median: z.number().nullable().optional().describe("With time: the median of all that match, in seconds."),
     max: z.number().nullable().optional().describe("With time: the longest of all that match, in seconds."),
   }),

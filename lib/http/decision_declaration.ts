@@ -37,7 +37,7 @@ export const freezeAnswer = once(() =>
 
 /** The fields of an act. */
 export const actFields = () => ({
-  actor: personName().optional().describe("Who does this; absent: whom the proxy names."),
+  actor: personName().optional().describe("The actor; absent: whom the proxy names."),
   ...fields(),
 });
 

@@ -11,23 +11,21 @@ import { STANDARD_KPIS } from "../changes/rules/change_terms.ts";
 export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   tenant_id: line(200).describe("The tenant of the product whom the change is for."),
   kind: word(KINDS).describe("What sort of thing is changed."),
-  target: target().describe("Name of the setting, flag or workflow in the host product; compared without case."),
+  target: target().describe("Setting, flag or workflow in the host product; compared without case."),
   summary: line(500).describe("What the change does, in one line."),
   rationale: freeText(4000).optional().describe("Why, for those who decide."),
   expected_delta_k: finiteNumber().optional().describe("Gain that you expect, in units of the KPI."),
   affected_users: wholeNumber(0).optional().describe("How many users it reaches."),
-  reversible: flag()
-    .optional()
-    .describe("Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true."),
+  reversible: flag().optional().describe("Can be undone; absent: not stated. False makes it major; minor needs true."),
   tier: word(TIERS)
     .optional()
-    .describe("How much consent you ask for; minor is granted only where the intent covers it. Absent: standard."),
-  risk: word(RISKS).optional().describe("Risk as you see it; absent: not stated, and taken as medium. High is major."),
+    .describe("Consent you ask for; minor only where the intent covers it. Absent: standard."),
+  risk: word(RISKS).optional().describe("Absent: not stated, taken as medium. High is major."),
   value: z.unknown().optional().describe("What the target is set to: any JSON; in a form, JSON text."),
   kpi: word((product ? kpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
     .optional()
     .describe("The KPI that expected_delta_k is about."),
-  proposer: personName().optional().describe("Who proposes; absent: whom the proxy or the secret names, else nobody."),
+  proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
   supersedes: changeId().optional().describe("Id of a change whose place this one takes."),
 });
 
@@ -47,5 +45,5 @@ export const followupFields = () => ({
   tenant_id: line(200).describe("The tenant whose customers are followed up."),
   affected_users: wholeNumber(0).describe("How many users it reaches; the risk follows from it."),
   expected_delta_k: finiteNumber().describe("Gain that you expect."),
-  proposer: personName().optional().describe("Who proposes; absent: whom the proxy or the secret names, else nobody."),
+  proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
 });

@@ -7,8 +7,8 @@ import type { Documented } from "./responses.ts";
 
 /** What the service is, and the header that every request may send and every response has. */
 const DESCRIPTION =
-  "Governed product changes: propose, consent, apply, verify, roll back, on a hash-chained audit log. " +
-  "Every response names its request in X-Request-Id, as the service's log does; a request may bring its own.";
+  "Propose, consent, apply, verify and roll back product changes, on a hash-chained audit log. " +
+  "Every response names its request in X-Request-Id; a request may bring its own.";
 
 /** A whole document. */
 export type OpenApi = ReturnType<typeof openApiOf>;

@@ -12,10 +12,7 @@ const countsSchema = z.object({
   L3: z.number().int().describe("An agent, a model or a peer proposed and a person decided."),
   L4: z.number().int().describe("A standing rule of the intent decided."),
   L5: z.number().int().describe("The host product changed with neither: drift."),
-  unattributed: z
-    .number()
-    .int()
-    .describe("Decisions on what was proposed under a name that is merely claimed, where the intent says who is who."),
+  unattributed: z.number().int().describe("Decisions on proposals under a name that is merely claimed."),
 });
 
 export const trendSchema = z.object({

@@ -19,12 +19,8 @@ export const EVERY_TENANT = "*";
 /** A target with the value that it should have, or with why none is given out. */
 export const valueSchema = once(() => {
   const from = {
-    tenant_id: z
-      .string()
-      .describe("The tenant; `*` where the value is meant for every tenant that has none of its own."),
-    target: z
-      .string()
-      .describe("The target in the spelling with which it was first applied; targets compare without case."),
+    tenant_id: z.string().describe("The tenant; `*` for every tenant without a value of its own."),
+    target: z.string().describe("The target as it was first spelled; compared without case."),
     change_id: z.string().describe("The change that set it."),
     entry: z.number().int().describe("Id of the audit entry of its apply."),
     applied_at: z.iso.datetime().describe("When it was applied."),

@@ -132,7 +132,7 @@ export const OPERATIONS = {
     description:
       "After a failover or rewind that lost entries: records what was lost, lifts the breach and freezes the service. Earlier consents no longer count.",
     fields: {
-      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
       length: {
         type: "integer",
@@ -168,7 +168,7 @@ export const OPERATIONS = {
   "POST /api/product/propose": {
     summary: "Propose a change",
     description:
-      "Records a change for people to decide on. Nothing reaches the host product before approval and apply; a minor change that the intent allows needs no consent.",
+      "Records a change for people to decide on. A minor change that the intent allows needs no consent. Nothing is applied yet.",
     fields: {
       tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
       kind: {
@@ -180,7 +180,7 @@ export const OPERATIONS = {
       target: {
         type: "string",
         required: true,
-        description: "Name of the setting, flag or workflow in the host product; compared without case.",
+        description: "Setting, flag or workflow in the host product; compared without case.",
       },
       summary: { type: "string", required: true, description: "What the change does, in one line." },
       rationale: { type: "string", description: "Why, for those who decide." },
@@ -188,26 +188,21 @@ export const OPERATIONS = {
       affected_users: { type: "integer", description: "How many users it reaches." },
       reversible: {
         type: "boolean",
-        description:
-          "Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true.",
+        description: "Can be undone; absent: not stated. False makes it major; minor needs true.",
       },
       tier: {
         type: "string",
-        description:
-          "How much consent you ask for; minor is granted only where the intent covers it. Absent: standard.",
+        description: "Consent you ask for; minor only where the intent covers it. Absent: standard.",
         choices: ["minor", "standard", "major"],
       },
       risk: {
         type: "string",
-        description: "Risk as you see it; absent: not stated, and taken as medium. High is major.",
+        description: "Absent: not stated, taken as medium. High is major.",
         choices: ["low", "medium", "high"],
       },
       value: { type: "json", description: "What the target is set to: any JSON; in a form, JSON text." },
       kpi: { type: "string", description: "The KPI that expected_delta_k is about." },
-      proposer: {
-        type: "string",
-        description: "Who proposes; absent: whom the proxy or the secret names, else nobody.",
-      },
+      proposer: { type: "string", description: "The proposer; absent: whom the proxy or the secret names." },
       supersedes: { type: "string", description: "Id of a change whose place this one takes." },
     },
   },
@@ -268,7 +263,7 @@ export const OPERATIONS = {
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
-      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
@@ -279,7 +274,7 @@ export const OPERATIONS = {
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
-      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       over_drift: {
         type: "boolean",
         description: "Restore over a value that another program set since; needs a note.",
@@ -292,7 +287,7 @@ export const OPERATIONS = {
     description:
       "Holds every apply back, but for emergencies, until it is lifted or the given time has passed. Rollbacks stay possible.",
     fields: {
-      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
       until: { type: "string", description: "When it ends by itself; absent: when somebody lifts it." },
     },
@@ -301,7 +296,7 @@ export const OPERATIONS = {
     summary: "Lift a freeze",
     description: "Ends a freeze, so that approved changes can be applied again.",
     fields: {
-      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
@@ -339,7 +334,7 @@ export const OPERATIONS = {
   "GET /api/find": {
     summary: "Find changes",
     description:
-      "Finds changes by words and field:value terms, all of which must match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields.",
+      "Finds changes by words and field:value terms that all match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields.",
     fields: {
       q: { type: "string", description: "The query; empty: every change." },
       limit: { type: "integer", description: "How many rows at most." },
@@ -351,7 +346,7 @@ export const OPERATIONS = {
   "GET /api/state": {
     summary: "The system's state",
     description:
-      "The service at a glance: effect, memory, reliability and need with what each was worked out from, goals, tasks and freeze. No data is null, never 0.",
+      "Effect, memory, reliability and need with their inputs, goals, tasks and freeze. No data is null, never 0.",
     fields: {},
   },
   "GET /api/whoami": {

@@ -99,7 +99,7 @@ export interface paths {
               /** How many there are, of this status where one is given; with other filters, how many match. */
               total: number;
 
-              /** Give this as before for the next page; null at the end. */
+              /** before of the next page; null at the end. */
               next: string | null;
 
               /** The newest of the audit log. */
@@ -445,7 +445,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who does this; absent: whom the proxy names. */
+            /** The actor; absent: whom the proxy names. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -489,7 +489,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who does this; absent: whom the proxy names. */
+            /** The actor; absent: whom the proxy names. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -581,7 +581,7 @@ export interface paths {
                 review?: components["schemas"]["Review"];
               }[];
 
-              /** Give this as after for the next page; null at the end. */
+              /** after of the next page; null at the end. */
               next: string | null;
             };
           };
@@ -788,7 +788,7 @@ export interface paths {
                   }[]
                 | null;
 
-              /** Give this as before for the next page; null at the end. */
+              /** before of the next page; null at the end. */
               next: string | null;
             };
           };
@@ -861,10 +861,10 @@ export interface paths {
               /** Values, by tenant and target. */
               values: (
                 | {
-                    /** The tenant; `*` where the value is meant for every tenant that has none of its own. */
+                    /** The tenant; `*` for every tenant without a value of its own. */
                     tenant_id: string;
 
-                    /** The target in the spelling with which it was first applied; targets compare without case. */
+                    /** The target as it was first spelled; compared without case. */
                     target: string;
 
                     /** The change that set it. */
@@ -889,10 +889,10 @@ export interface paths {
                     digest: string;
                   }
                 | {
-                    /** The tenant; `*` where the value is meant for every tenant that has none of its own. */
+                    /** The tenant; `*` for every tenant without a value of its own. */
                     tenant_id: string;
 
-                    /** The target in the spelling with which it was first applied; targets compare without case. */
+                    /** The target as it was first spelled; compared without case. */
                     target: string;
 
                     /** The change that set it. */
@@ -990,7 +990,7 @@ export interface paths {
             /** Gain that you expect. */
             expected_delta_k: number;
 
-            /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+            /** The proposer; absent: whom the proxy or the secret names. */
             proposer?: string | undefined;
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
@@ -1003,7 +1003,7 @@ export interface paths {
   "/api/product/propose": {
     /** Propose a change
      *
-     * Records a change for people to decide on. Nothing reaches the host product before approval and apply; a minor change that the intent allows needs no consent. */
+     * Records a change for people to decide on. A minor change that the intent allows needs no consent. Nothing is applied yet. */
     post: {
       parameters: {
         query?: never;
@@ -1024,7 +1024,7 @@ export interface paths {
             /** What sort of thing is changed. */
             kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
 
-            /** Name of the setting, flag or workflow in the host product; compared without case. */
+            /** Setting, flag or workflow in the host product; compared without case. */
             target: string;
 
             /** What the change does, in one line. */
@@ -1039,13 +1039,13 @@ export interface paths {
             /** How many users it reaches. */
             affected_users?: number | undefined;
 
-            /** Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true. */
+            /** Can be undone; absent: not stated. False makes it major; minor needs true. */
             reversible?: boolean | undefined;
 
-            /** How much consent you ask for; minor is granted only where the intent covers it. Absent: standard. */
+            /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
             tier?: "minor" | "standard" | "major" | undefined;
 
-            /** Risk as you see it; absent: not stated, and taken as medium. High is major. */
+            /** Absent: not stated, taken as medium. High is major. */
             risk?: "low" | "medium" | "high" | undefined;
 
             /** What the target is set to: any JSON; in a form, JSON text. */
@@ -1061,7 +1061,7 @@ export interface paths {
               | "incident_rate"
               | undefined;
 
-            /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+            /** The proposer; absent: whom the proxy or the secret names. */
             proposer?: string | undefined;
 
             /** Id of a change whose place this one takes. */
@@ -1287,7 +1287,7 @@ export interface paths {
                   /** What sort of thing is changed. */
                   kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
 
-                  /** Name of the setting, flag or workflow in the host product; compared without case. */
+                  /** Setting, flag or workflow in the host product; compared without case. */
                   target: string;
 
                   /** What the change does, in one line. */
@@ -1302,13 +1302,13 @@ export interface paths {
                   /** How many users it reaches. */
                   affected_users?: number | undefined;
 
-                  /** Whether it can be undone; absent: not stated. What cannot is major; a minor change must state true. */
+                  /** Can be undone; absent: not stated. False makes it major; minor needs true. */
                   reversible?: boolean | undefined;
 
-                  /** How much consent you ask for; minor is granted only where the intent covers it. Absent: standard. */
+                  /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
                   tier?: "minor" | "standard" | "major" | undefined;
 
-                  /** Risk as you see it; absent: not stated, and taken as medium. High is major. */
+                  /** Absent: not stated, taken as medium. High is major. */
                   risk?: "low" | "medium" | "high" | undefined;
 
                   /** What the target is set to: any JSON; in a form, JSON text. */
@@ -1324,7 +1324,7 @@ export interface paths {
                     | "incident_rate"
                     | undefined;
 
-                  /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+                  /** The proposer; absent: whom the proxy or the secret names. */
                   proposer?: string | undefined;
 
                   /** Id of a change whose place this one takes. */
@@ -1344,7 +1344,7 @@ export interface paths {
                   /** Gain that you expect. */
                   expected_delta_k: number;
 
-                  /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+                  /** The proposer; absent: whom the proxy or the secret names. */
                   proposer?: string | undefined;
                 }
               | undefined;
@@ -1410,7 +1410,7 @@ export interface paths {
             /** Rehearse only: nothing is changed or recorded. */
             dry_run?: boolean | undefined;
 
-            /** Who does this; absent: whom the proxy names. */
+            /** The actor; absent: whom the proxy names. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1448,7 +1448,7 @@ export interface paths {
             /** Rehearse only: nothing is changed or recorded. */
             dry_run?: boolean | undefined;
 
-            /** Who does this; absent: whom the proxy names. */
+            /** The actor; absent: whom the proxy names. */
             actor?: string | undefined;
 
             /** Restore over a value that another program set since; needs a note. */
@@ -1537,7 +1537,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who does this; absent: whom the proxy names. */
+            /** The actor; absent: whom the proxy names. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1571,7 +1571,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who does this; absent: whom the proxy names. */
+            /** The actor; absent: whom the proxy names. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1608,7 +1608,7 @@ export interface paths {
             /** Id of the change; denied, rolled back or superseded. */
             change_id: string;
 
-            /** Who does this; absent: whom the proxy names. */
+            /** The actor; absent: whom the proxy names. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1817,7 +1817,7 @@ export interface paths {
   "/api/find": {
     /** Find changes
      *
-     * Finds changes by words and field:value terms, all of which must match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields. */
+     * Finds changes by words and field:value terms that all match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields. */
     get: {
       parameters: {
         query?: {
@@ -1863,7 +1863,7 @@ export interface paths {
                 count: number;
               }[];
 
-              /** Give this as after for the next page; null at the end. */
+              /** after of the next page; null at the end. */
               next: string | null;
 
               /** With time: the median of all that match, in seconds. */
@@ -1926,7 +1926,7 @@ export interface paths {
   "/api/state": {
     /** The system's state
      *
-     * The service at a glance: effect, memory, reliability and need with what each was worked out from, goals, tasks and freeze. No data is null, never 0. */
+     * Effect, memory, reliability and need with their inputs, goals, tasks and freeze. No data is null, never 0. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -1961,7 +1961,7 @@ export interface paths {
               /** Rows, newest first. */
               entries: components["schemas"]["GrowthRow"][];
 
-              /** Give this as before for the next page; null at the end. */
+              /** before of the next page; null at the end. */
               next: number | null;
             };
           };
@@ -2155,7 +2155,7 @@ export interface paths {
   "/api/memory/search": {
     /** Search memory
      *
-     * Finds what is remembered of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and what was said in the caller's own conversation: records first. */
+     * Finds memories of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and the caller's own conversation: records first. */
     get: {
       parameters: {
         query: {
@@ -2222,7 +2222,7 @@ export interface paths {
               /** How many there are. */
               stats: components["schemas"]["TaskStats"];
 
-              /** Give this as after for the next page; null at the end. */
+              /** after of the next page; null at the end. */
               next: string | null;
             };
           };
@@ -2396,7 +2396,7 @@ export interface paths {
                 /** The host product changed with neither: drift. */
                 L5: number;
 
-                /** Decisions on what was proposed under a name that is merely claimed, where the intent says who is who. */
+                /** Decisions on proposals under a name that is merely claimed. */
                 unattributed: number;
 
                 /** The day, in UTC. */
@@ -2420,7 +2420,7 @@ export interface paths {
                 /** The host product changed with neither: drift. */
                 L5: number;
 
-                /** Decisions on what was proposed under a name that is merely claimed, where the intent says who is who. */
+                /** Decisions on proposals under a name that is merely claimed. */
                 unattributed: number;
               };
             };
