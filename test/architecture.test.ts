@@ -87,7 +87,7 @@ const packageOf = ({ to }: Import): string =>
     .split("/")
     .slice(0, to.startsWith("@") ? 2 : 1)
     .join("/");
-const told = (wrong: Import[]): string[] => wrong.map(({ from, to }) => `${from} imports ${to}`);
+const listImports = (wrong: Import[]): string[] => wrong.map(({ from, to }) => `${from} imports ${to}`);
 
 const handlers = files("handlers");
 const all = [...handlers, ...files("lib"), ...files("local")].flatMap(importsOf);
@@ -103,33 +103,33 @@ test("lib imports lib and packages: nothing of Node, of the handlers, of the loc
   const wrong = within("lib").filter(
     (one) => isBuiltin(one) || (isOurs(one) && !one.to.startsWith("lib/") && one.to !== "package.json"),
   );
-  expect(told(wrong)).toEqual([]);
+  expect(listImports(wrong)).toEqual([]);
 });
 
 test("a handler imports lib and zod: never another handler, never the local program", () => {
   const wrong = within("handlers").filter(
     ({ from, to }) => from !== "handlers/index.ts" && !to.startsWith("lib/") && to !== "zod",
   );
-  expect(told(wrong)).toEqual([]);
+  expect(listImports(wrong)).toEqual([]);
 });
 
 test("handlers/index.ts imports the handlers, lib and the router", () => {
   const wrong = within("handlers").filter(
     ({ from, to }) => from === "handlers/index.ts" && !/^(?:handlers|lib)\//.test(to) && to !== "itty-router",
   );
-  expect(told(wrong)).toEqual([]);
+  expect(listImports(wrong)).toEqual([]);
 });
 
 test("every file of lib is in a room, and imports only its own and those below", () => {
   expect(files("lib").filter((file) => floorOf(file) === -1)).toEqual([]);
   const up = within("lib").filter(({ from, to }) => to.startsWith("lib/") && floorOf(to) > floorOf(from));
-  expect(told(up)).toEqual([]);
+  expect(listImports(up)).toEqual([]);
 });
 
 test.each(["lib/changes", "lib/audit", "lib/store", "lib/projections", "lib/find", "lib/operations"])(
   "%s knows nothing of HTTP",
   (room) => {
-    expect(told(within(room).filter(({ to }) => to.startsWith("lib/http/")))).toEqual([]);
+    expect(listImports(within(room).filter(({ to }) => to.startsWith("lib/http/")))).toEqual([]);
     const shaping = files(room).filter((file) => /\b(?:new Response|new Request|etag)\b/.test(text(file)));
     expect(shaping).toEqual([]);
   },
@@ -167,7 +167,7 @@ test("nothing imports itself by way of others, types included", () => {
 
 test("the rules import zod, the ground floor and each other", () => {
   const wrong = all.filter(({ from, to }) => from.startsWith(RULES) && !RULES_MAY_USE.test(to));
-  expect(told(wrong)).toEqual([]);
+  expect(listImports(wrong)).toEqual([]);
 });
 
 test.each(files("lib").filter((file) => file.startsWith(RULES)))(
@@ -182,7 +182,7 @@ test("the client takes types from the service, and no code", () => {
   const wrong = within("lib/client").filter(
     ({ to, typeOnly }) => !typeOnly && !to.startsWith("lib/client/") && to !== "openapi-fetch",
   );
-  expect(told(wrong)).toEqual([]);
+  expect(listImports(wrong)).toEqual([]);
 });
 
 test("every package that is imported is declared as a dependency", () => {
@@ -190,7 +190,7 @@ test("every package that is imported is declared as a dependency", () => {
   // The first is part of the Workers runtime; the build provides the second and compiles the third into the program.
   const given = /^(?:cloudflare:|countersign:console-files$|prom-client\b)/;
   const wrong = all.filter((one) => !isOurs(one) && !isBuiltin(one) && !given.test(one.to));
-  expect(told(wrong.filter((one) => !declared.includes(packageOf(one)) && !one.typeOnly))).toEqual([]);
+  expect(listImports(wrong.filter((one) => !declared.includes(packageOf(one)) && !one.typeOnly))).toEqual([]);
 });
 
 test("only hosts and stores that are one know a platform; the environment is read in the local program and the hosts", () => {

@@ -105,7 +105,7 @@ export async function isTold(
 }
 
 /** 409 `evidence_mismatch` unless the log tells of what a rollback is ordered for. */
-export async function requireTold(
+export async function requireRecordedTrip(
   transaction: Pick<Transaction, "evidence">,
   changeId: string,
   evidence: GuardrailEvidence,

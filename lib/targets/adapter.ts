@@ -1,7 +1,12 @@
 /** Makes a product adapter of a target system: durable intention first, then the write, then its result. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { type Clock, fastestSha256, type Sha256 } from "../kit/platform.ts";
-import type { AdapterResult, HostState, ProductAdapter, RollbackTold } from "../changes/operations/adapter_port.ts";
+import type {
+  AdapterResult,
+  HostState,
+  ProductAdapter,
+  ReadRollbackFacts,
+} from "../changes/operations/adapter_port.ts";
 import { TargetDrifted } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Store } from "../store/store.ts";
@@ -94,7 +99,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   const isSuperseded = async (
     change_id: string,
     record: EffectRecord,
-    fromLog: Awaited<ReturnType<RollbackTold>>,
+    fromLog: Awaited<ReturnType<ReadRollbackFacts>>,
   ): Promise<boolean> => {
     const later = record.superseded_by === undefined ? undefined : await effects.get(record.superseded_by);
     const isLater = later?.state === "applied" || later?.state === "rolling_back";

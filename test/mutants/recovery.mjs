@@ -180,7 +180,7 @@ export const recovery = [
   },
   {
     name: "the highest revision of what was deleted and put again at once is known to the journal only",
-    file: "local/store/journal.ts",
+    file: "local/store/journal_batch.ts",
     find: "placed.push([floor, line.add(operationText(floor))]);",
     replace: "line.add(operationText(floor));",
     tests: SEGMENTS,

@@ -62,7 +62,7 @@ export const store = [
     replace: "",
   },
   {
-    ...journal,
+    file: "local/store/journal_batch.ts",
     name: "the revision of what was deleted and put again in one batch is forgotten",
     find: "if (before && !before.json)",
     replace: "if (false)",

@@ -123,7 +123,7 @@ export const verified = [
     tests: ATTACKS,
   },
   {
-    file: "lib/changes/kpis_told.ts",
+    file: "lib/changes/recorded_kpis.ts",
     name: "an apply remembers the KPIs that somebody put into the store",
     find: "if (!told.has(kpi) && (await isTold(evidence, kpi, last)))",
     replace: "if (await isTold(evidence, kpi, last) || last)",

@@ -53,7 +53,7 @@ function runAdapter(deps: Caller["deps"], { lease, record }: Started): Promise<H
   const { operation, ends, mayBeGone, over_drift: overDrift } = lease;
   // Near the end of its lease an operation starts no further step: another process may take over soon.
   const inTime = (): boolean => deps.clock.now() <= lastStart(ends);
-  const options = { inTime, mayBeGone, told: rollbackFacts(deps), overDrift };
+  const options = { inTime, mayBeGone, readFacts: rollbackFacts(deps), overDrift };
   return runOnHost(deps.product!.adapter!, record.change, operation, options);
 }
 

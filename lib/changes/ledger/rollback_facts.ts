@@ -4,7 +4,7 @@ import { contentIn } from "../rules/content.ts";
 import { setsNothing } from "../rules/list_entries.ts";
 import { changeOf, type ChangeRecord, differences } from "../rules/record.ts";
 import type { Evidence } from "../evidence.ts";
-import type { RollbackTold, ToldRollback } from "../operations/adapter_port.ts";
+import type { ReadRollbackFacts, RollbackFacts } from "../operations/adapter_port.ts";
 import type { Reading } from "../reading.ts";
 import { readRecord } from "../records.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
@@ -18,7 +18,7 @@ interface Log {
 
 /** Returns the function that answers adapters from the log alone: an edited record changes nothing. */
 export const rollbackFacts =
-  (deps: Reading): RollbackTold =>
+  (deps: Reading): ReadRollbackFacts =>
   (changeId) =>
     readLedger(deps, async (ledger, evidence) => {
       const log = { deps, ledger, evidence };
@@ -48,7 +48,7 @@ async function isSuperseded(log: Log, { change }: ChangeRecord): Promise<boolean
 }
 
 /** Returns the digest of what a change replaced; where the change under it is no longer applied, of what that one replaced. */
-async function replacedBy(log: Log, change: ChangeRecord): Promise<Pick<ToldRollback, "digest">> {
+async function replacedBy(log: Log, change: ChangeRecord): Promise<Pick<RollbackFacts, "digest">> {
   for (let top = change; top.applied;) {
     const id = await ownerBefore(log, top);
     if (id === undefined) return {};

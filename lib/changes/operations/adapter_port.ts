@@ -15,7 +15,7 @@ export interface AdapterResult {
 export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: string };
 
 /** What a rollback of an applied change has to do, as the entries of applies tell it. */
-export interface ToldRollback {
+export interface RollbackFacts {
   /** Whether a later change that sets a value holds the target: then nothing is put back. */
   superseded: boolean;
   /** Of what is put back: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say. */
@@ -25,7 +25,7 @@ export interface ToldRollback {
 }
 
 /** Asks the log what a rollback of a change has to do; undefined where it does not say. */
-export type RollbackTold = (changeId: string) => Promise<ToldRollback | undefined>;
+export type ReadRollbackFacts = (changeId: string) => Promise<RollbackFacts | undefined>;
 
 /** A target holds neither what a change set nor what was there before it, and the rollback wrote nothing. */
 export class TargetDrifted extends Error {
@@ -50,9 +50,14 @@ export interface ProductAdapter {
   validate(change: Change, signal: AbortSignal): Promise<Validation>;
   apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
-  /** `told`: what an adapter that keeps what it replaced holds that against, before anything is put back. */
+  /** `readFacts`: an adapter that stores what it replaced compares that with the log before it restores it. */
   /** `overDrift`: restores over a value that another program set, instead of throwing `TargetDrifted`. */
-  rollback(change: Change, signal: AbortSignal, told?: RollbackTold, overDrift?: boolean): Promise<AdapterResult>;
+  rollback(
+    change: Change,
+    signal: AbortSignal,
+    readFacts?: ReadRollbackFacts,
+    overDrift?: boolean,
+  ): Promise<AdapterResult>;
   /** What the change's target holds now; `null`: nothing; undefined: the host does not say. Touches nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
   /** Explains why the host product cannot be changed now; null where nothing is known. Calls no other machine. */

@@ -3,7 +3,7 @@ import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { AdapterResult } from "./adapter_port.ts";
 import { watch } from "../guardrail.ts";
-import { kpisTold } from "../kpis_told.ts";
+import { readRecordedKpis } from "../recorded_kpis.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, targetKey } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -87,7 +87,7 @@ const reasonFacts = (request: OperationRequest): object => {
 
 /** Returns the KPIs at an apply, and the digest of the value that it replaced, as far as the adapter says it. */
 async function applyFacts(transaction: Transaction, previous: AdapterResult["previous"]): Promise<object> {
-  const kpis = await kpisTold(transaction);
+  const kpis = await readRecordedKpis(transaction);
   if (previous === null) return { kpis, previous_digest: null };
   if (previous === undefined) return { kpis };
   try {

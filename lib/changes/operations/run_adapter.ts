@@ -1,7 +1,7 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
-import type { AdapterResult, HostState, ProductAdapter, RollbackTold } from "./adapter_port.ts";
+import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts } from "./adapter_port.ts";
 import { TargetDrifted } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
@@ -97,7 +97,7 @@ export interface RunOptions {
   /** Whether a host that shows nothing of the change has rolled it back. */
   mayBeGone?: boolean | undefined;
   /** What a rollback's adapter holds against the log, before it puts it back. */
-  told?: RollbackTold | undefined;
+  readFacts?: ReadRollbackFacts | undefined;
   /** Lets a rollback restore over a value that another program set. */
   overDrift?: boolean | undefined;
 }
@@ -110,7 +110,7 @@ export async function runOnHost(
   adapter: ProductAdapter,
   change: Change,
   operation: Operation,
-  { inTime = () => true, mayBeGone, told, overDrift }: RunOptions = {},
+  { inTime = () => true, mayBeGone, readFacts, overDrift }: RunOptions = {},
 ): Promise<HostRun> {
   const look = (): Promise<HostState> => stateOf(adapter, change);
   const undo = async (): Promise<HostState> => {
@@ -134,7 +134,7 @@ export async function runOnHost(
   let result: AdapterResult;
   try {
     result = await step((signal) =>
-      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, told, overDrift),
+      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, readFacts, overDrift),
     );
   } catch (error) {
     if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });

@@ -3,7 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import { type Caller, findActor, requirePerson, requireRevision } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { lastFreeze } from "../freeze.ts";
-import { requireTold } from "../guardrail.ts";
+import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
 import { type Lease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -93,7 +93,7 @@ export async function startOperation(
   requirePerson(caller, "actor", input.actor);
   if (lease && !isRepeated) throw inProgressError(change_id);
   if (!dry_run) await requireFreeTarget(transaction, change, operation);
-  if (evidence) await requireTold(transaction, change_id, evidence);
+  if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
   const actor = findActor(caller, input.actor);
   const over_drift = input.over_drift || undefined;
   const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };

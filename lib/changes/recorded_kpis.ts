@@ -7,7 +7,7 @@ import type { Transaction } from "./transaction.ts";
 const MOST_FEEDS = 100;
 
 /** The last value of every KPI, from the newest feed that tells of it. */
-export async function kpisTold({
+export async function readRecordedKpis({
   tx,
   evidence,
 }: Pick<Transaction, "tx" | "evidence">): Promise<Record<string, number>> {
