@@ -82,4 +82,6 @@ export interface TargetSystem {
   removeLeftovers?(): Promise<void>;
   /** Throws when the system cannot be written now. Touches nothing and calls no other machine. */
   probe?(): Promise<void>;
+  /** Throws when another machine does not answer, or rejects the credentials. Touches nothing. */
+  ping?(signal: AbortSignal): Promise<void>;
 }
