@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync, symlinkSync, writeFileSync, copyFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { program, quickProgram } from "../e2e/server.ts";
-import { LONG } from "../support/length.ts";
 import { ROOT } from "./markdown.ts";
 
 /** What is made, and what is nobody's. */
@@ -13,8 +12,8 @@ const PUBLISHED = "dist/local/ui_server.js";
 export async function fillCheckout(folder: string, bin: string): Promise<void> {
   for (const name of readdirSync(ROOT)) if (!OWN.includes(name)) symlinkSync(join(ROOT, name), join(folder, name));
   symlinkSync(dirname(dirname(await program())), join(folder, "dist"));
-  // The short run starts the service as a build that starts faster, the long one as it is published.
-  const started = LONG ? PUBLISHED : join("dist/local", basename(await quickProgram()));
+  // A build that starts faster; test/package.test.ts starts it as it is published.
+  const started = join("dist/local", basename(await quickProgram()));
   copyFileSync(join(ROOT, "local/example/product_intent.json"), join(folder, "product_intent.json"));
   const { bin: programs, scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   for (const [name, file] of Object.entries(programs as Record<string, string>))

@@ -95,6 +95,10 @@ const ofVerbs = commandLine(async () => {}, { out: () => {}, err: () => {} })
   .flatMap(({ options }) => options.map(({ long }) => long))
   .concat("--help", "--version");
 
+/** The text of each source, read once. */
+const read = new Map<string, string>();
+const textOf = (path: string): string => read.get(path) ?? read.set(path, text(path)).get(path)!;
+
 /** Whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
 function takes(program: string, option: string): boolean {
   if (["ui_server", "npm start", "npm dev"].includes(program))
@@ -102,7 +106,7 @@ function takes(program: string, option: string): boolean {
   if (program === "countersign")
     return ofVerbs.includes(`--${option}`) || ["ui_server", "countersign-verify"].some((other) => takes(other, option));
   const source = programs[program] ?? (existsSync(join(ROOT, program)) ? program : undefined);
-  return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(text(source));
+  return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(textOf(source));
 }
 
 /** The program of a command, if it is one of ours. */

@@ -59,8 +59,18 @@ function next(lines: string[], at: number, { line }: Command): string {
   return found;
 }
 
-/** Whether a shell would take it for a whole command: no open quote, loop or here-document, no backslash at the end. */
+/** One line of words, variables, closed quotes and pipes: a complete command, unless it begins something longer. */
+const SIMPLE =
+  /^(?!.*<<|.*(?:\||&&)\s*$|(?:for|while|until|if|case|select|function)\b)(?:[\w@%+=:,./$?*~|&<> -]|\$\([^()'"\\`]*\)|"(?:[^"\\`(]|\$\([^()'"\\`]*\))*"|'[^'\n]*')+$/;
+
+/** The name that ends the here-document of a command. */
+const HERE_DOCUMENT = /<<-?\s*(['"]?)(\w+)\1/;
+
+/** True for what a shell takes as a complete command: no open quote, loop or here-document, no backslash at the end. */
 function isWhole(text: string): boolean {
+  if (SIMPLE.test(text)) return true;
+  const [, , end] = HERE_DOCUMENT.exec(text) ?? [];
+  if (end !== undefined && !text.split("\n").includes(end)) return false;
   if (/(^|[^\\])(\\\\)*\\$/.test(text)) return false;
   const { status, stderr } = spawnSync("bash", ["-n"], { input: `${text}\n`, encoding: "utf8" });
   return status === 0 ? stderr === "" : !/unexpected (end of file|EOF)/.test(stderr);

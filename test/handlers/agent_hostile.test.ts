@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { app, endpoints } from "../../handlers/index.ts";
 import { client } from "../support/client.ts";
 import { opened } from "../support/deps.ts";
-import { LONG } from "../support/length.ts";
+import { rounds } from "../support/length.ts";
 import { AGENT, asAgent, messageOf, withAgents } from "../support/mcp.ts";
 import { numbers } from "../support/numbers.ts";
 import { ORIGIN } from "../support/requests.ts";
@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const ADMIN = "correct horse battery staple";
 const WITH_TOKEN = { "x-svc-admin-token": ADMIN };
-const CALLS = LONG ? 10_000 : 300;
+const CALLS = rounds(300, 2_500, 10_000);
 
 const PROPOSAL = { tenant_id: "t1", kind: "config", summary: "Show the banner", value: { on: true } };
 const NAMES = ["ana", "bo", "ANA", "ana ", AGENT, "agent:other", "policy:minor", "llm:m", "", "admin", "ａna"];

@@ -1,10 +1,16 @@
 /**
- * The two lengths of a test: `npm test` runs the short one, `npm run test:long` what that leaves out. A test file that
- * imports this has both.
+ * The lengths of a test: `npm test` runs the short one, `npm run test:long` what that leaves out. A test file that imports
+ * this has both. `npm run test:full` is the long run with every round of the loops over random inputs and fault positions.
  */
 
-/** Whether this run is the long one. */
+/** True in the long run. */
 export const LONG = process.env["TEST_LENGTH"] === "long";
+
+/** True in a run with every round. */
+export const FULL = process.env["TEST_ROUNDS"] === "full";
+
+/** Rounds of a loop in the short run, in the long run and in the full one. */
+export const rounds = <T>(short: T, long: T, full: T): T => (FULL ? full : LONG ? long : short);
 
 /** Of cases that try the same thing in other ways: the first so many in the short run, the others in the long one. */
 export const dealt = <T>(cases: readonly T[], first: number): T[] =>
@@ -16,17 +22,13 @@ export const inShort = <T extends Function>(declare: T): T => (LONG ? (nothing a
 /** `test` or `describe` in the long run; in the short one what it is given is not there. */
 export const inLong = <T extends Function>(declare: T): T => (LONG ? declare : (nothing as unknown as T));
 
-/**
- * The seeds of a test of random histories, `slice` to a test: those of either run, or as `npm run histories` asks for them,
- * `HISTORIES=1-20000`.
- */
-export function histories(
-  short: [first: number, last: number],
-  long: [first: number, last: number],
-  slice: number,
-): [first: number, last: number][] {
-  const asked = process.env["HISTORIES"]?.split("-").map(Number);
-  const [first, last] = asked ?? (LONG ? long : short);
+/** The first and the last seed of a range. */
+type Seeds = [first: number, last: number];
+
+/** The seeds of a test of random histories, `slice` to a test: those of the run, or of `HISTORIES=1-20000` (`npm run histories`). */
+export function histories(short: Seeds, long: Seeds, full: Seeds, slice: number): Seeds[] {
+  const requested = process.env["HISTORIES"]?.split("-").map(Number);
+  const [first, last] = requested ?? rounds(short, long, full);
   const starts = Array.from({ length: Math.ceil((last! - first! + 1) / slice) }, (_, index) => first! + index * slice);
   return starts.map((start) => [start, Math.min(start + slice - 1, last!)]);
 }

@@ -1,13 +1,13 @@
 /**
- * Damage of every kind to an export, before both offline verifiers. The full run, `npm run tamper`, moves every line and
- * flips every bit of every entry; the long one moves some lines in each way, and flips the bits of three entries; the
+ * Damage of every kind to an export, before both offline verifiers. The full run, `npm run test:full -- test/tamper`, moves every
+ * line and flips every bit of every entry; the long one moves some lines in each way, and flips the bits of three entries; the
  * short one does less of the same.
  */
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, follow } from "../../local/verify/chain.ts";
 import { ATTACKS, storeAfter } from "./attacks.ts";
 import { numbers } from "../support/numbers.ts";
-import { LONG } from "../support/length.ts";
+import { FULL, LONG, rounds } from "../support/length.ts";
 import { cut, DAMAGED, flipped, impossible, moved, rewritings } from "./damage.ts";
 import { exportLog } from "./real_log.ts";
 import { summarizeReport, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
@@ -15,10 +15,6 @@ import { checkpointOf, makeWorld, parse, receiptOf, type World, write } from "./
 import { parseCheckpoint } from "../../local/verify/note.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
-
-const FULL = process.env["TAMPER"] === "all";
-/** How much of something in a run of each length. */
-const amount = (full: number, long: number, short: number): number => (FULL ? full : LONG ? long : short);
 
 let world: World;
 let log: Buffer;
@@ -38,7 +34,7 @@ test("the log as it is: consistent alone, valid against what was kept, however t
 });
 
 /** Lines come with six kinds of damage each: such a step leads to another kind than that of the sample before. */
-const STEP = amount(1, 7, 43);
+const STEP = rounds(43, 7, 1);
 
 test("a line removed, repeated, swapped or spliced in is found in the export alone, at its place", async () => {
   for (const sample of moved(world).filter((_, index) => index % STEP === 0)) {
@@ -63,7 +59,7 @@ const lineEnds = () => [...log.keys()].filter((place) => log[place] === 10).map(
 
 test("a cut within a line shows in the export; between lines only by what was stored outside", async () => {
   const ends = new Set(lineEnds());
-  const places = [...Array(amount(30_000, 2000, 500)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
+  const places = [...Array(rounds(500, 2000, 30_000)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
   for (const [index, sample] of cut(world, places, "nothing").entries()) {
     const clean = places[index] === 0 || ends.has(places[index]!);
     expect(await verdictOf(sample), sample.what).toBe(clean && places[index] !== 0 ? "consistent" : "unreadable");
@@ -107,7 +103,7 @@ test("every flipped bit of an entry is found in the export alone", async () => {
 
 test("a sample of flipped bits is found in the whole export", async () => {
   const random = numbers(1);
-  for (let i = 0; i < amount(5000, 100, 25); i++) {
+  for (let i = 0; i < rounds(25, 100, 5000); i++) {
     const bit = random(log.length * 8);
     expect((await verify(flipped(log, bit))).verdict, `bit ${bit}`).toBeOneOf(["bad", "unreadable"]);
   }
@@ -128,14 +124,14 @@ async function samples(): Promise<Sample[]> {
     const damaged = Buffer.from(await exportLog(await storeAfter(attack, world)));
     return [[], kept].map((kept) => ({ what: attack.what, log: damaged, kept }));
   });
-  const bits = Array.from({ length: amount(500, 40, 10) }, () => random(log.length * 8));
+  const bits = Array.from({ length: rounds(10, 40, 500) }, () => random(log.length * 8));
   return [
     ...(await Promise.all(attacked)).flat(),
     ...kept.map((one) => ({ what: one.what, log, kept: [one] })),
-    ...some(moved(world), amount(150, 20, 8)),
+    ...some(moved(world), rounds(8, 20, 150)),
     ...rewritings(world),
     ...impossible(world),
-    ...some(cut(world, [...log.keys()], "nothing"), amount(50, 10, 5)),
+    ...some(cut(world, [...log.keys()], "nothing"), rounds(5, 10, 50)),
     ...some(cut(world, lineEnds(), "receipt"), 5),
     ...bits.map((bit) => ({ what: `bit ${bit} flipped`, log: flipped(log, bit), kept: [kept[bit % 5]!] })),
   ];

@@ -15,7 +15,7 @@ import type { Store, Tx } from "../../lib/store/store.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { MINUTE } from "../support/clock.ts";
 import type { Core } from "../support/core.ts";
-import { LONG } from "../support/length.ts";
+import { LONG, rounds } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
 import { exportLog } from "./real_log.ts";
 import { earlier, forkOf, KEPT, lived, MINOR, putLog, type Truth } from "./running_world.ts";
@@ -269,7 +269,7 @@ const parsed = ({ entries }: Truth, length: number) => {
   return { length: Number(size), root: Buffer.from(root!, "base64").toString("hex") };
 };
 
-const LIVES = LONG ? 10 : 1;
+const LIVES = rounds(1, 3, 10);
 const ATTACKS = LONG ? 100 : 40;
 
 describe("attacks of eleven kinds on the store of a running service", () => {

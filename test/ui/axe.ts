@@ -4,7 +4,8 @@ import type { Page } from "playwright-core";
 
 /** What it finds, of all its rules or of these; `place` names the page in the answer. */
 export async function violationsOn(page: Page, place: string, rules?: string[]) {
-  await page.evaluate(axe.source);
+  // It stays in the page until that is loaded again.
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
   const found = await page.evaluate(async (runOnly) => {
     const { axe: inPage } = globalThis as unknown as { axe: typeof axe };
     const { violations } = await inPage.run({ resultTypes: ["violations"], ...(runOnly && { runOnly }) });

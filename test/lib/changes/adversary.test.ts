@@ -9,13 +9,13 @@ import { DECISIONS, type StatementFacts, statementText } from "../../../lib/chan
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { type Core, core } from "../../support/core.ts";
 import { intentOf } from "../../support/intents.ts";
-import { LONG } from "../../support/length.ts";
+import { rounds } from "../../support/length.ts";
 import { numbers } from "../../support/numbers.ts";
 import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../support/passkeys.ts";
 import type { Fields } from "../../support/requests.ts";
 import { decide, forgeConsent, type Pen, person, proven, statementOf } from "../../support/signed.ts";
 
-const TRIES = LONG ? 10_000 : 250;
+const TRIES = rounds(250, 2_500, 10_000);
 const [ANA, BO, CEM, DORA] = [
   passkey("ES256"),
   sshPen(),

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { histories } from "../../support/length.ts";
 import { crowded, type Seen } from "./crowd.ts";
 
-const slices = histories([1, 4], [5, 200], 200);
+const slices = histories([1, 4], [5, 60], [5, 200], 200);
 
 test.each(slices)("64 clients at two processes: histories %i to %i", { timeout: 300_000 }, async (first, last) => {
   const seen: Seen = new Map();

@@ -1,15 +1,16 @@
 /**
  * Every call of the file layer fails once, or is the last before a crash; then the store is opened again and compared.
- * The short run tries every seventh call, so that those of one kind do not always fall between, each fault from another
- * one on.
+ * The short run tries every thirteenth call, the long one every third, each fault from another call on; the full one tries
+ * every call.
  */
 import { expect, test } from "vitest";
-import { LONG } from "../../support/length.ts";
+import { rounds } from "../../support/length.ts";
 import { compare, crash, everyCall, type Faults, lead, PATH, TAKES_NO_ROOM, TRANSACTIONS, type Trial } from "./life.ts";
 import { seeded } from "./model.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
-const from = (first: number): Trial => (LONG ? { first: 1, step: 1 } : { first, step: 13 });
+const from = (first: number): Trial =>
+  rounds({ first, step: 13 }, { first: 1 + (first % 3), step: 3 }, { first: 1, step: 1 });
 
 test("without a fault the life writes several journal files, compacts them, and keeps everything", async () => {
   const disk = simulatedDisk();

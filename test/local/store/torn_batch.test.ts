@@ -3,7 +3,7 @@
  * with everything that was acknowledged; what was is never cut, and damage to it never passes for a torn batch.
  */
 import { beforeEach, expect, test } from "vitest";
-import { LONG } from "../../support/length.ts";
+import { rounds } from "../../support/length.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
@@ -11,7 +11,7 @@ import { COLLECTIONS, contentOf, history, live, perform, seeded, workload } from
 import { type AnyFileStore, opened } from "./opened.ts";
 import { type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
-const SUBSETS = LONG ? 2000 : 20;
+const SUBSETS = rounds(20, 400, 2000);
 const SECTOR = 512;
 const STATE = "/data/state.json";
 const JOURNAL = `${STATE}.journal.jsonl`;

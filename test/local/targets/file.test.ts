@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AdapterResult } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
-import { inLong, LONG } from "../../support/length.ts";
+import { inLong, rounds } from "../../support/length.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { AT, bench, calm, change, unsynced } from "./file/fixture.ts";
 
@@ -352,7 +352,7 @@ describe("a file that lost an applied change", () => {
 });
 
 /** The file remembers a hundred. */
-const CHAIN = LONG ? 1000 : 150;
+const CHAIN = rounds(150, 300, 1000);
 
 test(`a chain of ${CHAIN} changes on one target, rolled back from the oldest`, { timeout: 60_000 }, async () => {
   const { apply, rollback, content } = await bench({ files: unsynced });
