@@ -1,0 +1,256 @@
+/** Unleash as a target system: a target is a flag in one environment, and a change replaces that as one import. */
+import type { Clock } from "../../lib/kit/platform.ts";
+import { createKeyedMutex } from "../../lib/kit/keyed_mutex.ts";
+import { Unanswered } from "../../lib/kit/time_limit.ts";
+import {
+  type Attempt,
+  type Entry,
+  type SetResult,
+  TargetRejected,
+  type TargetSystem,
+  type TargetValue,
+} from "../../lib/targets/port.ts";
+import { isEqual } from "../../lib/targets/entry.ts";
+import { isObject, type JsonObject } from "./json_object.ts";
+import { unleashApi } from "./unleash_api.ts";
+import {
+  findSwitchProblem,
+  findValueProblem,
+  type FlagValue,
+  isFlagValue,
+  isSameFlag,
+  toFlagValue,
+} from "./unleash_value.ts";
+
+/** The server, and how an entry becomes the name of a flag. */
+export interface UnleashTargetOptions {
+  /** Address of the server, with its base path. */
+  url: string;
+  project: string;
+  environment: string;
+  /** Personal access token, or one of a service account; an admin token cannot import. */
+  token: string;
+  clock: Clock;
+  /** The name of the system; `unleash` when absent. */
+  name?: string;
+  /** Returns the flag's name; the target when absent. */
+  flagName?: (entry: Entry) => string;
+  fetch?: typeof fetch;
+}
+
+/** The tag that names the change, and with it the import of an attempt. */
+const TAG_TYPE = "countersign";
+const TAG_TYPES = [{ name: TAG_TYPE, description: "The change that set the flag", icon: "" }];
+
+/** A request that was given up may be carried out late, for instance when the database of Unleash answers again. */
+const MAX_LATE_MS = 2 * 60_000;
+
+const MAX_EVENTS = 100;
+const URL_SAFE = /^(?!\.\.?$)[A-Za-z0-9._~-]{1,100}$/;
+
+/** An entry of the event history. */
+interface Event {
+  id: number;
+  type: string;
+  environment: string | null;
+  groupId?: string;
+  data: JsonObject | null;
+  preData: JsonObject | null;
+}
+
+interface Feature extends JsonObject {
+  environments: { name: string; enabled: boolean; strategies: JsonObject[] }[];
+}
+
+/** A flag as it was read; `feature` is absent where there is no flag. */
+interface Found {
+  version: string;
+  feature?: Feature;
+  enabled: boolean;
+  /** With ids. */
+  strategies: JsonObject[];
+  isArchived: boolean;
+}
+
+/** Unleash as a target system. */
+export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
+  const { project, environment, clock, name = "unleash", flagName = ({ target }) => target } = options;
+  const api = unleashApi(options);
+  const inTurn = createKeyedMutex();
+  const inProject = `/projects/${encodeURIComponent(project)}/features`;
+  const toTag = ({ change_id, attempt }: Attempt): string => `${change_id.slice(0, 41)}/${attempt.slice(-8)}`;
+
+  const readEvents = async (flag: string, query: string, signal: AbortSignal): Promise<Event[]> =>
+    (await api.get<{ events: Event[] }>(`/search/events?feature=IS:${flag}&${query}`, signal))!.events;
+
+  /** Reads the version first: an edit in between is then newer than the version. */
+  const findFlag = async (flag: string, signal: AbortSignal): Promise<Found> => {
+    const version = String((await readEvents(flag, "limit=1", signal))[0]?.id ?? 0);
+    const feature = await api.get<Feature>(`${inProject}/${flag}`, signal);
+    const state = feature?.environments.find((one) => one.name === environment);
+    if (feature && !state) throw new TargetRejected(`the project has no environment ${JSON.stringify(environment)}`);
+    if (state) return { version, feature: feature!, ...state, isArchived: false };
+    const query = { environment, features: [flag] };
+    const exported = await api.read<{ features: JsonObject[] }>("/features-batch/export", query, signal);
+    const [elsewhere] = exported.features;
+    if (elsewhere && elsewhere["project"] !== project) throw new TargetRejected("the flag is in another project");
+    return { version, enabled: false, strategies: [], isArchived: elsewhere !== undefined };
+  };
+
+  const toValue = ({ feature, enabled, strategies }: Found, entry: Entry): unknown => {
+    if (!feature) return undefined;
+    if (typeof entry.value === "boolean") return enabled;
+    const value = toFlagValue(enabled, strategies);
+    return isFlagValue(entry.value) && isSameFlag(entry.value, value) ? entry.value : value;
+  };
+  /** The flags behind the values that were returned: more of a flag decides what can be set on it than its value shows. */
+  const flags = new WeakMap<TargetValue, Found>();
+  const toTargetValue = (found: Found, entry: Entry): TargetValue => {
+    const value = toValue(found, entry);
+    const held = { version: found.version, ...(value !== undefined && { value }) };
+    flags.set(held, found);
+    return held;
+  };
+
+  /** Explains why the value cannot be set on the flag as it is. */
+  const findProblem = (found: Found, value: unknown): string | undefined => {
+    if (found.isArchived) return "the flag is archived; revive or delete it in Unleash";
+    if (typeof value !== "boolean") return findValueProblem(value);
+    if (!found.feature) return "the flag does not exist; propose {enabled, strategies}";
+    return value ? findSwitchProblem(found.strategies) : undefined;
+  };
+
+  const findSegments = async (strategies: readonly JsonObject[], signal: AbortSignal): Promise<JsonObject[]> => {
+    const ids = new Set(strategies.flatMap(({ segments }) => (segments as number[] | undefined) ?? []));
+    if (ids.size === 0) return [];
+    const { segments } = (await api.get<{ segments: { id: number; name: string }[] }>("/segments", signal))!;
+    const named = segments.filter(({ id }) => ids.has(id)).map(({ id, name }) => ({ id, name }));
+    if (named.length < ids.size) throw new TargetRejected("a strategy names a segment that does not exist");
+    return named;
+  };
+
+  const importFlag = async (flag: string, found: Found, next: FlagValue, tag: string, signal: AbortSignal) => {
+    const known: JsonObject = found.feature ?? {};
+    const { type = "release", description = null, stale = false, impressionData = false } = known;
+    const tags = found.feature && (await api.get<{ tags: JsonObject[] }>(`/features/${flag}/tags`, signal))!.tags;
+    const others = (tags ?? []).filter((one) => one["type"] !== TAG_TYPE);
+    const data = {
+      features: [{ name: flag, project, type, description, stale, impressionData }],
+      featureEnvironments: [{ name: flag, featureName: flag, environment, enabled: next.enabled, variants: [] }],
+      featureStrategies: next.strategies.map((one, sortOrder) => ({ ...one, featureName: flag, sortOrder })),
+      featureTags: [...others, { type: TAG_TYPE, value: tag }].map((one) => ({
+        featureName: flag,
+        tagType: one["type"],
+        tagValue: one["value"],
+      })),
+      tagTypes: TAG_TYPES,
+      segments: await findSegments(next.strategies, signal),
+      contextFields: [],
+    };
+    await api.write("POST", "/features-batch/import", { project, environment, data }, signal);
+  };
+
+  const isTagged = (tag: string) => (event: Event) =>
+    event.type === "feature-tagged" && event.data?.["type"] === TAG_TYPE && event.data["value"] === tag;
+
+  /** Reads from the history which version our import made, and what was edited between our read and it. */
+  const readImport = async (flag: string, found: Found, tag: string, signal: AbortSignal) => {
+    const recent = await readEvents(flag, `limit=${MAX_EVENTS}`, signal);
+    const events = recent.filter(({ id }) => id > Number(found.version)).reverse();
+    const tagged = events.find(isTagged(tag));
+    if (!tagged) return undefined;
+    const isOurs = ({ groupId }: Event) => groupId === tagged.groupId;
+    const last = events.findLast(isOurs)!;
+    const foreign = events.filter((event) => !isOurs(event) && event.id < last.id && event.environment === environment);
+    const edited = foreign.reduce(replay, { enabled: found.enabled, strategies: found.strategies });
+    const [before, after] = [found, edited].map((one) => toFlagValue(one.enabled, one.strategies));
+    const overwrote = isSameFlag(before!, after!)
+      ? {}
+      : { overwrote: { value: after, version: String(foreign.at(-1)!.id) } };
+    return { done: true as const, version: String(last.id), ...overwrote };
+  };
+
+  const removeFlag = async (flag: string, { feature, version }: Found, signal: AbortSignal): Promise<SetResult> => {
+    if (!feature) return { done: true, version };
+    const others = feature.environments.filter((one) => one.name !== environment);
+    if (others.some(({ enabled, strategies }) => enabled || strategies.length > 0))
+      return { done: false, rejected: "the flag is used in another environment; remove it in Unleash" };
+    await api.write("DELETE", `${inProject}/${flag}`, undefined, signal);
+    return afterWrite(async () => {
+      await api.write("DELETE", `/archive/${flag}`, undefined, signal);
+      return { done: true, version: (await findFlag(flag, signal)).version };
+    });
+  };
+
+  return {
+    name,
+    guard: "checked",
+    place: (entry) => `unleash ${api.address} ${project}/${environment} ${JSON.stringify(flagName(entry))}`,
+
+    check(entry) {
+      if (!URL_SAFE.test(flagName(entry))) return "the flag's name has other characters than A-Z a-z 0-9 . _ ~ -";
+      return entry.value === undefined ? undefined : findValueProblem(entry.value);
+    },
+
+    read: async (entry, signal) => toTargetValue(await findFlag(flagName(entry), signal), entry),
+
+    checkHeld(entry, held) {
+      const found = flags.get(held);
+      return found && findProblem(found, entry.value);
+    },
+
+    compareAndSet: (entry, next, expected, attempt, signal) =>
+      inTurn(flagName(entry), async (): Promise<SetResult> => {
+        const flag = flagName(entry);
+        try {
+          const found = await findFlag(flag, signal);
+          const held = toTargetValue(found, entry);
+          if (held.version !== expected.version && !isEqual(held, expected)) return { done: false, conflict: held };
+          if (!next) return await removeFlag(flag, found, signal);
+          const rejected = findProblem(found, next.value);
+          if (rejected !== undefined) return { done: false, rejected };
+          const value = isFlagValue(next.value)
+            ? next.value
+            : { ...toFlagValue(found.enabled, found.strategies), enabled: next.value as boolean };
+          await importFlag(flag, found, value, toTag(attempt), signal);
+          return await afterWrite(async () => {
+            const done = await readImport(flag, found, toTag(attempt), signal);
+            // An import over a flag that was archived in between does nothing.
+            return done ?? { done: false, conflict: toTargetValue(await findFlag(flag, signal), entry) };
+          });
+        } catch (error) {
+          if (error instanceof TargetRejected) return { done: false, rejected: error.message };
+          throw error;
+        }
+      }),
+
+    async resolve(entry, attempt, signal) {
+      const tag = toTag(attempt);
+      const query = `type=IS:feature-tagged&limit=${MAX_EVENTS}&query=${encodeURIComponent(tag)}`;
+      if ((await readEvents(flagName(entry), query, signal)).some(isTagged(tag))) return "done";
+      return clock.now() - Date.parse(attempt.at) < MAX_LATE_MS ? "open" : "not_done";
+    },
+
+    async ping(signal) {
+      const { user } = (await api.get<{ user: JsonObject }>("/user", signal))!;
+      if (user["type"] === "admin") throw new TargetRejected(api.adminToken);
+    },
+  };
+}
+
+/** Runs what follows a write that was carried out: where it fails, the value is set all the same. */
+const afterWrite = <T>(run: () => Promise<T>): Promise<T> =>
+  run().catch((error: unknown) => {
+    throw error instanceof Unanswered ? error : new Unanswered("Unleash did not show the result of the write");
+  });
+
+/** Applies an event of the history to a flag. */
+function replay(
+  { enabled, strategies }: { enabled: boolean; strategies: JsonObject[] },
+  { type, data, preData }: Event,
+) {
+  if (type.startsWith("feature-environment-")) return { enabled: type.endsWith("-enabled"), strategies };
+  if (!/^feature-strategy-(?:add|update|remove)$/.test(type)) return { enabled, strategies };
+  const others = strategies.filter(({ id }) => id !== (data ?? preData)?.["id"]);
+  return { enabled, strategies: isObject(data) ? [...others, data] : others };
+}

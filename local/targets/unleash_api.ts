@@ -1,0 +1,85 @@
+/** Requests to the Admin API of Unleash. */
+import { causeOf } from "../../lib/kit/fetch_failure.ts";
+import { Unanswered } from "../../lib/kit/time_limit.ts";
+import { TargetRejected } from "../../lib/targets/port.ts";
+
+/** The address of the server, and the credentials. */
+export interface UnleashApiOptions {
+  url: string;
+  token: string;
+  fetch?: typeof fetch;
+}
+
+/** Causes of a failure before the request was sent. */
+const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_\w+|\w*CERT\w*)$/;
+
+const ADMIN_TOKEN = "Unleash lets no admin token import flags; use a personal access token or one of a service account";
+
+/** Makes the requests. A write throws `TargetRejected` where it was not carried out, `Unanswered` where that is not known. */
+export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOptions) {
+  const { origin, pathname } = new URL(url);
+  const address = `${origin}${pathname.replace(/\/+$/, "")}`;
+
+  const request = async (method: string, path: string, body: unknown, isWrite: boolean, signal: AbortSignal) => {
+    signal.throwIfAborted();
+    const fail = (reason: string) => (isWrite ? new Unanswered(reason) : new Error(reason));
+    const answered = async () => {
+      const response = await send(`${address}/api/admin${path}`, {
+        method,
+        redirect: "manual",
+        signal,
+        headers: { authorization: token, accept: "application/json", "content-type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const { status, text } = await answered().catch((error: unknown) => {
+      const cause = causeOf(error);
+      throw NOT_SENT.test(cause)
+        ? new TargetRejected(`Unleash cannot be reached (${cause})`)
+        : fail(`Unleash did not answer (${signal.aborted ? "out of time" : "connection lost"})`);
+    });
+    if (status >= 500 || status === 408) throw fail(`Unleash answered ${status}`);
+    return { status, text };
+  };
+
+  /** Returns the JSON of an answer; throws `TargetRejected` for any other status than success. */
+  const parse = ({ status, text }: { status: number; text: string }): unknown => {
+    if (status >= 200 && status < 300) return text === "" ? undefined : JSON.parse(text);
+    throw new TargetRejected(describeRejection(status, text));
+  };
+
+  return {
+    /** Without credentials and trailing slash. */
+    address,
+    adminToken: ADMIN_TOKEN,
+
+    /** Reads; undefined where the server has no such thing. */
+    async get<T>(path: string, signal: AbortSignal): Promise<T | undefined> {
+      const answer = await request("GET", path, undefined, false, signal);
+      return answer.status === 404 ? undefined : (parse(answer) as T);
+    },
+
+    /** Reads by a request with a body. */
+    read: async <T>(path: string, body: unknown, signal: AbortSignal): Promise<T> =>
+      parse(await request("POST", path, body, false, signal)) as T,
+
+    async write(method: "POST" | "DELETE", path: string, body: unknown, signal: AbortSignal): Promise<void> {
+      parse(await request(method, path, body, true, signal));
+    },
+  };
+}
+
+/** Explains a status without the words of the answer, which may repeat the value. */
+function describeRejection(status: number, text: string): string {
+  if (status === 400 && text.includes("admin token")) return ADMIN_TOKEN;
+  if (status === 401) return "Unleash does not accept the token (401)";
+  if (status === 403)
+    return "Unleash does not allow it: the token is of another type, or its user lacks a permission (403)";
+  if (status === 413) return "the flag is too large for an import into Unleash (413)";
+  if (status >= 300 && status < 400) return "Unleash answered with a redirect; configure its final address";
+  return `Unleash rejects it (${status}${findErrorName(text)})`;
+}
+
+/** The name of an error, such as `BadDataError`. */
+const findErrorName = (text: string): string => / *"name" *: *"(\w{1,40})"/.exec(text)?.[1]?.replace(/^/, " ") ?? "";

@@ -1,0 +1,326 @@
+/** Unleash as a target system: a real server on a real database, read by the stock client. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { systemClock } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import type { Entry, SetResult, TargetValue } from "../../../lib/targets/port.ts";
+import { unleashTarget, type UnleashTargetOptions } from "../../../local/targets/unleash.ts";
+import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
+import { freePort } from "../../support/free_port.ts";
+import { ADMIN_TOKEN, startUnleash, type UnleashServer } from "../../support/unleash.ts";
+
+const calm = new AbortController().signal;
+const started = await startUnleash().catch((error: Error) => error.message);
+if (typeof started === "string") process.stdout.write(`Unleash: skipped, ${started}\n`);
+const isMissing = typeof started === "string";
+const server = started as UnleashServer;
+let proxy: CutProxy;
+
+beforeAll(async () => {
+  if (!isMissing) proxy = await startProxy({ host: "127.0.0.1", port: server.port });
+});
+afterAll(async () => {
+  if (isMissing) return;
+  await proxy.stop();
+  await server.stop();
+});
+
+const rollout = (percentage: number, over = {}) => ({
+  name: "flexibleRollout",
+  parameters: { rollout: String(percentage), stickiness: "userId", groupId: "new-checkout" },
+  ...over,
+});
+const flag = (percentage: number, enabled = true) => ({ enabled, strategies: [rollout(percentage)] });
+
+let flags = 0;
+const newFlag = (): string => `flag-${++flags}`;
+const ENVIRONMENT = "development";
+const pathOf = (name: string): string => `/api/admin/projects/default/features/${name}`;
+
+/** Another person's edit of a strategy, in Unleash itself. */
+async function editRollout(name: string, percentage: number): Promise<void> {
+  const path = `${pathOf(name)}/environments/${ENVIRONMENT}`;
+  const [strategy] = (await server.call("GET", path)).strategies;
+  const parameters = { ...strategy.parameters, rollout: String(percentage) };
+  await server.call("PUT", `${path}/strategies/${strategy.id}`, { ...strategy, parameters });
+}
+
+function bench(over: Partial<UnleashTargetOptions> = {}) {
+  const { url, token } = server;
+  const system = unleashTarget({
+    url,
+    token,
+    project: "default",
+    environment: ENVIRONMENT,
+    clock: systemClock,
+    ...over,
+  });
+  const adapter = targetAdapter(system, { store: memoryStore(), clock: systemClock });
+  return {
+    system,
+    adapter,
+    apply: (one: Change) => adapter.apply(one, calm),
+    rollback: (one: Change) => adapter.rollback({ ...one, status: "applied" }, calm),
+  };
+}
+
+let changes = 0;
+const change = (target: string, value: unknown): Change => {
+  const change_id = `chg_00000000-0000-7000-8000-${String(++changes).padStart(12, "0")}`;
+  return { change_id, tenant_id: "t1", kind: "config", target, value } as Change;
+};
+
+/** A proxy in front of the server, for `fetch` of a target. */
+const behindProxy = () => ({ url: `http://${proxy.host}/` });
+
+describe.skipIf(isMissing)("what every target system promises", () => {
+  test.each(targetSystemCases)("$name", ({ run }) =>
+    run(async () => {
+      const own = `case-${++flags}`;
+      const { system } = bench({ flagName: ({ tenant_id, target }) => `${own}.${tenant_id}.${target}` });
+      const values = [flag(10), flag(20), { enabled: false, strategies: [] }];
+      return { system, values, overwrite: ({ tenant_id, target }) => editRollout(`${own}.${tenant_id}.${target}`, 77) };
+    }),
+  );
+});
+
+describe.skipIf(isMissing)("a flag of Unleash", () => {
+  test("the stock client sees an apply and its rollback, and a boolean switches only", async () => {
+    const name = newFlag();
+    const { apply, rollback } = bench();
+    const client = await server.startClient();
+    onTestFinished(() => client.destroy());
+    const users = Array.from({ length: 1000 }, (_, i) => ({ userId: `user-${i}` }));
+    const expectUsers = () =>
+      expect.poll(() => users.filter((user) => client.isEnabled(name, user)).length, { timeout: 10_000 });
+    const [created, off] = [change(name, flag(10)), change(name, false)];
+    expect(await apply(created)).toEqual({ result: "applied", previous: null });
+    await expectUsers().toSatisfy((on: number) => on > 60 && on < 140);
+    expect(await apply(off)).toEqual({ result: "applied", previous: { value: true } });
+    await expectUsers().toBe(0);
+    await rollback(off);
+    await expectUsers().toSatisfy((on: number) => on > 60 && on < 140);
+    await rollback(created);
+    await expectUsers().toBe(0);
+    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+  });
+
+  test("tags, description and the other environment stay, and the tag names the change", async () => {
+    const name = newFlag();
+    await server.call("POST", "/api/admin/projects/default/features", {
+      name,
+      description: "of the team",
+      type: "kill-switch",
+    });
+    await server.call("POST", `/api/admin/features/${name}/tags`, { type: "simple", value: "checkout" });
+    const production = `${pathOf(name)}/environments/production`;
+    await server.call("POST", `${production}/strategies`, { name: "default" });
+    const { apply, adapter } = bench();
+    const one = change(name, flag(30));
+    await apply(one);
+    expect(await server.call("GET", pathOf(name))).toMatchObject({ description: "of the team", type: "kill-switch" });
+    expect((await server.call("GET", production)).strategies).toHaveLength(1);
+    const { tags } = await server.call("GET", `/api/admin/features/${name}/tags`);
+    expect(tags.map(({ type, value }: { type: string; value: string }) => `${type}:${value}`)).toEqual([
+      expect.stringMatching(`^countersign:${one.change_id}/[\\w-]{8}$`),
+      "simple:checkout",
+    ]);
+    expect(await adapter.verify(one, calm)).toBe("applied");
+  });
+
+  test("a value with segments, constraints and variants is verified in whichever way it is spelled", async () => {
+    const name = newFlag();
+    const { id } = await server.call("POST", "/api/admin/segments", { name: `segment-of-${name}`, constraints: [] });
+    const variant = { name: "blue", weight: 1000, weightType: "variable", stickiness: "userId" };
+    const strategies = [
+      rollout(50, { constraints: [{ contextName: "userId", operator: "IN", values: ["1"], inverted: false }] }),
+      {
+        name: "default",
+        title: "staff",
+        segments: [id],
+        variants: [{ ...variant, payload: { type: "string", value: "x" } }],
+      },
+      { name: "default", disabled: true, parameters: {}, constraints: [] },
+    ];
+    const one = change(name, { strategies, enabled: true });
+    const { apply, adapter } = bench();
+    await apply(one);
+    expect(await adapter.verify(one, calm)).toBe("applied");
+    expect(await adapter.held!(one, calm)).toEqual({ value: one.value });
+    const reordered = { enabled: true, strategies: strategies.toReversed() };
+    expect(await adapter.verify({ ...one, value: reordered }, calm)).toBe("unknown");
+  });
+
+  test("an edit between the read and the import is reported, with what was overwritten", async () => {
+    const name = newFlag();
+    const { apply } = bench();
+    await apply(change(name, flag(10)));
+    const system = bench({
+      async fetch(url, init) {
+        if (String(url).endsWith("/import")) await editRollout(name, 55);
+        return fetch(url, init);
+      },
+    }).system;
+    const entry: Entry = change(name, flag(20));
+    const attempt = { change_id: "chg_x", operation: "apply", attempt: "attempt-x", at: "" } as const;
+    const next = { value: entry.value, version: "" };
+    const result = await system.compareAndSet(entry, next, await system.read(entry, calm), attempt, calm);
+    expect(result).toMatchObject({ done: true, overwrote: { value: flag(55) } });
+    expect(await system.read(entry, calm)).toEqual({
+      value: flag(20),
+      version: (result as { version: string }).version,
+    });
+  });
+
+  test("an import over a flag that was archived in between is a conflict", async () => {
+    const name = newFlag();
+    await bench().apply(change(name, flag(10)));
+    const { apply } = bench({
+      async fetch(url, init) {
+        if (String(url).endsWith("/import")) await server.call("DELETE", pathOf(name));
+        return fetch(url, init);
+      },
+    });
+    await expect(apply(change(name, flag(20)))).rejects.toThrow("is archived");
+  });
+
+  test("an edit of another environment in between is not reported as overwritten", async () => {
+    const name = newFlag();
+    await bench().apply(change(name, flag(10)));
+    const { apply } = bench({
+      async fetch(url, init) {
+        if (String(url).endsWith("/import"))
+          await server.call("POST", `${pathOf(name)}/environments/production/strategies`, { name: "default" });
+        return fetch(url, init);
+      },
+    });
+    expect(await apply(change(name, flag(20)))).toEqual({ result: "applied", previous: { value: flag(10) } });
+  });
+
+  test("a flag in use in another environment is not removed by a rollback", async () => {
+    const name = newFlag();
+    const { apply, rollback } = bench();
+    const one = change(name, flag(10));
+    await apply(one);
+    await server.call("POST", `${pathOf(name)}/environments/production/strategies`, { name: "default" });
+    await expect(rollback(one)).rejects.toThrow("used in another environment");
+    expect((await server.call("GET", pathOf(name))).archived).toBe(false);
+  });
+
+  test("an archived flag and a flag without strategies are rejected in a dry run and by an apply", async () => {
+    const [archived, empty] = [newFlag(), newFlag()];
+    for (const name of [archived, empty]) await server.call("POST", "/api/admin/projects/default/features", { name });
+    await server.call("DELETE", pathOf(archived));
+    const { adapter, apply } = bench();
+    for (const [one, reason] of [
+      [change(archived, flag(10)), "is archived"],
+      [change(empty, true), "needs a strategy"],
+      [change(newFlag(), true), "does not exist"],
+    ] as const) {
+      expect(await adapter.validate(one, calm)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
+      await expect(apply(one)).rejects.toThrow(reason);
+    }
+    await apply(change(empty, flag(10, false)));
+    expect((await server.call("GET", `${pathOf(empty)}/environments/${ENVIRONMENT}`)).enabled).toBe(false);
+  });
+
+  test("a flag of another project and an unknown environment or segment are rejected", async () => {
+    const name = newFlag();
+    await bench().apply(change(name, flag(10)));
+    const next = change(name, flag(20));
+    await expect(bench({ project: "other" }).apply(next)).rejects.toThrow("another project");
+    await expect(bench({ environment: "staging" }).apply(next)).rejects.toThrow('no environment "staging"');
+    const strategies = [rollout(10, { segments: [999_999] })];
+    await expect(bench().apply(change(name, { enabled: true, strategies }))).rejects.toThrow("segment that does not");
+  });
+
+  test("an admin token cannot import, and other wrong tokens are rejected; a ping says so", async () => {
+    const name = newFlag();
+    for (const [token, atPing, atApply] of [
+      [ADMIN_TOKEN, "use a personal access token", "use a personal access token"],
+      ["user:wrong", "does not accept the token (401)", "does not accept the token (401)"],
+      ["*:development.client-token-of-the-test", "of another type", "of another type"],
+    ] as const) {
+      const { system, apply } = bench({ token });
+      await expect(system.ping!(calm)).rejects.toThrow(atPing);
+      await expect(apply(change(name, flag(10)))).rejects.toThrow(atApply);
+    }
+    await bench().system.ping!(calm);
+  });
+});
+
+describe.skipIf(isMissing)("a server that does not answer", () => {
+  const set = (system: ReturnType<typeof bench>["system"], entry: Entry, expected: TargetValue, at: string) => {
+    const attempt = { change_id: "chg_lost", operation: "apply", attempt: `attempt ${entry.target}`, at } as const;
+    const next = { value: entry.value, version: "" };
+    return { attempt, result: system.compareAndSet(entry, next, expected, attempt, calm) };
+  };
+  const now = () => new Date().toISOString();
+  const longAgo = "2026-01-02T03:04:05.678Z";
+
+  test.each([
+    ["request", "open", undefined],
+    ["answer", "done", flag(10)],
+  ] as const)("a lost %s leaves the outcome open, and the history resolves it", async (loss, outcome, held) => {
+    const { system } = bench(behindProxy());
+    const entry = change(newFlag(), flag(10));
+    const expected = await system.read(entry, calm);
+    const lost = proxy.lose(loss, "/features-batch/import");
+    const { attempt, result } = set(system, entry, expected, now());
+    await expect(result).rejects.toMatchObject({ name: "Unanswered" });
+    await lost;
+    const direct = bench().system;
+    await expect.poll(() => direct.resolve!(entry, attempt, calm)).toBe(outcome);
+    expect((await direct.read(entry, calm)).value).toEqual(held);
+    if (loss === "request") expect(await direct.resolve!(entry, { ...attempt, at: longAgo }, calm)).toBe("not_done");
+  });
+
+  test("a history that cannot be read after the import leaves the outcome open", async () => {
+    let events = 0;
+    const { system } = bench({
+      fetch: (url, init) =>
+        String(url).includes("/search/events") && ++events === 2 ? Promise.reject(new Error("lost")) : fetch(url, init),
+    });
+    const entry = change(newFlag(), flag(10));
+    const { attempt, result } = set(system, entry, { version: "0" }, now());
+    await expect(result).rejects.toMatchObject({ name: "Unanswered" });
+    expect(await bench().system.resolve!(entry, attempt, calm)).toBe("done");
+  });
+
+  test("a write that comes late, since the database was paused, is found", async () => {
+    const { system } = bench();
+    const entry = change(newFlag(), flag(10));
+    const expected = await system.read(entry, calm);
+    let resume: (() => void) | undefined;
+    onTestFinished(() => resume?.());
+    const gaveUp = new AbortController();
+    const paused = bench({
+      async fetch(url, init) {
+        if (!String(url).endsWith("/import")) return fetch(url, init);
+        resume = await server.pauseDatabase();
+        const answer = fetch(url, init);
+        setTimeout(() => gaveUp.abort(), 200);
+        return answer;
+      },
+    }).system;
+    const attempt = { change_id: "chg_late", operation: "apply", attempt: "attempt-late", at: now() } as const;
+    const next = { value: entry.value, version: "" };
+    const result: Promise<SetResult> = paused.compareAndSet(entry, next, expected, attempt, gaveUp.signal);
+    await expect(result).rejects.toMatchObject({ name: "Unanswered" });
+    resume!();
+    await expect.poll(() => system.resolve!(entry, attempt, calm), { timeout: 20_000 }).toBe("done");
+    expect((await system.read(entry, calm)).value).toEqual(flag(10));
+  });
+
+  test("a refused connection is certain to have set nothing", async () => {
+    const { system } = bench({ url: `http://127.0.0.1:${await freePort()}` });
+    const entry = change(newFlag(), flag(10));
+    const { result } = set(system, entry, { version: "0" }, now());
+    expect(await result).toEqual({
+      done: false,
+      rejected: expect.stringContaining("cannot be reached (ECONNREFUSED)"),
+    });
+  });
+});

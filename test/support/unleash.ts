@@ -1,0 +1,115 @@
+/** A real Unleash server on a real Postgres, and the stock client: the test of the Unleash target alone needs them. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { fetchedFile } from "./fetched_package.ts";
+import { freePort } from "./free_port.ts";
+import { startPostgres } from "./postgres_server.ts";
+import packageJson from "./unleash/package.json" with { type: "json" };
+
+const FOLDER = join(import.meta.dirname, "unleash");
+export const ADMIN_TOKEN = "*:*.admin-token-of-the-test";
+const CLIENT_TOKEN = "*:development.client-token-of-the-test";
+
+/** The part of the stock client that a test uses. */
+export interface UnleashClient {
+  isEnabled(name: string, context?: { userId?: string }): boolean;
+  destroy(): void;
+}
+
+/** A running server. */
+export interface UnleashServer {
+  url: string;
+  port: number;
+  /** Personal access token of the administrator. */
+  token: string;
+  /** Calls the server as the administrator; rejects where it answers with an error. */
+  // oxlint-disable-next-line no-explicit-any -- whatever it answers
+  call(method: string, path: string, body?: unknown): Promise<any>;
+  /** Starts a client that has read the flags. */
+  startClient(): Promise<UnleashClient>;
+  /** Stops the database where it is, until the returned function is called. */
+  pauseDatabase(): Promise<() => void>;
+  stop(): Promise<void>;
+}
+
+/** Starts one; rejects with the reason where it cannot. */
+export async function startUnleash(): Promise<UnleashServer> {
+  const module = await fetchedFile(FOLDER, packageJson, "dist/lib/server-impl.js", { name: "unleash-server" });
+  const client = join(module, "../../../../unleash-client/lib/index.js");
+  const { startUnleash: startClient } = (await import(pathToFileURL(client).href)) as {
+    startUnleash(options: object): Promise<UnleashClient>;
+  };
+  const postgres = await startPostgres();
+  if (!postgres) throw new Error("it needs Postgres");
+
+  const port = await freePort();
+  const child = fork(join(FOLDER, "start.mjs"), [module, postgres.url, String(port)], {
+    // It runs queries of one transaction concurrently, of which its driver warns.
+    execArgv: ["--no-deprecation"],
+    env: { PATH: process.env["PATH"], NODE_ENV: "production" },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const stop = async () => {
+    const ended = child.exitCode === null ? once(child, "exit") : undefined;
+    child.kill("SIGKILL");
+    await ended;
+    await postgres.stop();
+  };
+  const ready = await Promise.race([once(child, "message"), once(child, "exit")]);
+  if (ready[0] !== "ready") {
+    await stop();
+    throw new Error(`the server ended with ${ready[0]}`);
+  }
+
+  const url = `http://127.0.0.1:${port}`;
+  const login = await fetch(`${url}/auth/simple/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ username: "admin", password: "unleash4all" }),
+  });
+  const cookie = login.headers
+    .getSetCookie()
+    .map((one) => one.split(";")[0])
+    .join("; ");
+  const call: UnleashServer["call"] = async (method, path, body) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { cookie, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+  const { secret } = await call("POST", "/api/admin/user/tokens", { description: "test", expiresAt });
+
+  return {
+    url,
+    port,
+    token: secret,
+    call,
+    startClient: () =>
+      startClient({
+        url: `${url}/api/`,
+        appName: "test",
+        customHeaders: { Authorization: CLIENT_TOKEN },
+        disableMetrics: true,
+        refreshInterval: 100,
+        skipInstanceCountWarning: true,
+        storageProvider: { get: async () => undefined, set: async () => undefined },
+      }),
+    async pauseDatabase() {
+      const { rows } = await postgres.pool.query<{ pids: number[] }>(
+        `select array_agg(pid) || split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pids
+         from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+      );
+      const signal = (name: NodeJS.Signals) => rows[0]!.pids.forEach((pid) => process.kill(pid, name));
+      signal("SIGSTOP");
+      return () => signal("SIGCONT");
+    },
+    stop,
+  };
+}
