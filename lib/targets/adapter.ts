@@ -56,14 +56,15 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     findEntryProblem(entry) ??
     (setsValue(entry) || system.note ? system.check(entry) : "a value is needed: the target system holds values only");
 
-  /** Finds out what became of an attempt whose outcome is not recorded. */
+  /** Finds out what became of an attempt whose outcome is not recorded; `unclear`: the target holds a third value. */
   const findOutcome = async (entry: Entry, record: EffectRecord, signal: AbortSignal) => {
     const isApply = record.state === "pending";
     if (!isApply && record.superseded_by !== undefined && !system.note) return "done";
-    if (system.resolve) return system.resolve(entry, record.attempt, signal);
+    const outcome = await system.resolve?.(entry, record.attempt, signal);
+    if (outcome !== undefined) return outcome;
     const held = await system.read(entry, signal);
     const [goal, before] = isApply ? [record.next, record.previous] : [record.previous, record.next];
-    return isEqual(held, goal) ? "done" : isEqual(held, before) ? "not_done" : "open";
+    return isEqual(held, goal) ? "done" : isEqual(held, before) ? "not_done" : "unclear";
   };
 
   /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
@@ -92,7 +93,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     const value = setsValue(change) ? { value: record.next?.value ?? null } : {};
     const other = { ...change, ...record.entry, ...value, change_id: open };
     const { outcome } = await settle(other, { ...record.entry, ...value }, signal);
-    if (outcome === "open")
+    if (outcome === "open" || outcome === "unclear")
       throw new Error(`the target system has not said what became of ${open} on the same target; try again later`);
   };
 
@@ -255,7 +256,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
       await settleOther(change, signal);
       const { record, outcome } = await settle(change, entry, signal);
-      if (outcome === "open" && system.resolve) throw new Error(unfinished(change, record!.attempt.operation));
+      if (outcome === "open") throw new Error(unfinished(change, record!.attempt.operation));
       const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
       if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
       if (record?.state === "applied" || wasRollingBack) {
@@ -278,7 +279,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       const { record, outcome } = await settleState(change, entry, signal);
       if (!record) return "absent";
       if (record.state === "rolled_back") return "rolled_back";
-      if (outcome === "open") return "unknown";
+      if (outcome === "open" || outcome === "unclear") return "unknown";
       const wasApplied = record.applied_at !== undefined && record.state !== "pending";
       if (!wasApplied) return "absent";
       if (!setsValue(change) || record.superseded_by !== undefined) return "applied";
@@ -296,7 +297,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       const entry = await findEntry(change);
       await settleOther(change, signal);
       const { record, outcome } = await settleState(change, entry, signal);
-      if (outcome === "open" && system.resolve) throw new Error(unfinished(change, record!.attempt.operation));
+      if (outcome === "open") throw new Error(unfinished(change, record!.attempt.operation));
       const fromLog = setsValue(change) ? await readLog?.(change_id) : undefined;
       if (record?.state === "rolled_back") {
         // The log still has the change as applied: the record alone does not prove that its value is gone.

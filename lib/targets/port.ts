@@ -74,8 +74,11 @@ export interface TargetSystem {
     attempt: AttemptContext,
     signal: AbortSignal,
   ): Promise<SetResult>;
-  /** Finds out by the system's own means what became of an attempt; `open`: it may still come. */
-  resolve?(entry: Entry, attempt: Attempt, signal: AbortSignal): Promise<"done" | "not_done" | "open">;
+  /**
+   * Finds out by the system's own means what became of an attempt. `open`: it may still come; undefined: it is over, and only
+   * the current value shows what became of it.
+   */
+  resolve?(entry: Entry, attempt: Attempt, signal: AbortSignal): Promise<"done" | "not_done" | "open" | undefined>;
   /** Shows an operation that sets nothing. Where it is absent, every change needs a value. */
   note?(entry: Entry, attempt: AttemptContext, signal: AbortSignal): Promise<void>;
   /** Removes copies of values that an interrupted write left. */

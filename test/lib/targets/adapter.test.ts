@@ -180,6 +180,25 @@ test("while a system cannot say what became of an attempt, nothing else is done 
   expect(held()).toBe('{"by":"chg_b"}');
 });
 
+test("an attempt that is over is resolved by the current value, where the system cannot say more", async () => {
+  const { apply, rollback, verify, overwrite, faults, held } = bench({
+    system: () => ({ resolve: async () => undefined }),
+  });
+  overwrite(a, FOREIGN);
+  faults.push("lost request", "lost answer");
+  for (const state of ["absent", "applied"]) {
+    await expect(apply(a)).rejects.toBeInstanceOf(Unanswered);
+    expect(await verify(a)).toBe(state);
+  }
+  faults.push("lost answer");
+  await expect(apply(b)).rejects.toBeInstanceOf(Unanswered);
+  overwrite(a, '"a third value"');
+  expect(await verify(b)).toBe("unknown");
+  expect((await apply(b)).previous).toEqual({ value: "a third value" });
+  await rollback(b);
+  expect(held()).toBe('"a third value"');
+});
+
 test("a value that the system rejects leaves nothing behind", async () => {
   const { apply, verify, faults, effect, held, rollback } = bench();
   await apply(a);
