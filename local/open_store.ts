@@ -42,12 +42,10 @@ async function openDatabase(url: string, log: Log, name: string): Promise<Store>
   );
 }
 
-/** Its driver is installed and loaded by those who use it only. Throws an error for people. */
-export function withoutDriver(error: NodeJS.ErrnoException): never {
+/** Explains how to install the driver of Postgres, an optional package. Rethrows any other error. */
+export function withoutDriver(error: NodeJS.ErrnoException, user = "--state postgres://…"): never {
   if (error.code !== "ERR_MODULE_NOT_FOUND" || !error.message.includes("'pg'")) throw error;
-  throw new Error("--state postgres://… needs the driver of Postgres beside this package: npm install pg", {
-    cause: error,
-  });
+  throw new Error(`${user} needs the driver of Postgres in addition to this package: npm install pg`, { cause: error });
 }
 
 /** The process list shows arguments to everybody on the machine; setting the title replaces them all. */

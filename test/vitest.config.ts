@@ -20,7 +20,7 @@ const GENERATORS = "test/lib/openapi/clients.test.ts";
 
 /** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
 const HOSTS =
-  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{tampering,openfeature,postgres,process,refused_start,link},lib/{hosts/{edge,edge_reset,lambda_functions},openapi/contract,projections/project,store/{durable_object,dynamodb_faults,postgres_faults,several_as_one,shared_service,dynamodb/store}},local/{verify,verify/{fuzz,forged},verify_proofs,targets/file/model,link/siege,moving/shared},tamper/{damage,table}}.test.ts";
+  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{tampering,openfeature,postgres,process,refused_start,link},lib/{hosts/{edge,edge_reset,lambda_functions},openapi/contract,projections/project,store/{durable_object,dynamodb_faults,postgres_faults,several_as_one,shared_service,dynamodb/store}},local/{verify,verify/{fuzz,forged},verify_proofs,targets/{file/model,postgres,etcd,lives},link/siege,moving/shared},tamper/{damage,table}}.test.ts";
 
 /** The other test files that import what tells the two lengths apart. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })

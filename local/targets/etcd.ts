@@ -1,0 +1,177 @@
+/** Keys of etcd as a target system, over its JSON gateway: a target is the JSON text of a key. */
+import { Unanswered } from "../../lib/kit/time_limit.ts";
+import type { AttemptContext, Attempt, Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";
+import { sha256 } from "../node_ports.ts";
+import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
+
+/** The address, and how an entry becomes a key. */
+export interface EtcdTargetOptions {
+  name: string;
+  /** `http://host:2379`, without a path. */
+  url: string;
+  key: (entry: Entry) => string;
+  /** What the keys begin with; the keys `PREFIX.countersign/…` prove what became of a write. */
+  prefix?: string;
+  user?: string | undefined;
+  /** A secret. */
+  password?: string | undefined;
+  fetch?: typeof fetch;
+}
+
+interface KeyValue {
+  /** Base64. */
+  value?: string;
+  /** A 64-bit integer as text, like all of them. */
+  mod_revision: string;
+}
+
+interface Answer {
+  header: { revision: string };
+  kvs?: KeyValue[];
+  succeeded?: boolean;
+  responses?: { response_range?: { kvs?: KeyValue[] } }[];
+  token?: string;
+  error?: string;
+}
+
+const ABSENT: TargetValue = { version: "absent" };
+
+/** Failures before a request is sent. */
+const NOT_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|.*CERT.*|ERR_TLS.*|EPROTO)$/;
+/** An expired token, or one from before a change of users and roles. */
+const LOG_IN_AGAIN = /invalid auth token|revision of auth store is old|user name is empty/;
+
+/** etcd rejected a request, or it was never sent: nothing was set. */
+class EtcdRejected extends Error {
+  override readonly name = "EtcdRejected";
+}
+
+const encode = (text: string): string => Buffer.from(text).toString("base64");
+
+/** A key as the target holds it; `raw` is the base64 of its bytes. */
+function toTargetValue(found: KeyValue | undefined): TargetValue {
+  if (!found) return ABSENT;
+  const raw = found.value ?? "";
+  return { value: parseBytes(raw), version: `${found.mod_revision} ${sha256(raw).slice(0, 16)}`, raw };
+}
+
+/** Parses JSON text; bytes that are no text are shown as their base64. */
+function parseBytes(base64: string): unknown {
+  try {
+    return parseForeignText(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, "base64")));
+  } catch {
+    return { unparsed: base64 };
+  }
+}
+
+/** Keys as a target system. Throws when an option is malformed; connects to nothing yet. */
+export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
+  const { name, key, prefix = "", user, password, fetch: send = fetch } = options;
+  const origin = parseOrigin(options.url);
+  const proofs = `${prefix}.countersign/`;
+
+  let token: Promise<string> | undefined;
+  const logIn = async (signal: AbortSignal): Promise<string> => {
+    const answer = await post("/v3/auth/authenticate", { name: user, password }, signal);
+    return answer.token!;
+  };
+
+  /** Throws `EtcdRejected` where etcd certainly did nothing. */
+  const post = async (path: string, body: unknown, signal: AbortSignal, authorization?: string): Promise<Answer> => {
+    signal.throwIfAborted();
+    let status: number, text: string;
+    try {
+      const headers = { "content-type": "application/json", ...(authorization && { authorization }) };
+      const response = await send(origin + path, { method: "POST", headers, body: JSON.stringify(body), signal, redirect: "error" });
+      [status, text] = [response.status, await response.text()];
+    } catch (error) {
+      const { code = "no answer" } = ((error as Error).cause ?? {}) as { code?: string };
+      if (NOT_SENT.test(code)) throw new EtcdRejected(`etcd: ${code}`, { cause: error });
+      throw new Error(`etcd did not answer: ${signal.aborted ? "time is up" : code}`, { cause: error });
+    }
+    const answer = parseAnswer(text);
+    if (status === 200 && answer?.header) return answer;
+    const message = `etcd answered ${status}: ${answer?.error ?? "not as etcd does"}`;
+    throw status >= 400 && status < 500 && status !== 408 && answer?.error !== undefined ? new EtcdRejected(message) : new Error(message);
+  };
+
+  /** Sends a request with a token; a token that is not valid any more is replaced once. */
+  const call = async (path: string, body: unknown, signal: AbortSignal): Promise<Answer> => {
+    if (user === undefined) return post(path, body, signal);
+    const isFirst = token === undefined;
+    const used = (token ??= logIn(signal));
+    try {
+      return await post(path, body, signal, await used.catch(notSent));
+    } catch (error) {
+      if (token === used) token = undefined;
+      if (isFirst || !(error instanceof EtcdRejected) || !LOG_IN_AGAIN.test(error.message)) throw error;
+      return call(path, body, signal);
+    }
+  };
+
+  const range = (of: string) => ({ request_range: { key: encode(of) } });
+  const isAbsent = (of: string) => ({ target: "VERSION", key: encode(of), result: "EQUAL", version: "0" });
+  const proofKey = ({ change_id }: Attempt) => proofs + change_id;
+  /** Written by `resolve`: it makes an attempt that is still on its way fail. */
+  const fenceKey = ({ change_id, attempt }: Attempt) => `${proofs}${change_id}/${attempt}`;
+  const proof = (attempt: Attempt) => ({ key: encode(proofKey(attempt)), value: encode(attempt.attempt) });
+
+  return {
+    name,
+    guard: "atomic",
+    check: ({ value }) => findUnparsedProblem(value),
+    place: (entry) => `etcd ${new URL(origin).host} ${JSON.stringify(key(entry))}`,
+
+    async read(entry, signal) {
+      const { kvs } = await call("/v3/kv/range", { key: encode(key(entry)) }, signal);
+      return toTargetValue(kvs?.[0]);
+    },
+
+    async compareAndSet(entry, next, expected, attempt: AttemptContext, signal): Promise<SetResult> {
+      const at = { key: encode(key(entry)) };
+      const isExpected =
+        expected.raw === undefined
+          ? [isAbsent(key(entry))]
+          : [
+              { target: "MOD", ...at, result: "EQUAL", mod_revision: expected.version.split(" ")[0] },
+              // A restored backup repeats revisions.
+              { target: "VALUE", ...at, result: "EQUAL", value: expected.raw },
+            ];
+      const value = next && (next.raw ?? encode(JSON.stringify(next.value)));
+      const write = next
+        ? { request_put: { ...at, value, ...(expected.raw !== undefined && { ignore_lease: true }) } }
+        : { request_delete_range: at };
+      const transaction = {
+        compare: [...isExpected, isAbsent(fenceKey(attempt))],
+        success: [write, { request_put: proof(attempt) }],
+        failure: [range(key(entry)), range(fenceKey(attempt))],
+      };
+      try {
+        const { header, succeeded, responses } = await call("/v3/kv/txn", transaction, signal);
+        if (succeeded) {
+          const version = next ? toTargetValue({ value, mod_revision: header.revision }).version : ABSENT.version;
+          return { done: true, version };
+        }
+        const [held, fence] = responses!.map((response) => response.response_range?.kvs?.[0]);
+        return fence
+          ? { done: false, rejected: "the attempt was given up before it reached etcd" }
+          : { done: false, conflict: toTargetValue(held) };
+      } catch (error) {
+        if (error instanceof EtcdRejected) return { done: false, rejected: error.message };
+        if (error === signal.reason) throw error;
+        throw new Unanswered((error as Error).message, { cause: error });
+      }
+    },
+
+    async resolve(_, attempt, signal) {
+      const transaction = {
+        compare: [{ target: "VALUE", result: "EQUAL", ...proof(attempt) }],
+        success: [],
+        failure: [{ request_put: { key: encode(fenceKey(attempt)) } }],
+      };
+      return (await call("/v3/kv/txn", transaction, signal)).succeeded ? "done" : "not_done";
+    },
+
+    ping: async (signal) => void (await call("/v3/kv/range", { key: encode(proofs) }, signal)),
+  };
+}

@@ -1,0 +1,233 @@
+/** A JSON column of a Postgres table as a target system: a target is the value in the row that has its key. */
+import type { Pool, PoolClient } from "pg";
+import { once } from "../../lib/kit/once.ts";
+import { Unanswered } from "../../lib/kit/time_limit.ts";
+import { isRefusal } from "../../lib/store/postgres/errors.ts";
+import { isEqual } from "../../lib/targets/entry.ts";
+import {
+  type AttemptContext,
+  type Entry,
+  type SetResult,
+  TargetRejected,
+  type TargetSystem,
+  type TargetValue,
+} from "../../lib/targets/port.ts";
+import { sha256 } from "../node_ports.ts";
+import { withoutDriver } from "../open_store.ts";
+import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
+
+/** The column, and how an entry becomes the key of a row. */
+export interface PostgresTargetOptions {
+  name: string;
+  /** `postgres://user:password@host:port/database`, a secret. */
+  url: string;
+  /** `settings` in the schema `public`, or `app.settings`. */
+  table: string;
+  /** Has a unique index of its own. */
+  keyColumn: string;
+  /** Of type `jsonb` or `json`. */
+  valueColumn: string;
+  key: (entry: Entry) => string;
+  /** Limit of a statement, and of waiting for another transaction. */
+  statementMs?: number;
+}
+
+const ABSENT: TargetValue = { version: "absent" };
+/** The `raw` of a row whose value is SQL null; no JSON text is empty. */
+const SQL_NULL = "";
+
+/** Below the 10 s that an operation may take, so that the server itself ends what waits too long. */
+const STATEMENT_MS = 5000;
+const CONNECT_MS = 5000;
+const MAX_CONNECTIONS = 4;
+
+const JSON_TYPES = [114, 3802];
+const UNKNOWN_OUTCOME = "the connection broke while the transaction was committed";
+const READ_ONLY = "the database is read-only; name its primary server";
+const SWALLOWED = "the database accepted the statement and set nothing: row security or a trigger prevents it";
+
+const begin = (
+  ms: number,
+): string => `select set_config('countersign.change_id', $1, true), set_config('application_name', $2, true),
+  set_config('lock_timeout', '${ms}', true), set_config('statement_timeout', '${ms}', true),
+  set_config('idle_in_transaction_session_timeout', '${ms}', true)`;
+
+/** Statements on one column. */
+function statements({ table, keyColumn, valueColumn }: PostgresTargetOptions) {
+  const [of, key, value] = [parseTable(table).map(quote).join("."), quote(keyColumn), quote(valueColumn)];
+  const isExpected = `${key} = $1 and xmin = $2::text::xid and ${value}::text is not distinct from $3`;
+  const insert = `insert into ${of} (${key}, ${value}) values`;
+  return {
+    read: `select ${value}::text as text, xmin::text from ${of} where ${key} = $1`,
+    insert: `${insert} ($1, $2) on conflict (${key}) do nothing`,
+    update: `update ${of} set ${value} = $4 where ${isExpected}`,
+    remove: `delete from ${of} where ${isExpected}`,
+    columns: `select ${key}, ${value} from ${of} limit 0`,
+    // Planning and opening a statement checks rights and the unique index; nothing of it is carried out.
+    plans: [
+      `${insert} (null, null) on conflict (${key}) do nothing`,
+      `update ${of} set ${value} = null where ${key} = null`,
+      `delete from ${of} where ${key} = null`,
+    ].map((statement) => `explain ${statement}`),
+  };
+}
+
+/** The column as a target system. Throws when an option is malformed; connects to nothing yet. */
+export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
+  const { name, url, keyColumn, valueColumn, key: keyOf, statementMs = STATEMENT_MS } = options;
+  const sql = statements(options);
+  const column = `${describeAddress(url)} ${parseTable(options.table).join(".")}(${keyColumn},${valueColumn})`;
+
+  const openPool = once(async (): Promise<Pool> => {
+    const { Pool } = await import("pg").catch((error) => withoutDriver(error, `the target system ${name}`));
+    const pool = new Pool({
+      connectionString: url,
+      application_name: "countersign",
+      connectionTimeoutMillis: CONNECT_MS,
+      max: MAX_CONNECTIONS,
+      allowExitOnIdle: true,
+    });
+    // A connection that breaks shows as a query without an answer.
+    pool.on("error", () => undefined);
+    pool.on("connect", (client) => client.on("error", () => undefined));
+    return pool;
+  });
+
+  /** Lends a connection; it is closed when `use` fails or the signal aborts. */
+  const withClient = async <T>(signal: AbortSignal, use: (client: PoolClient) => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const pool = await openPool();
+    const lending = pool.connect();
+    try {
+      const client = await untilAborted(lending, signal);
+      const result = await untilAborted(use(client), signal);
+      client.release();
+      return result;
+    } catch (error) {
+      void lending.then((lent) => lent.release(true)).catch(() => undefined);
+      throw describeError(error);
+    }
+  };
+
+  const readRow = async (client: PoolClient, entry: Entry): Promise<TargetValue> => {
+    const { rows } = await client.query<{ text: string | null; xmin: string }>(sql.read, [keyOf(entry)]);
+    if (rows.length > 1) throw new TargetRejected(`${rows.length} rows have the key; it needs a unique index`);
+    const [row] = rows;
+    if (!row) return ABSENT;
+    const raw = row.text ?? SQL_NULL;
+    const value = row.text === null ? null : parseForeignText(row.text);
+    return { value, version: `${row.xmin} ${sha256(raw).slice(0, 16)}`, raw };
+  };
+
+  const write = async (client: PoolClient, entry: Entry, next: TargetValue | undefined, expected: TargetValue) => {
+    const text = next && (next.raw ?? JSON.stringify(next.value));
+    const value = text === SQL_NULL ? null : text;
+    const condition = [keyOf(entry), expected.version.split(" ")[0], expected.raw === SQL_NULL ? null : expected.raw];
+    if (expected.raw !== undefined)
+      return next ? client.query(sql.update, [...condition, value]) : client.query(sql.remove, condition);
+    return next ? client.query(sql.insert, [keyOf(entry), value]) : { rowCount: 0 };
+  };
+
+  return {
+    name,
+    guard: "atomic",
+    place: (entry) => `${column} ${JSON.stringify(keyOf(entry))}`,
+
+    check: ({ value }) =>
+      hasUnstorableText(value)
+        ? "Postgres cannot store the character U+0000, or half of a surrogate pair"
+        : findUnparsedProblem(value),
+
+    read: (entry, signal) => withClient(signal, (client) => readRow(client, entry)),
+
+    async compareAndSet(entry, next, expected, { change_id, attempt }: AttemptContext, signal): Promise<SetResult> {
+      let isCommitting = false;
+      try {
+        return await withClient(signal, async (client) => {
+          await client.query("begin");
+          await client.query(begin(statementMs), [change_id, attempt]);
+          const { rowCount } = await write(client, entry, next, expected);
+          const held = await readRow(client, entry);
+          const isUnchanged = held.version === expected.version;
+          if (!isEqual(held, next) || (rowCount !== 1 && !isUnchanged)) {
+            await client.query("rollback");
+            return rowCount === 0 && !isUnchanged
+              ? { done: false, conflict: held }
+              : { done: false, rejected: SWALLOWED };
+          }
+          signal.throwIfAborted();
+          isCommitting = true;
+          const { command } = await client.query("commit");
+          return command === "COMMIT"
+            ? { done: true, version: held.version }
+            : { done: false, rejected: "the database rolled the transaction back" };
+        });
+      } catch (error) {
+        const { message, cause } = error as Error;
+        if (isRefusal(cause)) return { done: false, rejected: message };
+        throw isCommitting ? new Unanswered(UNKNOWN_OUTCOME, { cause }) : error;
+      }
+    },
+
+    // While the transaction is open, its connection has the attempt's name. Its number would prove nothing: after a crash of
+    // the server another transaction may get the same.
+    resolve: (_, { attempt }, signal) =>
+      withClient(signal, async (client) => {
+        const open = await client.query("select from pg_stat_activity where application_name = $1", [attempt]);
+        return open.rowCount === 0 ? undefined : "open";
+      }),
+
+    probe: async () => void (await openPool()),
+
+    ping: (signal) =>
+      withClient(signal, async (client) => {
+        const { rows } = await client.query<{ transaction_read_only: string }>("show transaction_read_only");
+        if (rows[0]!.transaction_read_only === "on") throw new TargetRejected(READ_ONLY);
+        const { fields } = await client.query(sql.columns);
+        if (!JSON_TYPES.includes(fields[1]!.dataTypeID))
+          throw new TargetRejected(`the column ${valueColumn} is neither jsonb nor json; name one that is`);
+        for (const plan of sql.plans) await client.query(plan);
+      }),
+  };
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+function parseTable(table: string): string[] {
+  const parts = table.split(".");
+  if (parts.length > 2 || parts.includes("")) throw new TypeError(`the table ${table} must read schema.table`);
+  return parts.length === 1 ? ["public", table] : parts;
+}
+
+/** Throws an error that does not quote the address. */
+function describeAddress(url: string): string {
+  if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
+    throw new TypeError("the address of the database must read postgres://user@host:port/database");
+  const { hostname, port, pathname, searchParams } = new URL(url);
+  const [host, at] = [searchParams.get("host") ?? hostname, searchParams.get("port") ?? port];
+  return `postgres ${host.toLowerCase()}:${at || 5432}${decodeURIComponent(pathname)}`;
+}
+
+function hasUnstorableText(value: unknown): boolean {
+  if (typeof value === "string") return /[\0\p{Surrogate}]/u.test(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, member]) => hasUnstorableText(name) || hasUnstorableText(member));
+}
+
+/** A refused connection is an error without a message that holds one error for each address. */
+function describeError(error: unknown): Error {
+  if (error instanceof TargetRejected) return error;
+  const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+  if (!(first instanceof Error)) return new Error("Postgres failed", { cause: error });
+  const code = isRefusal(first) ? ` (${first.code})` : "";
+  return new Error(`Postgres: ${first.message || first.name}${code}`, { cause: error });
+}
+
+/** Settles like `work`, or rejects with the signal's reason. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort);
+    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

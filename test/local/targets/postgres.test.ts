@@ -1,0 +1,425 @@
+/** A Postgres column as a target system, on a real server: lost connections, crashes, locks, rights, triggers. */
+import { Client } from "pg";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { systemClock } from "../../../lib/kit/platform.ts";
+import { Unanswered } from "../../../lib/kit/time_limit.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import type { AttemptContext, Entry, TargetValue } from "../../../lib/targets/port.ts";
+import { postgresTarget, type PostgresTargetOptions } from "../../../local/targets/postgres.ts";
+import { withoutDriver } from "../../../local/open_store.ts";
+import { adapterCases } from "../../contract/adapter_cases.ts";
+import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { startProxy } from "../../support/cut_proxy.ts";
+import { startPostgres } from "../../support/postgres_server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+const calm = new AbortController().signal;
+const query = async (text: string, values: unknown[] = []) => (await server!.pool.query(text, values)).rows;
+
+const CREATE = `create schema if not exists app;
+  drop table if exists app.settings, app.texts, app.many cascade;
+  drop function if exists app.edit cascade;
+  create table app.settings (key text primary key, value jsonb);
+  create table app.texts (key text primary key, value json);
+  create table app.many (key text, value jsonb)`;
+
+const common = { table: "app.settings", keyColumn: "key", valueColumn: "value" };
+const key = ({ tenant_id, target }: Entry) => `${tenant_id}:${target}`;
+const open = (over: Partial<PostgresTargetOptions> = {}) =>
+  postgresTarget({ name: "settings", url: server!.url, ...common, key, ...over });
+// One for all tests: each has connections of its own.
+const jsonb = server && open();
+const json = server && open({ table: "app.texts" });
+
+const entry: Entry = { tenant_id: "t1", target: "seats", kind: "config", value: { limit: 1 } };
+const change = { change_id: "chg_a", ...entry } as Change;
+const next: TargetValue = { value: entry.value, version: "" };
+const POLL = { timeout: 20_000, interval: 50 };
+let attempts = 0;
+const attempt = (): AttemptContext => ({
+  change_id: "chg_a",
+  operation: "apply",
+  attempt: `of-this-file-${++attempts}`,
+  at: "2026-01-02T03:04:05.678Z",
+});
+
+/** Fresh tables, one of them with a row. */
+async function bench(text: string | null = '{"limit": 0}') {
+  await query(CREATE);
+  await query("insert into app.settings values ($1, $2)", [key(entry), text]);
+  return {
+    system: jsonb!,
+    before: await jsonb!.read(entry, calm),
+    value: async () => (await query("select value::text from app.settings"))[0]?.value,
+  };
+}
+
+/** A connection of another program. */
+async function connect(url = server!.url) {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+/** Resolves when the server shows a connection that waits for a lock; returns the process of it. */
+async function waitForLock(): Promise<number> {
+  for (;;) {
+    const [row] = await query("select pid from pg_locks where not granted");
+    if (row) return row.pid;
+  }
+}
+
+/** The edit of a trigger, which runs before each write of a row. */
+const onEachWrite = (body: string) =>
+  query(`create function app.edit() returns trigger language plpgsql as $$ begin ${body} end $$;
+    create trigger edit before insert or update or delete on app.settings for each row execute function app.edit()`);
+
+async function proxied(over: Partial<PostgresTargetOptions> = {}) {
+  const { hostname: host, port } = new URL(server!.url);
+  const proxy = await startProxy({ host, port: Number(port) });
+  onTestFinished(proxy.stop);
+  return { ...proxy, system: open({ url: `postgres://postgres:password@${proxy.host}/postgres`, ...over }) };
+}
+
+describe.skipIf(!server)("a Postgres column", () => {
+  describe.each(["settings", "texts"] as const)("what every target system promises, of app.%s", (table) => {
+    test.each(targetSystemCases)("$name", ({ run }) =>
+      run(async () => {
+        await query(CREATE);
+        return {
+          system: table === "settings" ? jsonb! : json!,
+          overwrite: async (one) => {
+            const text = '{ "limit": 1.50,  "by": "another program", "10": 1e2 }';
+            await query(`update app.${table} set value = $2 where key = $1`, [key(one), text]);
+          },
+        };
+      }),
+    );
+  });
+
+  test.each(adapterCases)("what every adapter promises: $name", ({ run }) =>
+    run(async () => {
+      await query(CREATE);
+      return {
+        adapter: targetAdapter(jsonb!, { store: memoryStore(), clock: systemClock }),
+        overwrite: async (change, value) =>
+          void (await query("update app.settings set value = $2 where key = $1", [
+            key(change as Entry),
+            JSON.stringify(value),
+          ])),
+      };
+    }),
+  );
+
+  test.each([
+    ["request", "absent", { limit: 0 }],
+    ["answer", "applied", { limit: 1 }],
+  ] as const)("a lost %s of the commit is unanswered, and then %s for another process", async (loss, state, value) => {
+    const { system, before } = await bench();
+    const { lose, system: far } = await proxied();
+    const store = memoryStore();
+    const [adapter, later] = [far, system].map((one) => targetAdapter(one, { store, clock: systemClock }));
+    const lost = lose(loss, "commit");
+    await expect(adapter!.apply(change, calm)).rejects.toBeInstanceOf(Unanswered);
+    await lost;
+    await expect.poll(() => later!.verify(change, calm)).toBe(state);
+    expect((await system.read(entry, calm)).value).toEqual(value);
+    await later!.apply(change, calm);
+    await later!.rollback({ ...change, status: "applied" } as Change, calm);
+    expect((await system.read(entry, calm)).raw).toBe(before.raw);
+  });
+
+  test.each(["begin", "update", "countersign.change_id"])("a loss at %s is certain: nothing was set", async (text) => {
+    const { before, value } = await bench();
+    const { lose, system } = await proxied();
+    for (const loss of ["request", "answer"] as const) {
+      void lose(loss, text);
+      const failed = await system.compareAndSet(entry, next, before, attempt(), calm).catch((error) => error);
+      expect([failed.name, failed.message]).toEqual(["Error", expect.stringContaining("Postgres: ")]);
+    }
+    expect(await value()).toBe('{"limit": 0}');
+  });
+
+  describe("a commit that is still running", () => {
+    async function commitLate() {
+      const { before, value } = await bench();
+      await query(`create function app.edit() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(1); return null; end $$;
+        create constraint trigger edit after update on app.settings deferrable initially deferred
+          for each row execute function app.edit()`);
+      const other = await connect();
+      await other.query("select pg_advisory_lock(1)");
+      const stop = new AbortController();
+      const one = attempt();
+      const written = jsonb!.compareAndSet(entry, next, before, one, stop.signal).catch((error) => error);
+      const pid = await waitForLock();
+      return { one, pid, value, release: () => other.query("select pg_advisory_unlock(1)"), stop, written };
+    }
+
+    test.each(["goes on", "is stopped and goes on"])(
+      "is open until it ends, also where its process %s",
+      async (how) => {
+        const { one, pid, value, release, stop, written } = await commitLate();
+        if (how !== "goes on") process.kill(pid, "SIGSTOP");
+        stop.abort(new Error("time is up"));
+        expect(await written).toBeInstanceOf(Unanswered);
+        expect(await jsonb!.resolve!(entry, one, calm)).toBe("open");
+        await release();
+        if (how !== "goes on") process.kill(pid, "SIGCONT");
+        await expect.poll(() => jsonb!.resolve!(entry, one, calm)).toBeUndefined();
+        expect(await value()).toBe('{"limit": 1}');
+      },
+    );
+
+    test("is undone where its process is killed, and the system is used again after the recovery", async () => {
+      const { one, pid, value, written } = await commitLate();
+      process.kill(pid, "SIGKILL");
+      expect(await written).toBeInstanceOf(Unanswered);
+      await expect.poll(() => jsonb!.resolve!(entry, one, calm).catch(() => "recovering"), POLL).toBeUndefined();
+      expect(await value()).toBe('{"limit": 0}');
+      await bench();
+    });
+  });
+
+  test("a crash of the server between read and write leaves the value, which can be set afterwards", async () => {
+    const { before, system, value } = await bench();
+    await server!.crash();
+    const set = () => system.compareAndSet(entry, next, before, attempt(), calm);
+    expect(await set().catch(set)).toMatchObject({ done: true });
+    expect(await value()).toBe('{"limit": 1}');
+  });
+
+  test("a row that another transaction holds is waited for, and compared with what that leaves", async () => {
+    const { system, value } = await bench();
+    const other = await connect();
+    for (const end of ["rollback", "commit"]) {
+      await query("update app.settings set value = $1", ['{"limit": 0}']);
+      const expected = await system.read(entry, calm);
+      await other.query(`begin; update app.settings set value = '"theirs"'`);
+      const written = system.compareAndSet(entry, next, expected, attempt(), calm);
+      await waitForLock();
+      await other.query(end);
+      if (end === "rollback") expect(await written).toMatchObject({ done: true });
+      else expect(await written).toMatchObject({ done: false, conflict: { value: "theirs" } });
+    }
+    expect(await value()).toBe('"theirs"');
+    await other.query("begin; select from app.settings for update");
+    const impatient = open({ statementMs: 50 });
+    const expected = await system.read(entry, calm);
+    const rejected = await impatient.compareAndSet(entry, next, expected, attempt(), calm);
+    expect(rejected).toMatchObject({ done: false, rejected: expect.stringMatching(/55P03|57014/) });
+    const stop = new AbortController();
+    const stopped = system.compareAndSet(entry, next, expected, attempt(), stop.signal);
+    await waitForLock();
+    stop.abort(new Error("time is up"));
+    await expect(stopped).rejects.toThrow("time is up");
+    await other.query("rollback");
+    expect(await value()).toBe('"theirs"');
+  });
+
+  test("a table that is written again keeps its values, and a change of it is applied all the same", async () => {
+    const { before, system } = await bench();
+    await query("vacuum full app.settings");
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+    const expected = await system.read(entry, calm);
+    await query("alter table app.settings add column note text default random()::text");
+    const other = { value: 2, version: "" };
+    const result = await system.compareAndSet(entry, other, expected, attempt(), calm);
+    expect(result).toMatchObject({ done: false, conflict: { value: entry.value } });
+  });
+
+  test.each([
+    ["a trigger that skips the row", "return null;"],
+    ["a trigger that keeps the old value", "if tg_op = 'UPDATE' then return old; end if; return null;"],
+    [
+      "a trigger that changes the value",
+      `if tg_op = 'DELETE' then return null; end if; new.value = '"x"'; return new;`,
+    ],
+  ])("%s is a rejection, not a conflict and not done", async (_, body) => {
+    const { before, system, value } = await bench();
+    await onEachWrite(body);
+    const rejected = { done: false, rejected: expect.stringContaining("row security or a trigger") };
+    const fresh = { ...entry, target: "new" };
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual(rejected);
+    expect(await system.compareAndSet(entry, undefined, before, attempt(), calm)).toEqual(rejected);
+    expect(await system.compareAndSet(fresh, next, await system.read(fresh, calm), attempt(), calm)).toEqual(rejected);
+    expect(await query("select value::text from app.settings")).toEqual([{ value: await value() }]);
+    expect(await value()).toBe('{"limit": 0}');
+  });
+
+  test("a trigger that refuses says why, and one that records changes can name the change", async () => {
+    const { before, system, value } = await bench();
+    await onEachWrite("raise exception 'closed on Fridays';");
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
+      done: false,
+      rejected: "Postgres: closed on Fridays (P0001)",
+    });
+    await query(`create or replace function app.edit() returns trigger language plpgsql as $$ begin
+      insert into app.many values (new.key, to_jsonb(current_setting('countersign.change_id', true))); return new; end $$`);
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+    await query("update app.settings set value = '1'");
+    expect((await query("select value from app.many")).map((row) => row.value)).toEqual(["chg_a", null]);
+    expect(await value()).toBe("1");
+  });
+
+  describe("a role", () => {
+    async function login(grants: string) {
+      const { before, value } = await bench();
+      await query(`drop owned by limited; drop role limited`).catch(() => undefined);
+      await query(`create role limited login password 'word'; grant usage on schema app to limited; ${grants}`);
+      const url = server!.url.replace("postgres:password", "limited:word");
+      return { before, value, system: open({ url }) };
+    }
+
+    test.each([
+      ["without a right to write", "grant select on app.settings to limited", "permission denied"],
+      ["without a right to read", "grant insert, update on app.settings to limited", "permission denied"],
+    ])("%s is told so by a ping, and its write is rejected", async (_, grants, reason) => {
+      const { before, value, system } = await login(grants);
+      await expect(system.ping!(calm)).rejects.toThrow(reason);
+      expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
+        done: false,
+        rejected: expect.stringContaining("42501"),
+      });
+      expect(await value()).toBe('{"limit": 0}');
+    });
+
+    test("that may only read and write rows can set, remove and add a value", async () => {
+      const { before, system } = await login("grant select, insert, update, delete on app.settings to limited");
+      await system.ping!(calm);
+      await system.compareAndSet(entry, next, before, attempt(), calm);
+      await system.compareAndSet(entry, undefined, await system.read(entry, calm), attempt(), calm);
+      await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
+      expect((await system.read(entry, calm)).value).toEqual(entry.value);
+    });
+
+    test("that row security lets read and not write is a rejection; a hidden row too", async () => {
+      const { before, value, system } = await login(`grant all on app.settings to limited;
+        alter table app.settings enable row level security;
+        create policy readable on app.settings for select to limited using (true);
+        create policy writable on app.settings for update to limited using (false)`);
+      const rejected = { done: false, rejected: expect.stringContaining("row security or a trigger") };
+      expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual(rejected);
+      await query(`drop policy readable on app.settings;
+        create policy addable on app.settings for insert to limited with check (true)`);
+      const absent = await system.read(entry, calm);
+      expect(absent.value).toBeUndefined();
+      const hidden = await system.compareAndSet(entry, next, absent, attempt(), calm);
+      expect(hidden).toEqual({ done: false, rejected: expect.any(String) });
+      expect(await value()).toBe('{"limit": 0}');
+    });
+
+    test("with a wrong password is rejected, and no message holds an address or a password", async () => {
+      const { before, value } = await bench();
+      const system = open({ url: server!.url.replace("password", "secret-word") });
+      const calls = [
+        () => system.ping!(calm),
+        () => system.read(entry, calm),
+        () => system.resolve!(entry, attempt(), calm),
+        () => system.compareAndSet(entry, next, before, attempt(), calm),
+      ];
+      for (const call of calls) {
+        const error = await call().catch((failed: Error) => failed);
+        expect(error).toMatchObject({ message: expect.stringContaining("password authentication failed") });
+        expect(String(error)).not.toMatch(/secret-word|@/);
+      }
+      expect(await value()).toBe('{"limit": 0}');
+    });
+  });
+
+  test.each([
+    ["no such table", { table: "app.no" }, 'relation "app.no" does not exist'],
+    ["no such column", { valueColumn: "no" }, 'column "no" does not exist'],
+    ["a text column", { valueColumn: "key" }, "neither jsonb nor json"],
+    ["no unique key", { table: "app.many" }, "no unique or exclusion constraint"],
+    ["a read-only database", { url: `${server?.url}?options=-c%20default_transaction_read_only%3Don` }, "is read-only"],
+    ["a server that is not there", { url: "postgres://127.0.0.1:1/no" }, "ECONNREFUSED"],
+  ])("a ping notices %s", async (_, over, reason) => {
+    await bench();
+    await expect(open(over).ping!(calm)).rejects.toThrow(reason);
+  });
+
+  test("a ping changes nothing, and passes where every right is there", async () => {
+    const { system, value } = await bench();
+    await system.ping!(calm);
+    await json!.ping!(calm);
+    await system.probe!();
+    expect(await value()).toBe('{"limit": 0}');
+  });
+
+  test("an insert needs the unique key, and several rows with one key are refused", async () => {
+    await bench();
+    const system = open({ table: "app.many" });
+    const result = await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
+    expect(result).toEqual({ done: false, rejected: expect.stringContaining("42P10") });
+    await query(`insert into app.many values ($1, '1'), ($1, '2')`, [key(entry)]);
+    await expect(system.read(entry, calm)).rejects.toThrow("2 rows have the key");
+  });
+
+  test("names of tables and columns are quoted", async () => {
+    await bench();
+    await query(`create schema if not exists "Odd""; drop"; drop table if exists "Odd""; drop"."t""1";
+      create table "Odd""; drop"."t""1" ("the ""key" text primary key, "v" json)`);
+    const system = open({ table: 'Odd"; drop.t"1', keyColumn: 'the "key', valueColumn: "v" });
+    await system.ping!(calm);
+    await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
+    expect((await system.read(entry, calm)).value).toEqual(entry.value);
+  });
+
+  test.each([
+    ["app.texts", '{ "b" : 1.0, "a":1e2, "b": 12345678901234567890 }'],
+    ["app.texts", '"\\ud800"'],
+    ["app.settings", '{"id": 12345678901234567890}'],
+    ["app.settings", null],
+  ])("a rollback restores the text of a row of %s: %s", async (table, text) => {
+    await bench();
+    await query("delete from app.settings");
+    await query(`insert into ${table} values ($1, $2)`, [key(entry), text]);
+    const system = table === "app.texts" ? json! : jsonb!;
+    const adapter = targetAdapter(system, { store: memoryStore(), clock: systemClock });
+    await adapter.apply(change, calm);
+    expect(await adapter.verify(change, calm)).toBe("applied");
+    await adapter.rollback({ ...change, status: "applied" } as Change, calm);
+    expect((await query(`select value::text from ${table}`))[0]!.value).toBe(text);
+  });
+});
+
+const offline = (over: Partial<PostgresTargetOptions> = {}) =>
+  postgresTarget({ name: "settings", url: "postgres://u:secret@DB.acme.example/a%20b", ...common, key, ...over });
+
+test("the place names address, table, columns and key, and no credentials", () => {
+  expect(offline().place(entry)).toBe('postgres db.acme.example:5432/a b app.settings(key,value) "t1:seats"');
+  const socket = offline({ url: "postgres:///db?host=/run/pg&port=6000", table: "settings" });
+  expect(socket.place(entry)).toBe('postgres /run/pg:6000/db public.settings(key,value) "t1:seats"');
+});
+
+test.each([{ url: "secret-word" }, { url: "https://u:secret-word@h/d" }, { table: "a.b.c" }, { table: "a." }])(
+  "malformed options are an error that quotes no address: %o",
+  (over) => {
+    expect(() => offline(over)).toThrow(/must read/);
+    expect(() => offline(over)).not.toThrow("secret-word");
+  },
+);
+
+test.each([["a\0b"], [{ a: ["\ud800"] }], [{ "\0": 1 }], [{ unparsed: "x" }]])(
+  "a value that Postgres cannot hold is refused before it is asked: %o",
+  (value) => {
+    expect(offline().check({ ...entry, value })).toBeTypeOf("string");
+    expect(
+      offline().check({ ...entry, value: ["\u{1F980}", "\\u0000", 1e300, { unparsed: 1, a: 2 }] }),
+    ).toBeUndefined();
+  },
+);
+
+test("a driver that is not installed is named with the command that installs it", () => {
+  const missing = Object.assign(new Error("Cannot find package 'pg'"), { code: "ERR_MODULE_NOT_FOUND" });
+  expect(() => withoutDriver(missing, "the target system settings")).toThrow(
+    "the target system settings needs the driver of Postgres in addition to this package: npm install pg",
+  );
+});
