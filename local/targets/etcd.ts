@@ -20,7 +20,7 @@ export interface EtcdTargetOptions {
 
 interface KeyValue {
   /** Base64. */
-  value?: string;
+  value?: string | undefined;
   /** A 64-bit integer as text, like all of them. */
   mod_revision: string;
 }
@@ -37,13 +37,14 @@ interface Answer {
 const ABSENT: TargetValue = { version: "absent" };
 
 /** Failures before a request is sent. */
-const NOT_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|.*CERT.*|ERR_TLS.*|EPROTO)$/;
+const NOT_SENT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|.*CERT.*|ERR_TLS.*|EPROTO)$/;
 /** An expired token, or one from before a change of users and roles. */
 const LOG_IN_AGAIN = /invalid auth token|revision of auth store is old|user name is empty/;
 
-/** etcd rejected a request, or it was never sent: nothing was set. */
-class EtcdRejected extends Error {
-  override readonly name = "EtcdRejected";
+/** Nothing was set: etcd rejected the request, or it was never sent. */
+class NotDone extends Error {
+  override readonly name = "NotDone";
 }
 
 const encode = (text: string): string => Buffer.from(text).toString("base64");
@@ -58,7 +59,9 @@ function toTargetValue(found: KeyValue | undefined): TargetValue {
 /** Parses JSON text; bytes that are no text are shown as their base64. */
 function parseBytes(base64: string): unknown {
   try {
-    return parseForeignText(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, "base64")));
+    return parseForeignText(
+      new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, "base64")),
+    );
   } catch {
     return { unparsed: base64 };
   }
@@ -72,27 +75,39 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
 
   let token: Promise<string> | undefined;
   const logIn = async (signal: AbortSignal): Promise<string> => {
-    const answer = await post("/v3/auth/authenticate", { name: user, password }, signal);
-    return answer.token!;
+    try {
+      return (await post("/v3/auth/authenticate", { name: user, password }, signal)).token!;
+    } catch (error) {
+      token = undefined;
+      throw new NotDone((error as Error).message, { cause: error });
+    }
   };
 
-  /** Throws `EtcdRejected` where etcd certainly did nothing. */
+  /** Throws `NotDone` where etcd certainly did nothing. */
   const post = async (path: string, body: unknown, signal: AbortSignal, authorization?: string): Promise<Answer> => {
     signal.throwIfAborted();
     let status: number, text: string;
     try {
       const headers = { "content-type": "application/json", ...(authorization && { authorization }) };
-      const response = await send(origin + path, { method: "POST", headers, body: JSON.stringify(body), signal, redirect: "error" });
+      const response = await send(origin + path, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(body),
+        signal,
+        redirect: "error",
+      });
       [status, text] = [response.status, await response.text()];
     } catch (error) {
       const { code = "no answer" } = ((error as Error).cause ?? {}) as { code?: string };
-      if (NOT_SENT.test(code)) throw new EtcdRejected(`etcd: ${code}`, { cause: error });
+      if (NOT_SENT.test(code)) throw new NotDone(`etcd: ${code}`, { cause: error });
       throw new Error(`etcd did not answer: ${signal.aborted ? "time is up" : code}`, { cause: error });
     }
     const answer = parseAnswer(text);
     if (status === 200 && answer?.header) return answer;
     const message = `etcd answered ${status}: ${answer?.error ?? "not as etcd does"}`;
-    throw status >= 400 && status < 500 && status !== 408 && answer?.error !== undefined ? new EtcdRejected(message) : new Error(message);
+    throw status >= 400 && status < 500 && status !== 408 && answer?.error !== undefined
+      ? new NotDone(message)
+      : new Error(message);
   };
 
   /** Sends a request with a token; a token that is not valid any more is replaced once. */
@@ -101,10 +116,11 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     const isFirst = token === undefined;
     const used = (token ??= logIn(signal));
     try {
-      return await post(path, body, signal, await used.catch(notSent));
+      return await post(path, body, signal, await used);
     } catch (error) {
+      if (!(error instanceof NotDone) || !LOG_IN_AGAIN.test(error.message)) throw error;
       if (token === used) token = undefined;
-      if (isFirst || !(error instanceof EtcdRejected) || !LOG_IN_AGAIN.test(error.message)) throw error;
+      if (isFirst) throw error;
       return call(path, body, signal);
     }
   };
@@ -157,7 +173,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
           ? { done: false, rejected: "the attempt was given up before it reached etcd" }
           : { done: false, conflict: toTargetValue(held) };
       } catch (error) {
-        if (error instanceof EtcdRejected) return { done: false, rejected: error.message };
+        if (error instanceof NotDone) return { done: false, rejected: error.message };
         if (error === signal.reason) throw error;
         throw new Unanswered((error as Error).message, { cause: error });
       }
@@ -174,4 +190,22 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
 
     ping: async (signal) => void (await call("/v3/kv/range", { key: encode(proofs) }, signal)),
   };
+}
+
+/** Throws an error that does not quote the address. */
+function parseOrigin(url: string): string {
+  const { protocol, origin, pathname, username, password } = new URL(URL.canParse(url) ? url : "none:");
+  if (!/^https?:$/.test(protocol) || pathname !== "/" || username + password !== "")
+    throw new TypeError(
+      "the address of etcd must read http://host:port; name user and password in fields of their own",
+    );
+  return origin;
+}
+
+function parseAnswer(text: string): Answer | undefined {
+  try {
+    return JSON.parse(text) as Answer;
+  } catch {
+    return undefined;
+  }
 }

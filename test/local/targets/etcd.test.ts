@@ -1,0 +1,342 @@
+/** Keys of etcd as a target system, on a real server: lost connections, crashes, rights, tokens, quota. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { systemClock } from "../../../lib/kit/platform.ts";
+import { Unanswered } from "../../../lib/kit/time_limit.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import type { AttemptContext, Entry, TargetValue } from "../../../lib/targets/port.ts";
+import { etcdTarget, type EtcdTargetOptions } from "../../../local/targets/etcd.ts";
+import { adapterCases } from "../../contract/adapter_cases.ts";
+import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { startProxy } from "../../support/cut_proxy.ts";
+import { encodeBase64, startEtcd } from "../../support/etcd_server.ts";
+import { freePort } from "../../support/free_port.ts";
+
+const QUOTA_BYTES = 16 * 1024 * 1024;
+const server = await startEtcd([`--quota-backend-bytes=${QUOTA_BYTES}`]);
+afterAll(() => server?.stop());
+
+const calm = new AbortController().signal;
+const key = ({ tenant_id, target }: Entry) => `/app/${tenant_id}/${target}`;
+const open = (over: Partial<EtcdTargetOptions> = {}) =>
+  etcdTarget({ name: "edge", url: server?.url ?? "http://127.0.0.1:1", prefix: "/app/", key, ...over });
+const system = open();
+
+const entry: Entry = { tenant_id: "t1", target: "seats", kind: "config", value: { limit: 1 } };
+const change = { change_id: "chg_a", ...entry } as Change;
+const next: TargetValue = { value: entry.value, version: "" };
+let attempts = 0;
+const attempt = (): AttemptContext => ({
+  change_id: "chg_a",
+  operation: "apply",
+  attempt: `of-this-file-${++attempts}`,
+  at: "2026-01-02T03:04:05.678Z",
+});
+
+const put = (text: string, over: object = {}) =>
+  server!.post("/v3/kv/put", { key: encodeBase64(key(entry)), value: encodeBase64(text), ...over });
+/** Removes all keys that begin with `/`. */
+const clear = () => server!.post("/v3/kv/deleterange", { key: encodeBase64("/"), range_end: encodeBase64("0") });
+const list = async () => {
+  const answer = await server!.post("/v3/kv/range", { key: encodeBase64("/"), range_end: encodeBase64("0") });
+  const kvs = (answer["kvs"] ?? []) as { key: string; value?: string; lease?: string }[];
+  return kvs.map((found) => ({
+    key: String(Buffer.from(found.key, "base64")),
+    value: String(Buffer.from(found.value ?? "", "base64")),
+    ...(found.lease !== undefined && { lease: found.lease }),
+  }));
+};
+const value = async () => (await list()).find((one) => one.key === key(entry))?.value;
+
+/** One key with text of another program. */
+async function bench(text = '{ "limit" : 0.0 }') {
+  await clear();
+  await put(text);
+  return system.read(entry, calm);
+}
+
+async function proxied() {
+  const { hostname: host, port } = new URL(server!.url);
+  const proxy = await startProxy({ host, port: Number(port) });
+  onTestFinished(proxy.stop);
+  return { ...proxy, system: open({ url: `http://${proxy.host}` }) };
+}
+
+describe.skipIf(!server)("keys of etcd", () => {
+  test.each(targetSystemCases)("what every target system promises: $name", ({ run }) =>
+    run(async () => {
+      await clear();
+      const text = '{ "limit": 1.50,  "by": "another program" }';
+      return { system, overwrite: (one) => void put(text, { key: encodeBase64(key(one)) }) };
+    }),
+  );
+
+  test.each(adapterCases)("what every adapter promises: $name", ({ run }) =>
+    run(async () => {
+      await clear();
+      return {
+        adapter: targetAdapter(system, { store: memoryStore(), clock: systemClock }),
+        overwrite: async (one, other) =>
+          void (await put(JSON.stringify(other), { key: encodeBase64(key(one as Entry)) })),
+      };
+    }),
+  );
+
+  test.each(["request", "answer"] as const)("a lost %s is unanswered, and resolved for good", async (loss) => {
+    const before = await bench();
+    const { lose, system: far } = await proxied();
+    const one = attempt();
+    const lost = lose(loss, "/v3/kv/txn");
+    await expect(far.compareAndSet(entry, next, before, one, calm)).rejects.toBeInstanceOf(Unanswered);
+    await lost;
+    const outcome = loss === "request" ? "not_done" : "done";
+    expect(await open().resolve!(entry, one, calm)).toBe(outcome);
+    expect(await system.resolve!(entry, one, calm)).toBe(outcome);
+    expect(await value()).toBe(loss === "request" ? '{ "limit" : 0.0 }' : '{"limit":1}');
+  });
+
+  test("an attempt that was resolved as not done cannot come late", async () => {
+    const before = await bench();
+    const one = attempt();
+    expect(await system.resolve!(entry, one, calm)).toBe("not_done");
+    expect(await system.compareAndSet(entry, next, before, one, calm)).toEqual({
+      done: false,
+      rejected: expect.stringContaining("given up"),
+    });
+    expect(await value()).toBe('{ "limit" : 0.0 }');
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+  });
+
+  test("a server that is stopped in the middle leaves an attempt that is resolved when it goes on", async () => {
+    const before = await bench();
+    const stop = new AbortController();
+    const one = attempt();
+    server!.signal("SIGSTOP");
+    const written = system.compareAndSet(entry, next, before, one, stop.signal);
+    const sent = expect(written).rejects.toBeInstanceOf(Unanswered);
+    await new Promise(setImmediate);
+    stop.abort(new Error("time is up"));
+    await sent;
+    server!.signal("SIGCONT");
+    const outcome = await system.resolve!(entry, one, calm);
+    expect(await value()).toBe(outcome === "done" ? '{"limit":1}' : '{ "limit" : 0.0 }');
+    const late = await system.read(entry, calm);
+    await system.resolve!(entry, one, calm);
+    expect(await system.read(entry, calm)).toEqual(late);
+  });
+
+  test("a server that is killed during writes reports as done what it holds", async () => {
+    const before = await bench();
+    let expected = before;
+    const written: string[] = [];
+    const crashed = server!.crash();
+    for (let i = 0; ; i++) {
+      const one = { value: i, version: "" };
+      const result = await system.compareAndSet(entry, one, expected, attempt(), calm).catch((error) => error as Error);
+      if (result instanceof Error || !result.done) break;
+      written.push(String(i));
+      expected = { value: i, version: result.version, raw: encodeBase64(String(i)) };
+    }
+    await crashed;
+    const held = (await value())!;
+    // The last write that was answered, or the one in which the server was killed.
+    expect([written.at(-1) ?? '{ "limit" : 0.0 }', String(written.length)]).toContain(held);
+  });
+
+  test("a server that is not there is certain: the write is rejected", async () => {
+    const away = open({ url: `http://127.0.0.1:${await freePort()}` });
+    const rejected = { done: false, rejected: "etcd: ECONNREFUSED" };
+    expect(await away.compareAndSet(entry, next, await bench(), attempt(), calm)).toEqual(rejected);
+    await expect(away.ping!(calm)).rejects.toThrow("ECONNREFUSED");
+    await system.ping!(calm);
+  });
+
+  test("the request compares version, text and fence, and puts value and proof", async () => {
+    const before = await bench();
+    const requests: unknown[] = [];
+    const watched = open({
+      fetch: (input, init) => {
+        requests.push([new URL(String(input)).pathname, JSON.parse(String(init!.body))]);
+        return fetch(input, init);
+      },
+    });
+    const one = attempt();
+    await watched.compareAndSet(entry, next, before, one, calm);
+    const [at, fence, proof] = [key(entry), `/app/.countersign/chg_a/${one.attempt}`, "/app/.countersign/chg_a"].map(
+      encodeBase64,
+    );
+    const [mod_revision] = before.version.split(" ");
+    expect(requests).toEqual([
+      [
+        "/v3/kv/txn",
+        {
+          compare: [
+            { target: "MOD", key: at, result: "EQUAL", mod_revision },
+            { target: "VALUE", key: at, result: "EQUAL", value: encodeBase64('{ "limit" : 0.0 }') },
+            { target: "VERSION", key: fence, result: "EQUAL", version: "0" },
+          ],
+          success: [
+            { request_put: { key: at, value: encodeBase64('{"limit":1}'), ignore_lease: true } },
+            { request_put: { key: proof, value: encodeBase64(one.attempt) } },
+          ],
+          failure: [{ request_range: { key: at } }, { request_range: { key: fence } }],
+        },
+      ],
+    ]);
+    expect(await list()).toEqual([
+      { key: "/app/.countersign/chg_a", value: one.attempt },
+      { key: key(entry), value: '{"limit":1}' },
+    ]);
+  });
+
+  test("every member of the comparison counts: version, text and fence", async () => {
+    const before = await bench();
+    const [revision] = before.version.split(" ");
+    const wrong = { ...before, version: before.version.replace(revision!, String(Number(revision) + 1)) };
+    for (const expected of [wrong, { ...before, raw: encodeBase64("another text") }, { version: "absent" }]) {
+      const result = await system.compareAndSet(entry, next, expected, attempt(), calm);
+      expect(result).toEqual({ done: false, conflict: before });
+    }
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+  });
+
+  test("the lease of a key stays", async () => {
+    const { ID } = await server!.post("/v3/lease/grant", { TTL: 3600 });
+    await bench();
+    await put("0", { lease: ID });
+    await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
+    expect(await list()).toContainEqual({ key: key(entry), value: '{"limit":1}', lease: ID });
+  });
+
+  test.each(['{ "b" : 1.0, "a":1e2, "b": 12345678901234567890 }', "plain text", "", "\uFEFF1", "\xff\0"])(
+    "a rollback restores the bytes of a key: %j",
+    async (text) => {
+      await clear();
+      const bytes = Buffer.from(text, "latin1").toString("base64");
+      await put("", { value: bytes });
+      const adapter = targetAdapter(system, { store: memoryStore(), clock: systemClock });
+      await adapter.apply(change, calm);
+      expect(await adapter.verify(change, calm)).toBe("applied");
+      await adapter.rollback({ ...change, status: "applied" } as Change, calm);
+      expect((await system.read(entry, calm)).raw).toBe(bytes);
+    },
+  );
+
+  test("a value that is too large is rejected, and the key stays", async () => {
+    const before = await bench();
+    const large = { value: "x".repeat(1_600_000), version: "" };
+    expect(await system.compareAndSet(entry, large, before, attempt(), calm)).toEqual({
+      done: false,
+      rejected: expect.stringContaining("request is too large"),
+    });
+    expect(await system.read(entry, calm)).toEqual(before);
+  });
+
+  describe("with users", () => {
+    const post = (path: string, body: object, token?: string) => server!.post(`/v3/auth/${path}`, body, token);
+    const logIn = async () => String((await post("authenticate", { name: "root", password: "r" }))["token"]);
+    const range = { key: encodeBase64("/app/"), range_end: encodeBase64("/app0") };
+
+    beforeAll(async () => {
+      if (!server) return;
+      await bench();
+      for (const role of ["root", "writer", "reader"]) await post("role/add", { name: role });
+      await post("role/grant", { name: "writer", perm: { permType: "READWRITE", ...range } });
+      await post("role/grant", { name: "reader", perm: { permType: "READ", ...range } });
+      for (const [name, password, role] of [
+        ["root", "r", "root"],
+        ["countersign", "secret-word", "writer"],
+        ["guest", "g", "reader"],
+      ]) {
+        await post("user/add", { name, password });
+        await post("user/grant", { user: name, role });
+      }
+      await post("enable", {});
+    });
+    afterAll(async () => void (server && (await post("disable", {}, await logIn()))));
+    const writer = () => open({ user: "countersign", password: "secret-word" });
+
+    test("a user with the right to write sets, resolves and removes", async () => {
+      const mine = writer();
+      await mine.ping!(calm);
+      const one = attempt();
+      expect(await mine.compareAndSet(entry, next, await mine.read(entry, calm), one, calm)).toHaveProperty("version");
+      expect(await mine.resolve!(entry, one, calm)).toBe("done");
+      const removed = await mine.compareAndSet(entry, undefined, await mine.read(entry, calm), attempt(), calm);
+      expect(removed).toEqual({ done: true, version: "absent" });
+    });
+
+    test("a token that is not valid any more is replaced, for reads and for writes", async () => {
+      const paths: string[] = [];
+      const watched: typeof fetch = (input, init) => {
+        paths.push(new URL(String(input)).pathname);
+        return fetch(input, init);
+      };
+      const mine = open({ user: "countersign", password: "secret-word", fetch: watched });
+      const before = await mine.read(entry, calm);
+      // A change of the password ends the sessions.
+      const end = async () => post("user/changepw", { name: "countersign", password: "secret-word" }, await logIn());
+      await end();
+      expect(await mine.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+      await server!.crash();
+      await end();
+      expect((await mine.read(entry, calm)).value).toEqual(entry.value);
+      expect(paths.filter((path) => path.endsWith("authenticate"))).toHaveLength(3);
+    });
+
+    test.each([
+      ["without the right to write", { user: "guest", password: "g" }, "permission denied"],
+      ["without a user", { user: undefined }, "user name is empty"],
+      ["with a wrong password", { user: "countersign", password: "wrong-word" }, "authentication failed"],
+      ["with an unknown user", { user: "nobody", password: "x" }, "authentication failed"],
+    ])("a write %s is rejected, and the key stays", async (_, over, reason) => {
+      const before = await writer().read(entry, calm);
+      const result = await open(over).compareAndSet(entry, next, before, attempt(), calm);
+      expect(result).toEqual({ done: false, rejected: expect.stringContaining(reason) });
+      expect(JSON.stringify(result)).not.toMatch(/-word/);
+      expect(await writer().read(entry, calm)).toEqual(before);
+      if (over.user !== "guest") await expect(open(over).ping!(calm)).rejects.toThrow(reason);
+    });
+  });
+
+  test("a full database is a rejection, and a removal is possible again when it has room", async () => {
+    const before = await bench();
+    const megabyte = "x".repeat(1_000_000);
+    const fill = async () => {
+      for (let i = 0; i < 40; i++) await put(megabyte, { key: encodeBase64(`/fill/${i}`) });
+    };
+    await expect(fill()).rejects.toThrow("database space exceeded");
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
+      done: false,
+      rejected: expect.stringContaining("database space exceeded"),
+    });
+    expect(await system.read(entry, calm)).toEqual(before);
+  });
+});
+
+test("the place names address and key", () => {
+  expect(open({ url: "https://ETCD.acme.example:2379" }).place(entry)).toBe(
+    'etcd etcd.acme.example:2379 "/app/t1/seats"',
+  );
+});
+
+test.each(["secret-word", "ftp://host", "http://user:secret-word@host:2379", "http://host:2379/path"])(
+  "a malformed address is an error that does not quote it: %s",
+  (url) => {
+    expect(() => open({ url })).toThrow("must read http://host:port");
+    expect(() => open({ url })).not.toThrow("secret-word");
+  },
+);
+
+test.each([
+  [200, "<html>", Unanswered],
+  [200, "{}", Unanswered],
+  [503, '{"error":"etcdserver: request timed out","code":14}', Unanswered],
+  [502, "<html>", Unanswered],
+  [404, "<html>", Unanswered],
+])("an answer %i %s does not say that nothing was set", async (status, body, kind) => {
+  const away = open({ fetch: async () => new Response(body, { status }) });
+  const written = away.compareAndSet(entry, next, { version: "absent" }, attempt(), calm);
+  await expect(written).rejects.toBeInstanceOf(kind);
+});
