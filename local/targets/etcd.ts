@@ -10,7 +10,7 @@ export interface EtcdTargetOptions {
   /** `http://host:2379`, without a path. */
   url: string;
   key: (entry: Entry) => string;
-  /** What the keys begin with; the keys `PREFIX.countersign/…` prove what became of a write. */
+  /** The start of all keys; the keys `PREFIX.countersign/…` prove what became of a write. */
   prefix?: string;
   user?: string | undefined;
   /** A secret. */

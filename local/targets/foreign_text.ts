@@ -16,7 +16,7 @@ export function parseForeignText(text: string): unknown {
   }
 }
 
-/** Explains why a value cannot be told from text that cannot be read. */
+/** Explains why a value would be taken for text that cannot be read. */
 export const findUnparsedProblem = (value: unknown): string | undefined =>
   isObject(value) && Object.keys(value).join() === UNPARSED
     ? `an object with the only member ${UNPARSED} stands for text that is no JSON; add another member`

@@ -25,7 +25,7 @@ export interface PostgresTargetOptions {
   table: string;
   /** Has a unique index of its own. */
   keyColumn: string;
-  /** Of type `jsonb` or `json`. */
+  /** A column of type `jsonb` or `json`. */
   valueColumn: string;
   key: (entry: Entry) => string;
   /** Limit of a statement, and of waiting for another transaction. */

@@ -280,7 +280,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     test.each([
       ["without a right to write", "grant select on app.settings to limited", "permission denied"],
       ["without a right to read", "grant insert, update on app.settings to limited", "permission denied"],
-    ])("%s is told so by a ping, and its write is rejected", async (_, grants, reason) => {
+    ])("%s fails a ping, and its write is rejected", async (_, grants, reason) => {
       const { before, value, system } = await login(grants);
       await expect(system.ping!(calm)).rejects.toThrow(reason);
       expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
