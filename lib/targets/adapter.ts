@@ -32,12 +32,15 @@ export interface Preview {
   before: unknown;
   after: unknown;
   present_before: boolean;
+  /** The system's own description. */
+  details?: unknown;
 }
 
 /** The adapter of one target system. Operations of one target must not run concurrently: the service's leases see to that. */
 export function targetAdapter(system: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
   const { store, clock, sha256 = fastestSha256() } = options;
-  const effects = storedEffects(store);
+  const isCumulative = (entry: Entry): boolean => system.isCumulative?.(entry) ?? false;
+  const effects = storedEffects(store, isCumulative);
 
   const newAttempt = ({ change_id }: Change, operation: Attempt["operation"]): Attempt => ({
     change_id,
@@ -235,6 +238,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         const held = await system.read(entry, signal);
         const conflict = setsValue(change) ? system.checkHeld?.(entry, held) : undefined;
         if (conflict !== undefined) return { ok: false, reason: conflict };
+        const details = await system.preview?.(entry, held, signal);
         const { value = null } = held;
         const preview: Preview = {
           place: system.place(entry),
@@ -242,6 +246,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
           before: value,
           after: setsValue(change) ? change.value : value,
           present_before: held.value !== undefined,
+          ...(details !== undefined && { details }),
         };
         return { ok: true, preview };
       } catch (error) {
@@ -298,7 +303,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       await settleOther(change, signal);
       const { record, outcome } = await settleState(change, entry, signal);
       if (outcome === "open") throw new Error(unfinished(change, record!.attempt.operation));
-      const fromLog = setsValue(change) ? await readLog?.(change_id) : undefined;
+      // The log knows owners of values; changes that add to each other have none.
+      const fromLog = setsValue(change) && !isCumulative(entry) ? await readLog?.(change_id) : undefined;
       if (record?.state === "rolled_back") {
         // The log still has the change as applied: the record alone does not prove that its value is gone.
         if (status === "applied" && fromLog?.superseded === false)

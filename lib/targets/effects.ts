@@ -34,7 +34,7 @@ export interface EffectRecord {
   earlier?: Pick<EffectRecord, "state" | "attempt" | "superseded_by"> | undefined;
 }
 
-/** `effect_targets/<target>\n<tenant>\n`, and `…-` for the changes that set nothing. */
+/** `effect_targets/<target>\n<tenant>\n`, and `…-` for the changes that set nothing, `…<change_id>` for a cumulative one. */
 export interface EffectTarget {
   /** The spelling with which the target was first applied. */
   target: string;
@@ -52,10 +52,6 @@ export type EffectStart = Pick<EffectRecord, "state" | "attempt" | "place" | "en
 /** Reads and writes the records; every write is one transaction. */
 export type Effects = ReturnType<typeof storedEffects>;
 
-/** The key of a target among those of changes that set a value, or among those that set none. */
-const keyOf = (change: Pick<Change, "tenant_id" | "target" | "value">): string =>
-  targetKey(change) + (change.value === undefined ? "-" : "");
-
 /** The last rollback of a change, without the values. */
 function findRollback(known: EffectRecord | undefined): EffectRecord["earlier"] {
   if (known?.state !== "rolled_back") return known?.earlier;
@@ -63,8 +59,14 @@ function findRollback(known: EffectRecord | undefined): EffectRecord["earlier"] 
   return { state, attempt, superseded_by };
 }
 
-/** Effects in the service's store. */
-export function storedEffects(store: Pick<Store, "get" | "list" | "transact">) {
+/** Effects in the service's store. `isCumulative`: the change shares its target with no other. */
+export function storedEffects(
+  store: Pick<Store, "get" | "list" | "transact">,
+  isCumulative: (change: Change) => boolean,
+) {
+  /** The key of a target among those of changes that set a value, or among those that set none. */
+  const keyOf = (change: Change): string =>
+    targetKey(change) + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "");
   const change = async (tx: Tx, id: string, over: (record: EffectRecord) => EffectRecord): Promise<void> => {
     const found = (await tx.get("effects", id))?.value;
     if (found) tx.put("effects", id, over(found));

@@ -64,6 +64,13 @@ export interface TargetSystem {
   /** Type, address without credentials, and key, with every option that decides where the value is written. */
   place(entry: Entry): string;
   read(entry: Entry, signal: AbortSignal): Promise<TargetValue>;
+  /**
+   * Returns true where changes add to each other, as patches of one branch do: a later change replaces no earlier one, each is
+   * rolled back by itself, and `read` returns the entry's own value while the target contains it.
+   */
+  isCumulative?(entry: Entry): boolean;
+  /** Describes what an apply would do, for a dry run. Throws `TargetRejected` where the entry cannot be applied. */
+  preview?(entry: Entry, held: TargetValue, signal: AbortSignal): Promise<unknown>;
   /** Explains why the entry cannot be set on what the target holds. */
   checkHeld?(entry: Entry, held: TargetValue): string | undefined;
   /** Sets `next` (`undefined`: removes the value) if the target holds `expected`. */

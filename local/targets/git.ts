@@ -1,0 +1,202 @@
+/** A branch of a git repository as a target system: a value is a JSON file, a code patch a range of commits. */
+import { type Clock, systemClock } from "../../lib/kit/platform.ts";
+import { Unanswered } from "../../lib/kit/time_limit.ts";
+import {
+  type Attempt,
+  type Entry,
+  type SetResult,
+  TargetRejected,
+  type TargetSystem,
+  type TargetValue,
+} from "../../lib/targets/port.ts";
+import { commitFile, readJsonFile, renderFile } from "./git/files.ts";
+import {
+  commitRevert,
+  describePatch,
+  findPatchProblem,
+  type Patch,
+  readPatch,
+  requireApplicable,
+} from "./git/patch.ts";
+import { checkBranch, findPathProblem } from "./git/path.ts";
+import { parseRemote, type RemoteOptions } from "./git/remote.ts";
+import { type Author, gitRepository } from "./git/repository.ts";
+import { hasAttempt } from "./git/trailers.ts";
+
+/** The repository, and how an entry becomes the path of a file. */
+export interface GitTargetOptions extends RemoteOptions {
+  /** The name of the system; `git` when absent. */
+  name?: string;
+  branch: string;
+  /** Returns the path of the entry's file, from the top of the repository. */
+  path: (entry: Entry) => string;
+  /** Folder of a cached clone, for this process alone; it is made with mode 0700. */
+  folder: string;
+  author?: Author;
+  clock?: Clock;
+}
+
+/** Tries of a write when the branch moves while the target stays as it is. */
+const MAX_TRIES = 5;
+/** A server may carry out a push this long after the connection was lost. */
+const MAX_LATE_PUSH_MS = 10 * 60_000;
+
+const AUTHOR: Author = { name: "Countersign", email: "countersign@localhost" };
+
+const isPatch = ({ kind }: Entry): boolean => kind === "code_patch";
+
+/** The result of a publication: `moved` means that the branch is elsewhere now, and nothing was set. */
+type Published = "done" | "moved" | { rejected: string };
+
+/** The branch as a target system. Throws `TypeError` for options that cannot be used. */
+export function gitTarget(options: GitTargetOptions): TargetSystem {
+  const { name = "git", path: findPath, folder, author = AUTHOR, clock = systemClock, signingKey } = options;
+  const remote = parseRemote(options);
+  const branch = checkBranch(options.branch);
+  if (!/^[^<>\p{Cc}]+$/u.test(author.name) || !/^[^<>\p{Cc}\s]+$/u.test(author.email))
+    throw new TypeError("author needs a name and an email without angle brackets");
+  const repository = gitRepository({ remote, branch, folder, author, isSigned: signingKey !== undefined });
+
+  /** Attempts of this process that failed before their push: nothing of them can come late. */
+  const unsent = new Set<string>();
+  /** Attempts whose push the server may still carry out. */
+  const sent = new Set<string>();
+
+  const check = (entry: Entry): string | undefined =>
+    isPatch(entry) ? findPatchProblem(entry.value, branch) : findPathProblem(findPath(entry));
+
+  const requireUsable = (entry: Entry): void => {
+    const problem = check(entry);
+    if (problem !== undefined) throw new TargetRejected(problem);
+  };
+
+  /** Files of the commit that was read last. */
+  let files: { tip: string; values: Map<string, TargetValue> } = { tip: "", values: new Map() };
+
+  const readFrom = async (tip: string, entry: Entry, signal: AbortSignal): Promise<TargetValue> => {
+    if (isPatch(entry)) return readPatch(repository, entry.value as Patch, tip, signal);
+    if (files.tip !== tip) files = { tip, values: new Map() };
+    const { values } = files;
+    const path = findPath(entry);
+    const value = values.get(path) ?? (await readJsonFile(repository, tip, path, signal));
+    values.set(path, value);
+    return structuredClone(value);
+  };
+
+  /** Pushes a commit. Throws `Unanswered` where the server may have set the branch, or may still. */
+  const publish = async (base: string, head: string, { attempt }: Attempt, signal: AbortSignal): Promise<Published> => {
+    signal.throwIfAborted();
+    sent.add(attempt);
+    const pushed = await repository.push(base, head, signal);
+    if (pushed.state === "unknown") return findOutcome(base, head, attempt, signal);
+    sent.delete(attempt);
+    return pushed.state === "rejected" ? { rejected: pushed.reason } : pushed.state;
+  };
+
+  /** Asks the server for the branch after a push without an answer. */
+  const findOutcome = async (base: string, head: string, attempt: string, signal: AbortSignal): Promise<Published> => {
+    let tip: string | undefined;
+    try {
+      tip = await repository.fetchTip(signal);
+      if (await repository.isAncestor(head, tip, signal)) return "done";
+    } catch {
+      tip = undefined;
+    }
+    if (tip === undefined || tip === base) throw new Unanswered("the git server did not say whether it took the push");
+    // The branch has left the place that the push required.
+    sent.delete(attempt);
+    return "moved";
+  };
+
+  const setFile = async (
+    entry: Entry,
+    next: TargetValue | undefined,
+    expected: TargetValue,
+    attempt: Attempt,
+    signal: AbortSignal,
+  ): Promise<SetResult> => {
+    const path = findPath(entry);
+    for (let tries = 0; tries <= MAX_TRIES; tries++) {
+      // The commit that was read last will do at first: where the branch has moved since, the push is rejected.
+      const cached = tries === 0 ? repository.lastTip() : undefined;
+      const tip = cached ?? (await repository.fetchTip(signal));
+      const held = await readFrom(tip, entry, signal);
+      const isConflict = held.version !== expected.version;
+      const text = next && renderFile(held, next);
+      if (cached !== undefined && (isConflict || text === held.raw)) continue;
+      if (isConflict) return { done: false, conflict: held };
+      if (text === held.raw) return { done: true, version: held.version };
+      const { commit, version } = await commitFile(repository, { tip, path, text }, attempt, signal);
+      const published = await publish(tip, commit, attempt, signal);
+      if (published === "done") return { done: true, version };
+      if (published !== "moved") return { done: false, ...published };
+    }
+    return { done: false, rejected: "the branch moved at every try; try again" };
+  };
+
+  const setPatch = async (
+    entry: Entry,
+    expected: TargetValue,
+    attempt: Attempt,
+    signal: AbortSignal,
+  ): Promise<SetResult> => {
+    const patch = entry.value as Patch;
+    const cached = repository.lastTip();
+    const tip = cached === expected.version ? cached : await repository.fetchTip(signal);
+    if (tip !== expected.version) return { done: false, conflict: await readFrom(tip, entry, signal) };
+    let commit: string | undefined = patch.head;
+    if (attempt.operation === "rollback") commit = await commitRevert(repository, patch, tip, attempt, signal);
+    else await requireApplicable(repository, patch, tip, signal);
+    if (commit === undefined) return { done: true, version: tip };
+    const published = await publish(tip, commit, attempt, signal);
+    if (published === "done") return { done: true, version: commit };
+    if (published !== "moved") return { done: false, ...published };
+    return { done: false, conflict: await readFrom(await repository.fetchTip(signal), entry, signal) };
+  };
+
+  return {
+    name,
+    guard: "atomic",
+    check,
+    isCumulative: isPatch,
+    place: (entry) =>
+      isPatch(entry) ? `git ${remote.url} ${branch}` : `git ${remote.url} ${branch} ${JSON.stringify(findPath(entry))}`,
+
+    async read(entry, signal) {
+      requireUsable(entry);
+      return readFrom(await repository.fetchTip(signal), entry, signal);
+    },
+
+    async preview(entry, held, signal) {
+      if (!isPatch(entry)) return undefined;
+      await requireApplicable(repository, entry.value as Patch, held.version, signal);
+      return describePatch(repository, entry.value as Patch, signal);
+    },
+
+    async compareAndSet(entry, next, expected, attempt, signal) {
+      try {
+        requireUsable(entry);
+        return await (isPatch(entry)
+          ? setPatch(entry, expected, attempt, signal)
+          : setFile(entry, next, expected, attempt, signal));
+      } catch (error) {
+        if (!sent.has(attempt.attempt)) unsent.add(attempt.attempt);
+        if (error instanceof TargetRejected) return { done: false, rejected: error.message };
+        throw error;
+      }
+    },
+
+    async resolve(entry, attempt, signal) {
+      const tip = await repository.fetchTip(signal);
+      const isPushed = isPatch(entry) && attempt.operation !== "rollback";
+      const isDone = isPushed
+        ? await repository.isAncestor((entry.value as Patch).head, tip, signal)
+        : await hasAttempt(repository, tip, attempt, signal);
+      if (isDone) return "done";
+      if (unsent.has(attempt.attempt) || (isPushed && tip !== (entry.value as Patch).base)) return "not_done";
+      return clock.now() < Date.parse(attempt.at) + MAX_LATE_PUSH_MS ? "open" : "not_done";
+    },
+
+    ping: repository.ping,
+  };
+}
