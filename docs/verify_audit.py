@@ -593,8 +593,19 @@ def decision_of(entry, detail):
     return "approve_emergency" if urgent else decision, text_of(detail.get("approver"))
 
 
-def statement_of(entry, detail):
-    """What had to be signed for this entry, and by whom; the time alone is taken from what was."""
+PLACE = {"tenant_id", "target", "system", "place"}
+
+
+def are_places(places):
+    """Whether these are the places of a proposal: objects of four texts."""
+    return isinstance(places, list) and all(
+        isinstance(one, dict) and set(one) == PLACE and all(isinstance(text, str) for text in one.values())
+        for one in places
+    )
+
+
+def statement_of(entry, detail, places):
+    """What had to be signed for this entry, and by whom; the time alone is taken from what was. `places`: the change's."""
     decision, by = decision_of(entry, detail)
     signed = object_in(text_of(detail.get("statement")) or "")
     if decision is None or by is None or signed is None or "at" not in signed:
@@ -616,8 +627,10 @@ def statement_of(entry, detail):
         facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
         own = {"review": "verdict", "note": "item"}.get(decision)
         facts.update({own: detail[own]} if own in detail else {})
-    if not all(isinstance(fact, str) or (name == "length" and is_whole(fact, 0)) for name, fact in facts.items()):
-        return None, None
+        facts.update({"places": places} if places is not None and decision in ("approve", "approve_emergency") else {})
+    for name, fact in facts.items():
+        if not (isinstance(fact, str) or (name == "length" and is_whole(fact, 0)) or (name == "places" and are_places(fact))):
+            return None, None
     return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
 
 
@@ -652,10 +665,11 @@ def principals_in(value):
 class Proofs:
     """Checks the proofs of entries one after another; without a policy only the log says whose the keys are."""
 
-    def __init__(self, policy):
+    def __init__(self, policy, places=None):
         self.policy = policy
         self.counts = {"verified": 0, "as_named": 0, "not_checked": 0, "unsigned": 0}
         self.named = {}
+        self.places = {} if places is None else places
 
     def check(self, entry, line):
         """What is not valid of an entry's proof, or of what it says was decided; or None."""
@@ -665,6 +679,8 @@ class Proofs:
         detail, rule = object_in(entry["detail"]), "form"
         message = why_unclear(entry, detail)
         if detail is not None and message is None:
+            if event == "change_proposed" and "places" in detail:
+                self.places[entry["change_id"]] = detail["places"]
             if event == "intent_in_force":
                 rule, message = "intent", self.learn(entry["id"], detail)
             else:
@@ -694,7 +710,7 @@ class Proofs:
         return None
 
     def judge(self, entry, detail):
-        statement, by = statement_of(entry, detail)
+        statement, by = statement_of(entry, detail, self.places.get(entry["change_id"]))
         if statement is None or detail.get("statement") != statement:
             return "its statement is not of this entry"
         proof = detail["proof"] if isinstance(detail["proof"], dict) else {}
@@ -1662,6 +1678,7 @@ class Certificate:
     def signatures(self, life, intents):
         """The keys that signed decisions, by entry, where the signature is valid; and the entries that lack one."""
         signed, unsigned = {}, set()
+        places = {entry["change_id"]: detail.get("places") for entry, detail in life[:1]}
         for entry, detail in life:
             intent, message = intents.get(manifest_in(detail)), None
             keys = self.people if self.people is not None else intent and intent.keys
@@ -1672,7 +1689,7 @@ class Certificate:
                 if signer is not None and had_to:
                     message = f"{'somebody without a name' if by is None else by} had to sign it, and did not"
             elif keys is not None:
-                finding = Proofs(keys).check(entry, 0)
+                finding = Proofs(keys, places).check(entry, 0)
                 message = finding and finding["message"]
                 if not finding:
                     signed[entry["id"]] = text_of(detail.get("key")) or ""

@@ -10,8 +10,7 @@ export const evolved = endpoint(
     path: "/api/evolved",
     summary: "Self-evolution files",
     operation: "listEvolvedFiles",
-    description:
-      "The files in which the service writes what it learnt, newest first; none where the host keeps no files.",
+    description: "Self-evolution files, newest first; none where the host keeps no files.",
     example: {},
     input: z.object({}),
     output: z.object({

@@ -15,7 +15,7 @@ export const inbox = endpoint(
     summary: "What waits for somebody",
     operation: "getInbox",
     description:
-      "Changes that wait for consent, apply or review, and drifted ones: how many there are, and the first of each list, most urgent first.",
+      "Changes that wait for consent, apply or review, and drifted ones: how many, and the most urgent of each.",
     example: { limit: 20 },
     product: true,
     input: z.object({

@@ -94,6 +94,7 @@ export const countersign = (options: ServiceOptions): Promise<Service> => openSe
 export { IdentityMismatch } from "../lib/changes/open.ts";
 export { IntentInvalid } from "../lib/changes/rules/intent.ts";
 export { Unanswered } from "../lib/kit/time_limit.ts";
+export type { RoutedSystem } from "../lib/targets/routing.ts";
 export type { AdapterResult, HostState, ProductAdapter, Validation } from "../lib/changes/operations/adapter_port.ts";
 export type { Change } from "../lib/changes/rules/change.ts";
 export type { Service, ServiceOptions } from "../lib/service.ts";

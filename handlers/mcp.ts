@@ -27,7 +27,7 @@ export const mcp = endpoint(
     summary: "Speak MCP",
     operation: "speakMcp",
     description:
-      "The Model Context Protocol, streamable HTTP without sessions: an agent with its secret proposes and waits for people. Without a secret it reads.",
+      "The Model Context Protocol over streamable HTTP. An agent with its secret proposes; without one it reads.",
     example: { message: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
     product: true,
     agents: true,

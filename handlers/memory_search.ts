@@ -15,17 +15,14 @@ export const memorySearch = endpoint(
     path: "/api/memory/search",
     summary: "Search memory",
     operation: "searchMemory",
-    description:
-      "Finds memories of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and the caller's own conversation: records first.",
+    description: "Finds memories of decisions, outcomes, KPI feeds and feedback, and of the caller's own conversation.",
     example: { q: "seat limit", limit: 5 },
     input: z.object({
       q: line(1000).describe("What to look for, in any words."),
       limit: wholeNumber(1, 100).default(10).describe("How many memories at most."),
       author: personName()
         .optional()
-        .describe(
-          "Whose own conversation is searched; absent: that of the person whom the proxy names, or the common one.",
-        ),
+        .describe("Whose own conversation; absent: that of the person whom the proxy names, or the common one."),
       conversation_id: conversation.optional().describe("A conversation by name, in place of the author's own."),
     }),
     output: z.object({

@@ -18,8 +18,7 @@ export function openapi(endpoints: () => readonly Documented[]): Endpoint<Change
       path: "/openapi.json",
       summary: "This API as OpenAPI 3.1",
       operation: "getApiDocument",
-      description:
-        "This document, made from the declarations by which requests are routed and checked; under an intent with its KPIs as fields.",
+      description: "This document, made from the declarations by which requests are checked.",
       example: {},
       open: true,
       input: z.object({}),

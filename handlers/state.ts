@@ -12,8 +12,7 @@ export const state = endpoint(
     path: "/api/state",
     summary: "The system's state",
     operation: "getState",
-    description:
-      "Effect, memory, reliability and need with their inputs, goals, tasks and freeze. No data is null, never 0.",
+    description: "Effect, memory, reliability and need with inputs, goals, tasks and freeze. No data is null.",
     example: {},
     input: z.object({}),
     output: stateSchema,

@@ -22,8 +22,7 @@ export const tasks = endpoint(
     path: "/api/tasks",
     summary: "Tasks in running order",
     operation: "listTasks",
-    description:
-      "What the service was asked to do beside changes: running tasks first, then queued ones by priority and age, then those that ended.",
+    description: "Tasks: running ones first, then queued ones by priority and age, then those that ended.",
     example: { status: "queued", limit: 20 },
     input: z.object({
       status: word(TASK_STATUSES).optional().describe("Only tasks of this status."),

@@ -9,6 +9,7 @@ import type { HttpDeps } from "./http/deps.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
 import { consoleWarnings, fastestSha256, systemClock } from "./kit/platform.ts";
+import { type RoutedSystem, routedAdapter } from "./targets/routing.ts";
 import type { LinkDeps } from "./link/deps.ts";
 import { boundedLlm } from "./llm/bounds.ts";
 
@@ -23,6 +24,8 @@ export interface ProductOptions {
   intent?: string | object | undefined;
   /** Carries approved changes to the host product; without one they are recorded only. */
   adapter?: ProductAdapter | ((identity: Identity) => ProductAdapter | undefined) | undefined;
+  /** Several, each for the targets that it matches; in place of `adapter`. */
+  targets?: readonly RoutedSystem[] | undefined;
   /** Names this node, and this instance of the product: by default `local` and `<product_id>@<node>`. */
   node_id?: string | undefined;
   instance_id?: string | undefined;
@@ -30,7 +33,8 @@ export interface ProductOptions {
 
 /** What a service is given, with a default for all but the store. Errors: `IntentInvalid`, and those of the adapter. */
 export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & ProductOptions): Deps {
-  const { intent, adapter, node_id = "local", instance_id, ...given } = options;
+  const { intent, adapter, targets, node_id = "local", instance_id, ...given } = options;
+  if (adapter && targets) throw new TypeError("adapter and targets exclude each other");
   const deps: Deps = {
     clock: systemClock,
     ids: risingIds(),
@@ -49,7 +53,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   if (intent === undefined) return deps;
   const { manifest, agents } = manifestOf(intent, deps);
   const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
-  const carrier = typeof adapter === "function" ? adapter(identity) : adapter;
+  const carrier = targets ? routedAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
   deps.agents = agents;
   deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
   return deps;

@@ -55,11 +55,11 @@ const storeNameProblem = ({ state, storeName }: Options): string | null =>
       ? "the database is used under the name countersign"
       : null;
 
-const fileAdapterProblem = ({ productConfig, productAdapter, productIntent }: Options): string | null =>
-  adapterProblem(productConfig, productAdapter && "--product-adapter", productIntent);
+const fileAdapterProblem = ({ productConfig, productAdapter, targets, productIntent }: Options): string | null =>
+  adapterProblem(productConfig, targets ? "--targets" : productAdapter && "--product-adapter", productIntent);
 
-const webhookProblem = ({ productConfig, productAdapter, productIntent }: Options): string | null =>
-  adapterProblem(productAdapter, productConfig && "--product-config", productIntent);
+const webhookProblem = ({ productConfig, productAdapter, targets, productIntent }: Options): string | null =>
+  adapterProblem(productAdapter, targets ? "--targets" : productConfig && "--product-config", productIntent);
 
 function adapterProblem(given: string | undefined, other: string | undefined, intent: string | undefined) {
   if (given) return intent ? null : "no product intent is given";

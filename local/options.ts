@@ -8,6 +8,7 @@ import { misspeltIn } from "./misspelt_variables.ts";
 import { checkNotify } from "./notify_options.ts";
 import { isDatabase, isLoopback } from "./option_values.ts";
 import { contentOf, type Environment, OptionError, secretIn } from "./secrets.ts";
+import { readTargets, type TargetsFile } from "./targets/config.ts";
 import { helpText, TABLE, variableOf, type Given, type Option } from "./options_table.ts";
 
 export { type Environment, OptionError } from "./secrets.ts";
@@ -24,6 +25,8 @@ export interface Options extends Given {
   adminToken: string | undefined;
   /** Signs the requests of `--product-adapter`. */
   adapterSecret: string | undefined;
+  /** The file of `--targets`. */
+  targetsFile: TargetsFile | undefined;
   /** Signs the webhooks of `--notify-url`. */
   notifySecret: string | undefined;
   /** Chat, tasks and feedback need the token too. */
@@ -123,6 +126,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
     llmKey: given.llmKeyEnv && secretIn(env, given.llmKeyEnv),
     adminToken: token("SVC_ADMIN_TOKEN", env),
     adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
+    targetsFile: given.targets === undefined ? undefined : readTargets(given.targets, env),
     notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
     protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
     protectReads: flag("SVC_PROTECT_READS", env) ?? false,
@@ -193,12 +197,18 @@ function secretOf(variable: string, env: Environment): string | undefined {
   }
 }
 
-function checkAdapter({ state, productConfig, productAdapter, adapterSecret, productIntent, warnings }: Options): void {
+function checkAdapter(options: Options): void {
+  const { state, productConfig, productAdapter, targets, adapterSecret, productIntent, warnings } = options;
   if (productConfig && productAdapter)
     throw new OptionError("--product-config and --product-adapter exclude each other: a product has one adapter", 1);
+  if (targets && (productConfig || productAdapter))
+    throw new OptionError(
+      "--targets excludes --product-config and --product-adapter: list the file or webhook among its systems",
+      1,
+    );
   if (productAdapter && !adapterSecret)
     throw new OptionError("--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent", 1);
-  const given = productConfig ? "--product-config" : productAdapter && "--product-adapter";
+  const given = productConfig ? "--product-config" : productAdapter ? "--product-adapter" : targets && "--targets";
   if (given && !productIntent) warnings.push(`${given} has no effect without --product-intent`);
   if (productConfig && isDatabase(state))
     warnings.push(

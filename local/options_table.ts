@@ -81,6 +81,12 @@ export const TABLE = {
     undefined,
     "enable the file adapter, which writes this JSON file",
   ),
+  targets: option(
+    "targets FILE",
+    read.text,
+    undefined,
+    "target systems that changes are carried to, by target and tenant; in place of --product-config and --product-adapter",
+  ),
   productAdapter: hidden(
     option(
       "product-adapter URL",

@@ -45,9 +45,10 @@ export async function openParts(options: Options, log: Log) {
 
 /** What carries changes to the host product, if anything does. */
 export function adapterOf(options: Options, store: Store, identity: Identity): ProductAdapter | undefined {
-  const { productConfig, productAdapter, adapterSecret } = options;
+  const { productConfig, productAdapter, adapterSecret, targetsFile } = options;
   const { product_id, instance_id } = identity;
   const common = { product_id, instance_id, clock: systemClock };
+  if (targetsFile) return targetsFile.open(store, identity);
   if (productConfig !== undefined) return fileAdapter({ path: productConfig, store, ...common });
   if (productAdapter === undefined || adapterSecret === undefined) return undefined;
   return webhookAdapter({ url: productAdapter, secret: adapterSecret, ...common });

@@ -13,6 +13,7 @@ import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import type { Log } from "../lib/kit/platform.ts";
+import { step } from "../lib/kit/time_limit.ts";
 import { version } from "../lib/kit/version.ts";
 import type { Service } from "../lib/service.ts";
 import { about } from "./about.ts";
@@ -51,7 +52,7 @@ type Undo = (() => Promise<unknown>)[];
 export async function start(options: Options, log: Log, onReadOnly?: () => void): Promise<Running> {
   const undo: Undo = [];
   const stop = async () => {
-    for (const step of undo.splice(0).reverse()) await step();
+    for (const undoOne of undo.splice(0).reverse()) await undoOne();
   };
   try {
     return { ...(await open(options, log, undo, onReadOnly)), stop };
@@ -148,9 +149,16 @@ async function claimEvolved({ store, log }: Deps, options: Options): Promise<voi
 }
 
 /** Warns where the host product cannot be changed now. */
-async function reportAdapter({ product, log }: Deps, { productConfig }: Options): Promise<void> {
-  const problem = await product?.adapter?.findProblem?.();
-  if (problem) log.warn(`--product-config ${productConfig}: ${problem}`);
+async function reportAdapter({ product, log }: Deps, { productConfig, targets }: Options): Promise<void> {
+  const adapter = product?.adapter;
+  const report = async (): Promise<void> => {
+    const option = targets === undefined ? `--product-config ${productConfig}` : `--targets ${targets}`;
+    const problem = await adapter?.findProblem?.();
+    if (problem) log.warn(`${option}: ${problem}`);
+  };
+  // No start waits for another machine.
+  if (targets === undefined) await report();
+  else void step(async (signal) => adapter?.ping?.(signal)).then(report, report);
 }
 
 /** Logs which rules are in force, and what is wrong with them. */

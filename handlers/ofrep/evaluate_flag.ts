@@ -20,7 +20,7 @@ export const evaluateFlag = endpoint(
     summary: "One value as a feature flag",
     operation: "evaluateFlag",
     description:
-      "OpenFeature's remote evaluation of one flag: the target's value for the tenant in the targeting key, else for every tenant.",
+      "OpenFeature's remote evaluation of one flag: the target's value for the tenant in the targeting key, else for all.",
     example: { key: "limits.seats", context: { targetingKey: "t-100" } },
     product: true,
     reads: true,

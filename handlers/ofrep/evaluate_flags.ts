@@ -19,7 +19,7 @@ export const evaluateFlags = endpoint(
     summary: "All values of a tenant as feature flags",
     operation: "evaluateFlags",
     description:
-      "OpenFeature's remote evaluation of all flags: each target's value for the tenant in the targeting key, else for every tenant. The ETag changes with the values.",
+      "OpenFeature's remote evaluation of all flags: each target's value for the tenant in the targeting key, else for all.",
     example: { context: { targetingKey: "t-100" } },
     product: true,
     reads: true,

@@ -15,8 +15,7 @@ export const apply = endpoint(
     path: "/api/product/apply",
     summary: "Apply an approved change",
     operation: "applyChange",
-    description:
-      "Carries an approved change to the host product and verifies that it arrived. With dry_run nothing is changed.",
+    description: "Carries an approved change to its target system and verifies it. With dry_run nothing is changed.",
     example: { change_id: CHANGE_ID, dry_run: true },
     product: true,
     token: true,
@@ -35,6 +34,7 @@ export const apply = endpoint(
       "adapter_rejected",
       "forbidden_target",
       "consent_incomplete",
+      "target_conflict",
       "approval_stale",
       "target_moved",
       "frozen",

@@ -15,7 +15,7 @@ export const approvals = endpoint(
     summary: "Pending and approved changes",
     operation: "listApprovals",
     description:
-      "Changes that wait for consent, apply or an emergency's review, oldest first, each with what is missing and what blocks it.",
+      "Changes that wait for consent, apply or review, oldest first, with what is missing and what blocks them.",
     example: { limit: 50 },
     product: true,
     input: () =>

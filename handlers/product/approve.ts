@@ -16,7 +16,7 @@ export const approve = endpoint(
     summary: "Give consent to a pending change",
     operation: "approveChange",
     description:
-      "Records one person's consent. The change becomes approved once as many have consented as the intent requires; nothing is applied yet.",
+      "Records one person's consent. The change is approved once as many have consented as the intent requires.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Checked with support." },
     names: "approver",
     input: () =>

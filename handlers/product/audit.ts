@@ -22,7 +22,7 @@ export const audit = endpoint(
     summary: "Audit entries",
     operation: "listAuditEntries",
     description:
-      "A page of the hash-chained audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log as a file.",
+      "A page of the audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log.",
     example: { change_id: CHANGE_ID, limit: 100 },
     product: true,
     input: () =>

@@ -24,7 +24,7 @@ export const auditAcceptLoss = endpoint(
     summary: "Go on after the log lost its end",
     operation: "acceptLoss",
     description:
-      "After a failover or rewind that lost entries: records what was lost, lifts the breach and freezes the service. Earlier consents no longer count.",
+      "After a failover that lost entries: records the loss, lifts the breach, freezes the service. Earlier consents no longer count.",
     example: {
       actor: "ops@acme.example",
       note: "The failover of 09:12 lost three seconds.",

@@ -15,7 +15,7 @@ export const auditProof = endpoint(
     summary: "Inclusion or consistency proof of the audit log",
     operation: "getProof",
     description:
-      "With id: a Merkle proof that this entry is in the log. With from: a proof that the log of that length was only added to since.",
+      "With id: a Merkle proof that the log has this entry. With from: a proof that it only grew since that length.",
     example: { id: 7, length: 12 },
     product: true,
     input: () =>

@@ -22,9 +22,7 @@ const lossSchema = () =>
     note: z.string().meta({ description: "Why.", examples: ["The failover of 09:12."] }),
     known: endSchema()
       .extend({ head: endSchema().shape.head.nullable() })
-      .describe(
-        "The end of the log that was known before; head is null where it is not known how many entries followed.",
-      ),
+      .describe("The end of the log that was known before; head is null where it is not known."),
     continues: endSchema().describe("The end that the log went on from."),
     message: z.string().meta({
       description: "What may be lost.",
@@ -40,7 +38,7 @@ export const auditVerify = endpoint(
     summary: "Verify the audit chain",
     operation: "verifyAuditLog",
     description:
-      "Recomputes the chain and compares stored changes with it. With a length and head from earlier it also detects truncation and rewriting.",
+      "Recomputes the chain and compares stored changes with it. An earlier length and head also show truncation and rewriting.",
     example: { expected_length: 12 },
     product: true,
     input: () =>

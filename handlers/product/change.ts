@@ -32,7 +32,7 @@ export const change = endpoint(
     summary: "One change",
     operation: "getChange",
     description:
-      "One change with its audit entries, its outcome, who consented, whose consent is missing, and what would block its apply now.",
+      "One change with its entries, outcome, consents, missing consents, and what would block its apply now.",
     example: { change_id: CHANGE_ID },
     product: true,
     input: () =>

@@ -20,8 +20,7 @@ export const consentStatementOf = endpoint(
     path: "/api/product/consent-statement",
     summary: "What to sign for a decision",
     operation: "getConsentStatement",
-    description:
-      "Gives the exact text that a passkey or SSH key signs for a decision, under the rules of now. Nothing is written.",
+    description: "The exact text that a passkey or SSH key signs for a decision now. Nothing is written.",
     example: { decision: "approve", approver: "ana@acme.example", change_id: CHANGE_ID },
     product: true,
     token: true,
@@ -64,7 +63,7 @@ export const consentStatementOf = endpoint(
           .pick(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, true])) as ContentMask)
           .optional()
           .describe(
-            "Of a proposal: the content that it will have and that the digest is of, with its tier and spelling as they will be recorded.",
+            "Of a proposal: the content that the digest is of, with tier and spelling as they will be recorded.",
           ),
         challenge: z.string().meta({
           description: "SHA-256 of the statement in base64url, for a passkey.",

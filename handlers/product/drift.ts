@@ -11,8 +11,7 @@ export const drift = endpoint(
     path: "/api/product/drift",
     summary: "Drift between the host product and what was applied",
     operation: "getDrift",
-    description:
-      "Whether the host product still shows what was applied, as of the last check; a cycle checks a hundred targets.",
+    description: "Whether targets still hold what was applied, as of the last check.",
     example: {},
     product: true,
     input: () => z.object({}),

@@ -17,7 +17,7 @@ export const erase = endpoint(
     summary: "Erase the content of a change",
     operation: "eraseContent",
     description:
-      "Removes the content of a closed change, within a day from every copy the service holds. Its entries and digest stay, so the log still verifies.",
+      "Removes the content of a closed change, within a day from every copy. Entries and digest stay, so the log still verifies.",
     example: { change_id: CHANGE_ID, actor: "privacy@acme.example", note: "Request 4711" },
     names: "actor",
     input: () =>

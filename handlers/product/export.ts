@@ -12,8 +12,7 @@ export const exported = endpoint(
     path: "/api/product/export",
     summary: "The log with the contents of changes and the intents",
     operation: "exportAuditLog",
-    description:
-      "The whole audit log as JSON lines, with the content of changes and the intents, so that their digests can be recomputed.",
+    description: "The whole audit log as JSON lines, with contents and intents, so that digests can be recomputed.",
     example: {},
     product: true,
     input: () => z.object({}),

@@ -15,7 +15,7 @@ export const freeze = endpoint(
     summary: "Hold every apply back",
     operation: "freezeService",
     description:
-      "Holds every apply back, but for emergencies, until it is lifted or the given time has passed. Rollbacks stay possible.",
+      "Blocks every apply but of emergencies, until it is lifted or its time is over. Rollbacks stay possible.",
     example: { actor: "ops@acme.example", note: "Quarter end", until: "2027-01-02T08:00:00Z" },
     input: () =>
       z.strictObject({

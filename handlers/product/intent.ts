@@ -12,7 +12,7 @@ export const intent = endpoint(
     summary: "The product intent in force",
     operation: "getIntent",
     description:
-      "The product intent that governs this instance: its rules, who signs with which keys, and how adapter and KPI feed stand.",
+      "The intent that governs this instance: rules, keys, and how the target systems and the KPI feed stand.",
     example: {},
     product: true,
     input: () => z.object({}),

@@ -15,8 +15,7 @@ export const kpi = endpoint(
     path: "/api/product/kpi",
     summary: "Feed KPIs",
     operation: "feedKpis",
-    description:
-      "Tells the service what the product's KPIs are now. One field that is wrong refuses the whole feed. Outcomes are worked out anew from it.",
+    description: "Records the current KPI values. One invalid field rejects the whole feed.",
     example: { nrr_quarterly: 1.07, incident_rate: 0.02 },
     product: true,
     token: true,

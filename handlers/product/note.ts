@@ -18,8 +18,7 @@ export const note = endpoint(
     path: "/api/product/note",
     summary: "Add a late note",
     operation: "addLateNote",
-    description:
-      "Adds the rationale or the note that a decided change lacks. It is marked late, and changes no content and no decision.",
+    description: "Adds the rationale or the note that a decided change lacks. It is marked late.",
     example: { change_id: CHANGE_ID, actor: "bo@acme.example", item: "rationale", note: "Support raised it by hand." },
     names: "actor",
     input: () =>

@@ -15,7 +15,7 @@ export const outcomes = endpoint(
     summary: "Expected against realised KPI movement",
     operation: "listOutcomes",
     description:
-      "For each applied change, newest first, the expected and the measured KPI movement. A correlation, not a cause; shared movements do not add up.",
+      "The expected and the measured KPI movement of applied changes, newest first. A correlation, not a cause.",
     example: { limit: 20 },
     product: true,
     input: () =>

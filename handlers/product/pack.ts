@@ -20,8 +20,7 @@ export const pack = endpoint(
     path: "/api/product/pack",
     summary: "An auditor's pack of one change or of a period",
     operation: "getAuditPack",
-    description:
-      "Audit evidence of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print.",
+    description: "Audit evidence of one change or of a period, as a tar file or a page to print.",
     example: { from: "2026-10-01T00:00:00Z", to: "2027-01-01T00:00:00Z" },
     product: true,
     input: () =>
@@ -35,8 +34,7 @@ export const pack = endpoint(
       z.union([
         z.string().meta({
           contentMediaType: "application/x-tar",
-          description:
-            "Entries, contents, intents, certificates, a checkpoint, and a README that says how they are checked.",
+          description: "Entries, contents, intents, certificates, a checkpoint, and a README.",
         }),
         z
           .string()

@@ -15,8 +15,7 @@ export const propose = endpoint(
     path: "/api/product/propose",
     summary: "Propose a change",
     operation: "proposeChange",
-    description:
-      "Records a change for people to decide on. A minor change that the intent allows needs no consent. Nothing is applied yet.",
+    description: "Records a change for people to decide on; a minor change that the intent allows needs no consent.",
     example: {
       tenant_id: "t-100",
       kind: "config",

@@ -15,8 +15,7 @@ export const revoke = endpoint(
     path: "/api/product/revoke",
     summary: "Take back one's consent to a change that is not applied",
     operation: "revokeConsent",
-    description:
-      "One who approved takes their consent back while the change is not applied; the change is closed as denied.",
+    description: "An approver takes their consent back before the apply; the change is closed as denied.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "The figures were of last year." },
     names: "approver",
     input: () =>

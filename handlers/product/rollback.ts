@@ -15,8 +15,7 @@ export const rollback = endpoint(
     path: "/api/product/rollback",
     summary: "Roll back an applied change",
     operation: "rollBackChange",
-    description:
-      "Takes an applied change back: the target holds again what it held before. With dry_run nothing is changed.",
+    description: "Restores what the target held before an applied change. With dry_run nothing is changed.",
     example: { change_id: CHANGE_ID, actor: "ops@acme.example", note: "Error rate rose." },
     product: true,
     token: true,

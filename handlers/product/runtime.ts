@@ -20,8 +20,7 @@ export const runtime = endpoint(
     path: "/api/product/runtime",
     summary: "Changes and audit state",
     operation: "getRuntime",
-    description:
-      "A page of changes, newest first, with the identity of this instance, the intent in force and the newest audit entries.",
+    description: "A page of changes, newest first, with identity, intent and the newest audit entries.",
     example: { status: "pending_consent", limit: 20 },
     product: true,
     input: () =>

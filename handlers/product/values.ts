@@ -13,8 +13,7 @@ export const values = endpoint(
     path: "/api/product/values",
     summary: "What each target should be",
     operation: "listValues",
-    description:
-      "The value that applied changes give each target, by tenant and target, with the change that set it, verified against the audit log.",
+    description: "The value that applied changes give each target, with the change that set it, compared with the log.",
     example: { tenant_id: "t-100" },
     product: true,
     input: () =>

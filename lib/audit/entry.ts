@@ -23,6 +23,7 @@ export const EVENT_TYPES = [
   "note_added",
   "store_moved",
   "loss_accepted",
+  "targets_in_force",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
@@ -40,7 +41,7 @@ export const entrySchema = once(() =>
       event_type: z.enum(EVENT_TYPES).describe("What happened."),
       change_id: z.string().meta({
         description: "The change that it is about; empty when about none.",
-        examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+        examples: ["chg_019a8f3e…"],
       }),
       tenant: z
         .string()

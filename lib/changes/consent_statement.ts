@@ -11,7 +11,7 @@ import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { LateItem, Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
-import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
+import { type Act, ACTS, challengeOf, changeFacts, type Decision, statementText } from "./rules/statement.ts";
 
 /** The decision or act, and its author. */
 export interface StatementInput {
@@ -104,8 +104,8 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
   if (decision === "note" && item === undefined) throw invalidField("item", "is required");
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
-    const { digest } = (await findChange(store, change_id)).change;
-    return { about: { decision, change_id, verdict, item, digest } };
+    const { change } = await findChange(store, change_id);
+    return { about: { decision, verdict, item, ...changeFacts(decision, change) } };
   }
   const stated = proposalIn(input);
   const proposal = { ...stated, proposer: stated.proposer ?? approver };

@@ -11,6 +11,7 @@ import { askHeld, askInForce } from "./operations/run_adapter.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { governed } from "./transaction.ts";
 import { unlessMismatched } from "./mismatch.ts";
+import { describeMove, findCarrier, findMove } from "./places.ts";
 import { placeOf, readRecords } from "./records.ts";
 import type { Store } from "../store/store.ts";
 
@@ -171,6 +172,15 @@ interface Shown extends Pick<DriftEpisode, "held_digest"> {
 
 async function lookAt(deps: ChangesDeps, change: Change): Promise<Shown | undefined> {
   const { product, log } = deps;
+  if (!findCarrier(product!.adapter, change)) return undefined;
+  const moved = findMove(product!.adapter, change);
+  if (moved) {
+    log.warn("a change cannot be compared with its target", {
+      change_id: change.change_id,
+      error: describeMove(moved),
+    });
+    return undefined;
+  }
   const host = await askInForce(product!.adapter!, change);
   if (host === undefined) {
     log.warn("the host could not be asked for drift", { change_id: change.change_id });

@@ -1,6 +1,7 @@
 /** Records a proposal within a transaction, of a caller and of a model alike. */
 import { AppError, invalidField } from "../kit/errors.ts";
 import { countProposal, limitReached } from "./agent_limits.ts";
+import { findPlaces, requireFreePlaces } from "./places.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { liveOn, readRecord } from "./records.ts";
@@ -33,6 +34,7 @@ export async function fileProposal(
   const { tx, at } = transaction;
   const facts = await proposalFacts(transaction, requested, at);
   const { input } = facts;
+  const places = findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;
   const blocks = transaction.product.intent.policy.on_conflict === "block";
   const conflicts = await (blocks ? transaction.ledger.live(input) : liveOn(tx, input));
@@ -54,6 +56,7 @@ export async function fileProposal(
       live: conflicts,
       limit_reached,
       asked,
+      places,
       signature,
     } as const;
     enacted = transaction.enact(undefined, command, actor);
@@ -62,6 +65,7 @@ export async function fileProposal(
     await recordRefusal(transaction, input, error, actor);
     return error;
   }
+  await requireFreePlaces(tx, places, transaction.sha256);
   if (agent) await countProposal(transaction, agent);
   return { ...enacted, conflicts, ...respelling(requested.target, input.target) };
 }

@@ -1,4 +1,4 @@
-/** Which manifest decisions are made under stands in the log: `intent_in_force` before the first entry under it. */
+/** Which intent and target systems are in force: `intent_in_force` and `targets_in_force` precede the first entry under them. */
 import type { AuditEvent } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Tx } from "../store/store.ts";
@@ -6,7 +6,7 @@ import { serviceItself } from "./rules/actor.ts";
 import { principalsToldOf } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
-/** A manifest that was not in force at the last entry. */
+/** An intent, or a configuration of target systems, that was not in force at the last entry. */
 export interface ComingIntoForce {
   event: AuditEvent;
   /** Stores that it is in force, and its text. */
@@ -28,11 +28,23 @@ export async function whyOutdated(
     : `${own}, and the log one of ${update_epoch}; start it with the newer intent, or raise update_epoch above ${update_epoch}`;
 }
 
-/**
- * What is to be recorded with the next entry; undefined where today's manifest is in force already. Errors: 503
- * `intent_outdated`.
- */
-export async function comingIntoForce(tx: Tx, product: ProductRuntime): Promise<ComingIntoForce | undefined> {
+/** Lists what is to be recorded before the next entry. Errors: 503 `intent_outdated`. */
+export async function comingIntoForce(tx: Tx, product: ProductRuntime): Promise<ComingIntoForce[]> {
+  const coming = await Promise.all([comingIntent(tx, product), comingTargets(tx, product)]);
+  return coming.filter((one) => one !== undefined);
+}
+
+async function comingTargets(tx: Tx, { adapter }: ProductRuntime): Promise<ComingIntoForce | undefined> {
+  const { configuration } = adapter ?? {};
+  if (!configuration || (await tx.get("meta", "targets"))?.value.hash === configuration.hash) return undefined;
+  const { hash, systems } = configuration;
+  return {
+    event: { event_type: "targets_in_force", detail: { hash, systems, ...serviceItself() } },
+    keep: () => tx.put("meta", "targets", { hash }),
+  };
+}
+
+async function comingIntent(tx: Tx, product: ProductRuntime): Promise<ComingIntoForce | undefined> {
   const { intent, manifest, manifest_hash } = product;
   if ((await tx.get("meta", "intent"))?.value.manifest_hash === manifest_hash) return undefined;
   const outdated = await whyOutdated(tx, product);

@@ -8,6 +8,7 @@ import { type ChangeEvent, eventOf } from "./rules/event.ts";
 import { sameName } from "./rules/names.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { mustSign, type Signing } from "./rules/signing.ts";
+import { changeFacts } from "./rules/statement.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -64,7 +65,7 @@ export async function allProven(
 async function isProven(
   { approver, note, at, emergency, key }: Approval,
   events: readonly ChangeEvent[],
-  { change_id, digest }: Change,
+  change: Change,
   { origin, signing }: { origin: string; signing: Signing },
 ): Promise<boolean> {
   const telling = events.filter(
@@ -75,10 +76,10 @@ async function isProven(
       urgent === (emergency ?? false) &&
       sameName(named ?? "") === sameName(approver),
   );
-  const decision = emergency ? "approve_emergency" : "approve";
+  const decision = emergency ? ("approve_emergency" as const) : ("approve" as const);
   for (const { detail } of telling) {
     const { manifest_hash = "" } = detail;
-    const decided = { origin, change_id, decision, digest, approver, note, manifest_hash } as const;
+    const decided = { origin, decision, ...changeFacts(decision, change), approver, note, manifest_hash };
     if (await isGiven(decided, detail, signing)) return true;
   }
   return false;

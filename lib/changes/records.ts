@@ -41,6 +41,8 @@ declare module "../store/store.ts" {
     identity: Identity;
     /** The manifest in force. */
     intent: { manifest_hash: string };
+    /** The configuration of target systems in force. */
+    targets: { hash: string };
   }
 }
 

@@ -132,7 +132,7 @@ export async function governed<T>(
 /** What is known when a decision begins. */
 interface Opened {
   head: ChainHead;
-  coming: ComingIntoForce | undefined;
+  coming: readonly ComingIntoForce[];
   now: number;
   evidence: Evidence;
   isBehind: boolean;
@@ -170,11 +170,12 @@ function begin(
     return chain({ ...event, detail: { ...(event.detail as object), clock: new Date(now).toISOString() } }, at);
   };
   const bringIntoForce = (): void => {
-    if (!due) return;
-    const { event, keep } = due;
-    due = undefined;
-    chain(event, at);
-    keep();
+    const now = due;
+    due = [];
+    for (const { event, keep } of now) {
+      chain(event, at);
+      keep();
+    }
   };
 
   const transaction = {
@@ -200,10 +201,10 @@ function begin(
     /** Whether this clock is too far behind the log to date anything: what is written has the time of the last entry. */
     isBehind,
     /** The id that the next appended entry will have. */
-    nextEntryId: (): number => head.length + (due ? 2 : 1),
+    nextEntryId: (): number => head.length + due.length + 1,
     /** Appends to the chain, dated by `at`, with what a clock that is behind said; or dated by the clock as it is. */
     append,
-    /** Records that the manifest of this instance is in force, where it is not yet. */
+    /** Records that the intent and the target systems of this instance are in force, where they are not yet. */
     bringIntoForce,
     /** The entries of the log, and the id before the first that this process has indexed. */
     evidence,

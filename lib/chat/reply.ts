@@ -34,19 +34,17 @@ export interface Message {
 }
 
 export const chatAnswer = z.object({
-  message_id: z
-    .string()
-    .meta({ description: "Id of the message that was sent.", examples: ["msg_019a8f3e-7d00-7a10-9b3c-1f2e3d4c5b6a"] }),
+  message_id: z.string().meta({ description: "Id of the message that was sent.", examples: ["msg_019a8f3e…"] }),
   reply: z
     .object({
-      id: z.string().meta({ description: "Id of the reply.", examples: ["msg_019a8f3e-7d00-7a10-9b3c-1f2e3d4c5b6b"] }),
+      id: z.string().meta({ description: "Id of the reply.", examples: ["msg_019a8f3e…"] }),
       text: z.string().meta({ description: "What it says.", examples: ["One change waits for consent."] }),
       mode: z.enum(["rules", "llm"]).describe("Who worded it: rules or a model."),
       citations: z
         .array(
           z.object({
             kind: z.string().meta({ description: "What sort of record.", examples: ["change"] }),
-            id: z.string().meta({ description: "Its id.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] }),
+            id: z.string().meta({ description: "Its id.", examples: ["chg_019a8f3e…"] }),
           }),
         )
         .describe("The records it goes by."),

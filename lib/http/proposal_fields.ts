@@ -32,6 +32,7 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
 /** What a proposal may be refused for. */
 export const PROPOSAL_ERRORS = [
   "forbidden_target",
+  "no_target_system",
   "too_many_open",
   "proof_invalid",
   "proposer_unknown",

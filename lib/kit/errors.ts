@@ -5,6 +5,7 @@ export const STATUS = {
   already_decided: 400,
   task_not_completed: 400,
   adapter_rejected: 400,
+  no_target_system: 400,
   invalid_identity: 400,
   unauthorized: 401,
   host_not_allowed: 403,

@@ -34,8 +34,13 @@ export async function listCapabilities(
   const off = product ? null : "no product intent is given";
   const intent = "--product-intent PATH";
   // Where what waits cannot be read, that is told by its follower.
-  const failure = product?.adapter && (await readProjection(deps, waiting).catch(() => undefined))?.state.adapter_error;
-  const problem = (await product?.adapter?.findProblem?.()) ?? null;
+  const systems = product?.adapter
+    ? (product.adapter.systems ?? [{ ...product.adapter, adapter: product.adapter }])
+    : [];
+  const [single] = systems.length === 1 ? systems : [];
+  // Each of several systems has a capability of its own.
+  const failure = single && (await readProjection(deps, waiting).catch(() => undefined))?.state.adapter_error;
+  const problem = (await single?.adapter.findProblem?.()) ?? null;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
   const mismatches = knownMismatches(integrity);
@@ -44,7 +49,17 @@ export async function listCapabilities(
     capability("product_runtime", "product", off, intent),
     product?.adapter
       ? working("product_adapter", "product", problem ?? failure ?? null)
-      : capability("product_adapter", "product", recorded, "--product-config PATH, or --product-adapter URL"),
+      : capability(
+          "product_adapter",
+          "product",
+          recorded,
+          "--targets FILE, --product-config PATH, or --product-adapter URL",
+        ),
+    ...(await Promise.all(
+      systems.map(async ({ name, adapter }) =>
+        working(`target:${name}`, "product", (await adapter.findProblem?.()) ?? null),
+      ),
+    )),
     breach
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
       : mismatches.size > 0

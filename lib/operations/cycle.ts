@@ -19,6 +19,7 @@ import { writeDueFiles } from "./evolved_files.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
+import { step as limited } from "../kit/time_limit.ts";
 import { proveWrites } from "../store/write_proof.ts";
 
 /** What a cycle did. */
@@ -83,6 +84,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   if (!quick) await step("writes", () => proveWrites(deps, true));
   if (deps.product && !quick) await step("integrity_scan", () => scanIntegrity(deps));
   const governs = deps.product && !deps.integrity.breach;
+  if (!quick) await step("targets", async () => pingTargets(deps));
   if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;
   if (governs && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
@@ -104,6 +106,10 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   if (!quick) report.files_written = (await step("files", () => writeDueFiles(deps))) ?? 0;
   report.tick = await raiseTick(deps);
 }
+
+/** Looks whether target systems on other machines can be reached, which their capabilities report. */
+const pingTargets = async ({ product }: OperationsDeps): Promise<void> =>
+  limited(async (signal) => product?.adapter?.ping?.(signal));
 
 /** Denies what waited too long, as far as the clock is certain of that. */
 async function expire(deps: OperationsDeps): Promise<number> {

@@ -4,6 +4,7 @@ import { once } from "../kit/once.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
+import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { policySchema } from "../changes/rules/intent.ts";
 import type { KnownKey } from "../changes/rules/signing.ts";
 
@@ -54,6 +55,16 @@ export const intentSummary = once(() =>
           name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
           status: z.enum(["ready", "failing"]).describe("failing when its last operation failed."),
           last_error: z.string().nullable().describe("Why; null while ready."),
+          systems: z
+            .array(
+              z.object({
+                name: z.string().describe("Its name."),
+                status: z.enum(["ready", "failing"]).describe("failing while it cannot be used."),
+                last_error: z.string().nullable().describe("Why; null while ready."),
+              }),
+            )
+            .optional()
+            .describe("Each of several target systems."),
         })
         .nullable()
         .describe("The adapter to the host product; null without one."),
@@ -79,12 +90,22 @@ export async function intentView(deps: ChangesDeps): Promise<z.infer<ReturnType<
     manifest_hash,
     policy: { ...policy, ...(signing.only ? { signed_only: true } : {}) },
     keys: Object.fromEntries(Object.entries(signing.keys).map(([name, keys]) => [name, keys.map(shown)])),
-    adapter: adapter
-      ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
-      : null,
+    adapter: adapter ? { name: adapter.name, ...standing(failure), ...(await systemsOf(adapter)) } : null,
     last_kpi_at: (await deps.store.get("kpi", "latest"))?.value.last_at ?? null,
   };
 }
+
+/** Lists the systems of an adapter that has several, as they are now. */
+async function systemsOf({ systems = [] }: ProductAdapter) {
+  if (systems.length < 2) return {};
+  const states = systems.map(async ({ name, adapter }) => ({ name, ...standing(await adapter.findProblem?.()) }));
+  return { systems: await Promise.all(states) };
+}
+
+const standing = (problem: string | null | undefined) => ({
+  status: problem ? ("failing" as const) : ("ready" as const),
+  last_error: problem ?? null,
+});
 
 function shown(key: KnownKey): z.infer<ReturnType<typeof shownKey>> {
   const { id, type } = key;

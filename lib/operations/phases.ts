@@ -97,7 +97,7 @@ async function itemsOf(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>> {
       [
         "An adapter carries changes to the host product",
         product?.adapter !== undefined,
-        "--product-config PATH, or --product-adapter URL",
+        "--targets FILE, --product-config PATH, or --product-adapter URL",
       ],
       ["A change was applied", applied > 0, "POST /api/product/apply"],
       ["Ten changes were applied", applied >= 10, "POST /api/product/apply"],

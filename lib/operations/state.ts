@@ -22,9 +22,7 @@ const share = z.number().min(0).max(1).nullable();
 /** `meta/chat_provenance`: whether the latest reply was given memories to go by. */
 const provenanceSchema = z.object({
   injected: z.boolean().describe("Whether memories went into it."),
-  reply_id: z
-    .string()
-    .meta({ description: "Id of the reply.", examples: ["msg_019a8f3e-7d00-7a10-9b3c-1f2e3d4c5b6b"] }),
+  reply_id: z.string().meta({ description: "Id of the reply.", examples: ["msg_019a8f3e…"] }),
   memory_ids: z.array(z.string()).meta({ description: "Which memories.", examples: [["decision:7"]] }),
   mode: z.enum(["rules", "llm"]).describe("Who worded it: rules or a model."),
   at: z.string().meta({ description: "When.", format: "date-time" }),

@@ -42,7 +42,7 @@ export const activityRowSchema = once(() =>
         .nullable()
         .meta({
           description: "Id of the record it is about; null when about none.",
-          examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+          examples: ["chg_019a8f3e…"],
         }),
     })
     .describe("What the service noticed, for people."),

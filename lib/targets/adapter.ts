@@ -42,6 +42,23 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   const isCumulative = (entry: Entry): boolean => system.isCumulative?.(entry) ?? false;
   const effects = storedEffects(store, isCumulative);
 
+  /** Why the system could not be reached when it was last asked. */
+  let unreachable: string | null = null;
+  const noting = async <T>(ask: () => Promise<T>): Promise<T> => {
+    try {
+      const answer = await ask();
+      unreachable = null;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof TargetRejected)) unreachable = error instanceof Error ? error.message : String(error);
+      throw error;
+    }
+  };
+
+  /** Another machine is asked again when it does not answer: a read changes nothing. */
+  const read = (entry: Entry, signal: AbortSignal): Promise<TargetValue> =>
+    noting(() => (system.ping ? retried(() => system.read(entry, signal), signal) : system.read(entry, signal)));
+
   const newAttempt = ({ change_id }: Change, operation: Attempt["operation"]): Attempt => ({
     change_id,
     operation,
@@ -65,7 +82,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     if (!isApply && record.superseded_by !== undefined && !system.note) return "done";
     const outcome = await system.resolve?.(entry, record.attempt, signal);
     if (outcome !== undefined) return outcome;
-    const held = await system.read(entry, signal);
+    const held = await read(entry, signal);
     const [goal, before] = isApply ? [record.next, record.previous] : [record.previous, record.next];
     return isEqual(held, goal) ? "done" : isEqual(held, before) ? "not_done" : "unclear";
   };
@@ -136,7 +153,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     const replaced = await effects.other((await effects.target(change))?.owner);
     let record = known;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const held = await system.read(entry, signal);
+      const held = await read(entry, signal);
       // An earlier attempt was carried out late: what it replaced is on record already.
       if (record?.state === "pending" && isEqual(held, next)) {
         await effects.finishApply(change, held.version);
@@ -166,7 +183,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   const setAgain = async (change: Change, entry: Entry, signal: AbortSignal): Promise<void> => {
     const next = { value: change.value, version: "" };
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const held = await system.read(entry, signal);
+      const held = await read(entry, signal);
       if (isEqual(held, next)) return;
       const set = await system.compareAndSet(entry, next, held, newAttempt(change, "restore"), signal);
       if (set.done) return;
@@ -203,7 +220,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     if (!previous) throw new Error(`what ${change.change_id} replaced is not on record; ${BY_HAND}`);
     const replaced = await effects.other(record.replaced);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const held = await system.read(entry, signal);
+      const held = await read(entry, signal);
       const isForeign = !isEqual(held, { value: change.value });
       if (isForeign && isEqual(held, previous)) return noteRollback(change, entry, undefined, signal);
       if (isForeign && !overDrift)
@@ -229,13 +246,19 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   return {
     name: system.name,
 
+    locate: (entry) => ({ system: system.name, place: system.place(entry) }),
+
+    async ping(signal) {
+      await noting(async () => system.ping?.(signal)).catch(() => undefined);
+    },
+
     async validate(change, signal) {
       const entry = await findEntry(change);
       const reason = findRefusal(entry);
       if (reason !== undefined) return { ok: false, reason };
       try {
         await system.probe?.();
-        const held = await system.read(entry, signal);
+        const held = await read(entry, signal);
         const conflict = setsValue(change) ? system.checkHeld?.(entry, held) : undefined;
         if (conflict !== undefined) return { ok: false, reason: conflict };
         const details = await system.preview?.(entry, held, signal);
@@ -269,7 +292,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         return { result: "applied", ...(setsValue(change) && { previous: toHeld(record.previous) }) };
       }
       if (setsValue(change)) return applyValue(change, entry, record, signal);
-      const previous = toHeld(await system.read(entry, signal));
+      const previous = toHeld(await read(entry, signal));
       const attempt = newAttempt(change, "apply");
       const replaced = await effects.other((await effects.target(change))?.owner);
       const { value: _, ...spelled } = entry;
@@ -288,13 +311,13 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       const wasApplied = record.applied_at !== undefined && record.state !== "pending";
       if (!wasApplied) return "absent";
       if (!setsValue(change) || record.superseded_by !== undefined) return "applied";
-      const held = await system.read(entry, signal);
+      const held = await read(entry, signal);
       if (isEqual(held, { value: change.value })) return "applied";
       return held.value === undefined ? "absent" : "unknown";
     },
 
     async held(change, signal) {
-      return toHeld(await system.read(await findEntry(change), signal));
+      return toHeld(await read(await findEntry(change), signal));
     },
 
     async rollback(change, signal, readLog, overDrift = false): Promise<AdapterResult> {
@@ -308,13 +331,13 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       if (record?.state === "rolled_back") {
         // The log still has the change as applied: the record alone does not prove that its value is gone.
         if (status === "applied" && fromLog?.superseded === false)
-          requireReplaced(change_id, await system.read(entry, signal), fromLog.digest);
+          requireReplaced(change_id, await read(entry, signal), fromLog.digest);
         return { result: record.superseded_by === undefined ? "rolled_back" : "superseded" };
       }
       if (record?.applied_at === undefined) {
         if (status === "applied") {
           if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);
-          requireReplaced(change_id, await system.read(entry, signal), fromLog.digest);
+          requireReplaced(change_id, await read(entry, signal), fromLog.digest);
         }
         return noteRollback(change, entry, undefined, signal);
       }
@@ -328,7 +351,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     async findProblem() {
       try {
         await system.probe?.();
-        return null;
+        return unreachable;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }
@@ -339,6 +362,19 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       await system.removeLeftovers?.();
     },
   };
+}
+
+/** Asks again after 0.1 and 0.4 s, give or take half, so that many processes do not ask at once. */
+async function retried<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (const pause of [100, 400]) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof TargetRejected || signal.aborted) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
+    }
+  }
+  return ask();
 }
 
 const BY_HAND = "set by hand what was there before, and roll back again";

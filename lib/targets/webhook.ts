@@ -1,15 +1,18 @@
 /** Carries changes to a host product over HTTP: one signed request for each step. */
 import * as z from "zod";
-import type { Clock } from "../kit/platform.ts";
+import { type Clock, fastestSha256 } from "../kit/platform.ts";
 import { cappedText } from "../kit/capped_text.ts";
 import { once } from "../kit/once.ts";
 import { Unanswered } from "../kit/time_limit.ts";
 import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
+import { sameTarget } from "../changes/rules/names.ts";
 
 /** Where the host product listens, and how the two know each other. */
 export interface WebhookAdapterOptions {
+  /** The name of the system; `webhook` when absent. */
+  name?: string;
   /** `https://…`; `http://…` only on this machine. Never shown, since its path may be a secret. */
   url: string;
   /** Signs the requests: `whsec_` and base64, or any text of 16 characters or more. */
@@ -82,7 +85,7 @@ class Lost extends Unanswered {}
 
 /** Makes the adapter. Throws `TypeError` when the address, and `SecretRefused` when the secret cannot be used. */
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
-  const { secret, product_id, instance_id, clock, fetch: send = fetch, sleep = timer } = options;
+  const { name = "webhook", secret, product_id, instance_id, clock, fetch: send = fetch, sleep = timer } = options;
   const url = checkWebhookUrl(options.url);
   const signingKey = keyOf(secret);
 
@@ -135,8 +138,16 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     }
   };
 
+  const { origin, pathname, search } = new URL(url);
+  // The path may be a secret; another one is another place all the same.
+  const path = pathname + search === "/" ? "" : ` path ${fastestSha256()(pathname + search).slice(0, 8)}`;
+
   return {
-    name: "webhook",
+    name,
+    locate: ({ tenant_id, target }) => ({
+      system: name,
+      place: `webhook ${origin}${path} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
+    }),
     validate: (change, signal) => ask("validate", change, signal),
     apply: (change, signal) => ask("apply", change, signal),
     verify: async (change, signal) => (await ask("verify", change, signal)).state,

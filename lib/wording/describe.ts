@@ -204,6 +204,13 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
       ...given(facts, ", approved by ", "approved_by"),
     ],
   },
+  targets_in_force: {
+    name: "Target systems in force",
+    what: ({ systems }) => [
+      "target systems in force: ",
+      { given: (Array.isArray(systems) ? systems : []).map(({ name }) => String(name)).join(", ") || "none" },
+    ],
+  },
   emergency_reviewed: {
     name: "Emergency reviewed",
     what: (facts) => [

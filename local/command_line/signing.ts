@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
-import { type Act, type Decision, statementText } from "../../lib/changes/rules/statement.ts";
+import { type Act, changeFacts, type Decision, statementText } from "../../lib/changes/rules/statement.ts";
 import { sha256 } from "../node_ports.ts";
 import { changeText } from "./change_text.ts";
 import { NotDone, UsageError } from "./exit.ts";
@@ -97,11 +97,12 @@ async function statementFor({ client }: Session, matter: Matter, at: string): Pr
 
 function aboutChange({ decision, approver, item, change }: Decided) {
   const { change_id, digest, audit_entries } = change;
+  const facts = changeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
   if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
   if (sha256(canonicalContent(change)) !== digest)
     throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
-  return { asked: { approver, change_id, item }, facts: { origin, change_id, digest, decision, approver, item } };
+  return { asked: { approver, change_id, item }, facts: { origin, decision, approver, item, ...facts } };
 }
 
 async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Done) {

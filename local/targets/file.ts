@@ -1,5 +1,6 @@
 /** The product config file as a target system: a JSON file that the host product reads or watches. */
 import * as nodeFiles from "node:fs/promises";
+import { resolve } from "node:path";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
@@ -22,6 +23,8 @@ declare module "../../lib/store/store.ts" {
 
 /** The file, and what the target system works with. */
 export interface FileTargetOptions {
+  /** The name of the system; `file` when absent. */
+  name?: string;
   /** The config file; a missing folder is made by the first write. */
   path: string;
   /** Stores which tenants' objects in the file the service made. */
@@ -41,8 +44,9 @@ export const fileAdapter = (options: FileTargetOptions): ProductAdapter =>
 
 /** The file as a target system. A target keeps the spelling that the file has for it. */
 export function fileTarget(options: FileTargetOptions): TargetSystem {
-  const { store, product_id, instance_id, clock, files = nodeFiles } = options;
-  const file = textFile({ path: options.path, noun: "product config file", files, clock });
+  const { name = "file", store, product_id, instance_id, clock, files = nodeFiles } = options;
+  const path = resolve(options.path);
+  const file = textFile({ path, noun: "product config file", files, clock });
 
   const parse = (text: string | undefined): Config => {
     const config = parseConfig(text);
@@ -89,10 +93,10 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
   };
 
   return {
-    name: "file",
+    name,
     guard: "checked",
     check: () => undefined,
-    place: ({ tenant_id, target }) => `file ${options.path} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
+    place: ({ tenant_id, target }) => `file ${path} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
 
     read: (entry, signal) => file.read((text) => structuredClone(valueIn(parseToRead(text), entry)), signal),
 

@@ -1,5 +1,6 @@
 /** A flagd file as a target system: a target is a flag, and only the text of that flag is replaced. */
 import * as nodeFiles from "node:fs/promises";
+import { resolve } from "node:path";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
@@ -57,7 +58,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
   return {
     name,
     guard: "checked",
-    place: (entry) => `flagd ${path} ${JSON.stringify(flagKey(entry))}`,
+    place: (entry) => `flagd ${resolve(path)} ${JSON.stringify(flagKey(entry))}`,
 
     check(entry) {
       if (entry.value === undefined || !isDefinition(entry.value)) return undefined;

@@ -10,7 +10,7 @@ import { type Found, requireConsents, findSigner, deriveStatuses, isLoss, type R
 import { lossText, readLoss } from "./losses.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
-import { proofsIn, whyUnclear } from "./proofs.ts";
+import { createProofCheck, whyUnclear } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
 import { provenBy, type Proven } from "./tlog_proof.ts";
 
@@ -254,6 +254,8 @@ function signatures(
 ): { signed: Map<number, string>; unsigned: Set<number> } {
   const signed = new Map<number, string>();
   const unsigned = new Set<number>();
+  const { entry: proposal, detail: proposed } = life[0] ?? {};
+  const places = new Map(proposal && [[decoded(proposal.changeId), proposed?.["places"]]]);
   const lacks = (entry: number, message: string): void => {
     unsigned.add(entry);
     found(entry, "proof", message);
@@ -270,7 +272,7 @@ function signatures(
       if (hasKeys || intent?.signedOnly)
         lacks(entry.id, `${by ?? "somebody without a name"} had to sign it, and did not`);
     } else if (keys) {
-      const finding = proofsIn(keys).check(entry, 0);
+      const finding = createProofCheck(keys, places).check(entry, 0);
       if (finding) lacks(entry.id, finding.message);
       else signed.set(entry.id, asText(detail["key"]) ?? "");
     }

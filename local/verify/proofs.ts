@@ -56,8 +56,11 @@ const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock",
 /** What a trusted proxy's word is enough for. */
 const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw"]);
 
+/** The places of proposals, which consents also sign, by change id. */
+export type Places = Map<string, unknown>;
+
 /** Checks the proofs of entries one after another; without a policy only the log says whose the keys are. */
-export function proofsIn(policy: Policy | undefined) {
+export function createProofCheck(policy: Policy | undefined, places: Places = new Map()) {
   const proofs: Proofs = { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 };
   const intents = named();
 
@@ -72,7 +75,7 @@ export function proofsIn(policy: Policy | undefined) {
 
   /** Explains why a proof is not valid, if it is not. */
   const judge = (entry: Entry, detail: Detail): string | undefined => {
-    const stated = statementOf(entry, detail);
+    const stated = statementOf(entry, detail, places.get(decoded(entry.changeId)));
     if (!stated || detail["statement"] !== stated.statement) return "its statement is not of this entry";
     const { statement, by } = stated;
     const proof = isObject(detail["proof"]) ? detail["proof"] : {};
@@ -111,6 +114,8 @@ export function proofsIn(policy: Policy | undefined) {
       const detail = parseObject(decoded(entry.detail));
       const unclear = whyUnclear(entry, detail);
       if (!detail || unclear !== undefined) return finding("form", unclear);
+      if (entry.eventType === "change_proposed" && detail["places"] !== undefined)
+        places.set(decoded(entry.changeId), detail["places"]);
       if (entry.eventType === "intent_in_force") return finding("intent", intents.learn(entry.id, detail));
       return finding("proof", (detail["proof"] === undefined ? judgeUnsigned : judge)(entry, detail));
     },
@@ -139,8 +144,8 @@ function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string |
   return { decision: isUrgent ? "approve_emergency" : decision, by: asText(detail["approver"]) };
 }
 
-/** What had to be signed for this entry; the time alone is taken from what was. */
-function statementOf(entry: Entry, detail: Detail): { statement: string; by: string } | undefined {
+/** Makes the statement that had to be signed for this entry; only the time is taken from the signed one. `places`: those of the change. */
+function statementOf(entry: Entry, detail: Detail, places: unknown): { statement: string; by: string } | undefined {
   const { decision, by } = decisionOf(entry, detail);
   let at: unknown;
   try {
@@ -156,14 +161,27 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
   const until = detail["until"] ?? undefined;
   const own = decision === "erase" ? { change_id, digest } : decision === "accept_loss" ? { length, head } : {};
   const ofDecision = decision === "review" ? { verdict } : decision === "note" ? { item } : {};
+  const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = ACTS.has(decision)
     ? { ...shared, actor: by, until, ...own }
-    : { ...shared, approver: by, change_id, digest, ...ofDecision };
+    : { ...shared, approver: by, change_id, digest, ...ofDecision, ...(isConsent && { places }) };
   const isFact = ([name, fact]: [string, unknown]): boolean =>
-    fact === undefined || typeof fact === "string" || (name === "length" && isWhole(fact, 0));
+    fact === undefined ||
+    typeof fact === "string" ||
+    (name === "length" && isWhole(fact, 0)) ||
+    (name === "places" && arePlaces(fact));
   if (!Object.entries(facts).every(isFact)) return undefined;
-  return { statement: JSON.stringify(facts, Object.keys(facts).sort()), by };
+  const names = [...Object.keys(facts), ...PLACE].sort();
+  return { statement: JSON.stringify(facts, names), by };
 }
+
+/** Members of a place; none of them is a member of a statement. */
+const PLACE = ["tenant_id", "target", "system", "place"];
+
+const arePlaces = (places: unknown): boolean =>
+  Array.isArray(places) &&
+  places.every((one) => isObject(one) && Object.keys(one).every((name) => PLACE.includes(name))) &&
+  places.every((one: Detail) => PLACE.every((name) => typeof one[name] === "string"));
 
 /** Checks that an SSH key is stored in a security key, which asks for its person. */
 const isOfSecurityKey = (blob: Buffer): boolean => blob.toString("latin1", 4, 7) === "sk-";

@@ -7,7 +7,7 @@ import { readLines, type Pieces, whyDamaged } from "./lines.ts";
 import { type Loss, readLoss, whyLost } from "./losses.ts";
 import { noteLine } from "./note.ts";
 import type { Policy } from "./policy.ts";
-import { type Proofs, proofsIn } from "./proofs.ts";
+import { type Proofs, createProofCheck } from "./proofs.ts";
 import type { Sightings, Witnessed } from "./witness.ts";
 import { addLeaf, emptyTree, rootOf, type Tree } from "./tree.ts";
 
@@ -65,7 +65,7 @@ export async function verifyExport(
   const byLength = new Map<number, typeof kept>();
   for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
-  const proofs = proofsIn(policy);
+  const proofs = createProofCheck(policy);
   const carried = contents ? newContentsCheck(proofs.principalsOf) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];

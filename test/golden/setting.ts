@@ -79,7 +79,8 @@ export function createWatch(origin: string): Watch {
 /** Makes what the service runs on. The ids that the platform makes are fixed until `vi.restoreAllMocks`. */
 export function setting(store: Store) {
   vi.spyOn(crypto, "randomUUID").mockReturnValue("00000000-0000-4000-8000-000000000000");
-  const adapter = scriptedAdapter();
+  const systems = [{ name: "scripted", type: "file", match: ["*"], path: "product_config.json" }];
+  const adapter = Object.assign(scriptedAdapter(), { configuration: { hash: "ab".repeat(32), systems } });
   const files = filesInMemory();
   const options = {
     store,

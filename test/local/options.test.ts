@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { listCapabilities } from "../../local/capabilities.ts";
@@ -43,6 +44,9 @@ const witnessVkey = (byte: number) => {
 };
 const [W1, W2] = [witnessVkey(1), witnessVkey(2)];
 
+/** A file of target systems. */
+const TARGETS = fileURLToPath(new URL("targets/targets.json", import.meta.url));
+
 /** Each option with a text and what it is read as; the type makes the table complete. */
 const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   host: ["127.0.0.2", "127.0.0.2"],
@@ -56,6 +60,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   evolvedDir: ["reports", "reports"],
   productIntent: ["intent.json", "intent.json"],
   productConfig: ["config.json", "config.json"],
+  targets: [TARGETS, TARGETS],
   productAdapter: ["https://crm.example/hook", "https://crm.example/hook"],
   agentId: ["agent-7", "agent-7"],
   nodeId: ["node-7", "node-7"],

@@ -174,8 +174,8 @@ export const operations = [
   {
     ...operate,
     name: "what the adapter said of its failure reaches the client",
-    find: "`the adapter ${adapter.name} failed in ${stage}; the change stays",
-    replace: "`the adapter ${adapter.name} failed in ${stage} (${error}); the change stays",
+    find: "`the adapter ${name} failed in ${stage}; the change stays",
+    replace: "`the adapter ${name} failed in ${stage} (${error}); the change stays",
     tests: flow,
   },
   {

@@ -173,16 +173,16 @@ export const policy = [
   {
     file: "lib/changes/rules/target_pattern.ts",
     name: "a pattern of targets also covers what merely contains it",
-    find: "return text === begin;",
-    replace: "return text.includes(begin);",
+    find: "return text === begin ? target : undefined;",
+    replace: "return text.includes(begin) ? target : undefined;",
     tests: HTTP,
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
     file: "lib/changes/rules/target_pattern.ts",
     name: "what a pattern begins with may be what it ends with too",
-    find: "return from + end.length <= text.length;",
-    replace: "return true;",
+    find: "return from <= until ? target.slice(from, until) : undefined;",
+    replace: "return target.slice(from, until);",
     tests: ["test/lib/changes/rules/names.test.ts"],
   },
   {
@@ -279,8 +279,8 @@ export const policy = [
   {
     name: "the log does not say which manifest came into force",
     file: "lib/changes/transaction.ts",
-    find: "    chain(event, at);\n    keep();",
-    replace: "    keep();",
+    find: "      chain(event, at);\n      keep();",
+    replace: "      keep();",
     tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {

@@ -8,6 +8,7 @@ import { asProven } from "../proven_consents.ts";
 import type { Replayed } from "../replies.ts";
 import { type Missing, missingConsents } from "../rules/missing.ts";
 import { refuseOverdue } from "../rules/overdue.ts";
+import { changeFacts } from "../rules/statement.ts";
 import { type Enacted, governed, type Transaction } from "../transaction.ts";
 import type { AppError } from "../../kit/errors.ts";
 
@@ -39,9 +40,8 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     if (type === "approve") refuseOverdue(before.change, { intent, now });
     const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
     if (lease) throw leaseError(lease);
-    const { digest } = before.change;
     const decision = emergency ? ("approve_emergency" as const) : type;
-    const decided = { decision, change_id, digest, approver: name, note };
+    const decided = { decision, ...changeFacts(decision, before.change), approver: name, note };
     const signature = await present(transaction, decided, { proof, at });
     const command =
       type === "approve"

@@ -10,8 +10,9 @@ import { createRejection, type DryRunResult, runDry } from "../operations/dry_ru
 import { endLease, keepUnresolved } from "../operations/lease.ts";
 import { recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
-import { askHost, type HostRun, isUnresolved, lastStart, runOnHost } from "../operations/run_adapter.ts";
+import { askHost, type HostRun, isUnresolved, lastStart, nameSystem, runOnHost } from "../operations/run_adapter.ts";
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
+import { findCarrier } from "../places.ts";
 import { type Lease, readRecord } from "../records.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { rollbackFacts } from "../ledger/rollback_facts.ts";
@@ -36,7 +37,7 @@ export async function runOperation(
     );
     if (isReplayed(started) || isResult(started)) return started;
     if ("lease" in started) return recordRun(caller, started.lease, await runAdapter(deps, started));
-    const result = await runDry(deps.product?.adapter, started);
+    const result = await runDry(findCarrier(deps.product?.adapter, started.record.change), started);
     // A dry run uses up its idempotency key: the key must not repeat as an apply.
     return caller.replies ? governed(caller, async () => result) : result;
   });
@@ -44,9 +45,9 @@ export async function runOperation(
 
 /** Asks for the state of an applied change: without it nothing follows from its absence after the rollback. */
 async function askBeforeRollback({ store, product }: Caller["deps"], changeId: string): Promise<HostState | undefined> {
-  if (!product?.adapter) return undefined;
   const change = (await readRecord(store, changeId))?.change;
-  return change?.status === "applied" ? askHost(product.adapter, change) : undefined;
+  const adapter = change && findCarrier(product?.adapter, change);
+  return adapter && change.status === "applied" ? askHost(adapter, change) : undefined;
 }
 
 function runAdapter(deps: Caller["deps"], { lease, record }: Started): Promise<HostRun> {
@@ -97,16 +98,17 @@ async function commitRun(caller: Caller, lease: Lease, run: HostRun): Promise<Op
   const adapter = caller.deps.product!.adapter!;
   const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
     const before = await transaction.change(change_id, "settling");
+    const name = nameSystem(adapter, before.change);
     if (!run.ok && isUnresolved(run.failure))
       await keepUnresolved(transaction, lease, run.failure.unanswered ? "unanswered" : "unresolved");
     else await endLease(transaction, lease);
     if (run.ok) {
-      const result = { name: adapter.name, ...run.result };
+      const result = { name, ...run.result };
       return { ...(await recordSuccess(transaction, before, lease, result)), adapter: withoutPrevious(result) };
     }
     const { value: entry } = recordFailure(transaction, before, lease, run.failure).entry;
     const { stage, host, error, rejected: refused } = run.failure;
-    if (refused) return createRejection(adapter, error);
+    if (refused) return createRejection(name, error);
     const { status } = before.change;
     const audit_entry = { id: entry.id, current_hash: entry.current_hash };
     if (run.drift)
@@ -117,7 +119,7 @@ async function commitRun(caller: Caller, lease: Lease, run: HostRun): Promise<Op
       );
     return new AppError(
       "adapter_failed",
-      `the adapter ${adapter.name} failed in ${stage}; the change stays ${status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
+      `the adapter ${name} failed in ${stage}; the change stays ${status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
       { change_id, current_status: status, stage, host, audit_entry },
     );
   };

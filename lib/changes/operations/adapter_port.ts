@@ -1,30 +1,30 @@
 import type { Change } from "../rules/change.ts";
 
-/** What the host product shows of a change: `unknown` when it holds something that is neither. */
+/** The host product's state of a change; `unknown` when the target has another value than the change and the one before it. */
 export type HostState = "applied" | "rolled_back" | "absent" | "unknown";
 
-/** What an adapter did; `result` is a word for people and programs (`applied`, `rolled_back`, `superseded`). */
+/** The result of an adapter; `result` is a word for people and programs (`applied`, `rolled_back`, `superseded`). */
 export interface AdapterResult {
   result: string;
   detail?: unknown;
-  /** What the target held before this change was applied; `null`: nothing; absent: the adapter cannot say. */
+  /** Value that the target held before this change was applied; `null`: nothing; absent: the adapter cannot say. */
   previous?: { value: unknown } | null | undefined;
 }
 
 /** The host product's answer before anything is touched; `preview` shows what apply would do, for a dry run. */
 export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: string };
 
-/** What a rollback of an applied change has to do, as the entries of applies tell it. */
+/** Facts for the rollback of an applied change, from the entries of applies. */
 export interface RollbackFacts {
-  /** Whether a later change that sets a value holds the target: then nothing is put back. */
+  /** A later change that sets a value holds the target: then nothing is restored. */
   superseded: boolean;
-  /** Of what is put back: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say. */
+  /** Digest of the value to restore: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say. */
   digest?: string | null | undefined;
-  /** Whether the log has another change as applied. */
+  /** Returns true where the log has another change as applied. */
   isApplied(changeId: string): Promise<boolean>;
 }
 
-/** Asks the log what a rollback of a change has to do; undefined where it does not say. */
+/** Reads the facts for a rollback from the log; undefined where it does not say. */
 export type ReadRollbackFacts = (changeId: string) => Promise<RollbackFacts | undefined>;
 
 /** A target holds neither what a change set nor what was there before it, and the rollback wrote nothing. */
@@ -38,6 +38,26 @@ export class TargetDrifted extends Error {
   }
 }
 
+/** No target system takes a target of a tenant; the message says why. */
+export class NoTargetSystem extends Error {
+  override readonly name = "NoTargetSystem";
+}
+
+/** A system, and the place in it where a value is set. */
+export interface Location {
+  system: string;
+  /** Type, address without credentials, key, and every option that decides where a value is written. */
+  place: string;
+}
+
+/** The configuration of target systems, for the log. */
+export interface TargetsInForce {
+  /** SHA-256 of the file. */
+  hash: string;
+  /** Name, type, address and templates of each system. */
+  systems: readonly object[];
+}
+
 /**
  * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
  * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets. What throws
@@ -47,6 +67,14 @@ export class TargetDrifted extends Error {
  */
 export interface ProductAdapter {
   readonly name: string;
+  /** Recorded in the log before the first change under it. */
+  readonly configuration?: TargetsInForce | undefined;
+  /** Returns where a value is set; without it the place is the adapter's name. Asks nothing. Throws `NoTargetSystem`. */
+  locate?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): Location;
+  /** The systems of an adapter that has several, each with a capability of its own. */
+  readonly systems?: readonly { name: string; adapter: ProductAdapter }[];
+  /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
+  carries?(change: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   validate(change: Change, signal: AbortSignal): Promise<Validation>;
   apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
@@ -58,8 +86,10 @@ export interface ProductAdapter {
     readFacts?: ReadRollbackFacts,
     overDrift?: boolean,
   ): Promise<AdapterResult>;
-  /** What the change's target holds now; `null`: nothing; undefined: the host does not say. Touches nothing. */
+  /** Returns the current value of the change's target; `null`: nothing; undefined: the host does not say. Touches nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
+  /** Looks whether other machines can be reached, for `findProblem` to report. Throws nothing of theirs. */
+  ping?(signal: AbortSignal): Promise<void>;
   /** Explains why the host product cannot be changed now; null where nothing is known. Calls no other machine. */
   findProblem?(): Promise<string | null>;
   /** Removes what the adapter itself keeps of a content that was erased; absent where it keeps none. */

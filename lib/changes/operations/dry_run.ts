@@ -5,7 +5,8 @@ import type { ProductAdapter } from "./adapter_port.ts";
 import type { Operation } from "../rules/command.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { askHeld, askHost } from "./run_adapter.ts";
+import { findMove } from "../places.ts";
+import { askHeld, askHost, nameSystem } from "./run_adapter.ts";
 
 /** A dry run that was judged. */
 export interface DryRun {
@@ -31,10 +32,11 @@ export async function runDry(
   { operation, record, owner, passes }: DryRun,
 ): Promise<DryRunResult> {
   const { change } = record;
+  const moved = findMove(adapter, change);
   const shown = adapter && {
-    name: adapter.name,
+    name: nameSystem(adapter, change),
     ...(operation === "apply" ? await validate(adapter, record) : previewRollback(record, { owner, passes })),
-    ...(await readHost(adapter, change)),
+    ...(moved ? { host: null, moved } : await readHost(adapter, change)),
   };
   return { change, entry: null, adapter: shown ?? null };
 }
@@ -46,10 +48,11 @@ async function readHost(adapter: ProductAdapter, change: ChangeRecord["change"])
 }
 
 async function validate(adapter: ProductAdapter, { change }: ChangeRecord) {
+  const name = nameSystem(adapter, change);
   const validation = await step((signal) => adapter.validate(change, signal)).catch(() => {
-    throw new AppError("adapter_failed", `the adapter ${adapter.name} failed in validate`, { stage: "validate" });
+    throw new AppError("adapter_failed", `the adapter ${name} failed in validate`, { stage: "validate" });
   });
-  if (!validation.ok) throw createRejection(adapter, validation.reason);
+  if (!validation.ok) throw createRejection(name, validation.reason);
   return { result: "valid", preview: validation.preview ?? null };
 }
 
@@ -68,5 +71,5 @@ function previewRollback({ change, applied }: ChangeRecord, { owner, passes }: P
 }
 
 /** Creates the error of an adapter that rejects a change: 400 `adapter_rejected`. */
-export const createRejection = (adapter: ProductAdapter, reason: string): AppError =>
-  new AppError("adapter_rejected", `the adapter ${adapter.name} refuses the change: ${reason}`, { stage: "validate" });
+export const createRejection = (name: string, reason: string): AppError =>
+  new AppError("adapter_rejected", `the adapter ${name} refuses the change: ${reason}`, { stage: "validate" });

@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
+import { describeMove, findMove } from "../places.ts";
 import { asProven } from "../proven_consents.ts";
 import { type Lease, readRecord } from "../records.ts";
 import { overdueStep } from "../rules/overdue.ts";
@@ -21,7 +22,7 @@ import {
   renewLease,
 } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
-import { askHost, askInForce, type HostFailure, isDone, isGone, undoOnHost } from "./run_adapter.ts";
+import { askHost, askInForce, type HostFailure, isDone, isGone, nameSystem, undoOnHost } from "./run_adapter.ts";
 
 /** Leases that are resolved concurrently. */
 const BATCH_SIZE = 20;
@@ -46,6 +47,15 @@ async function resolveLease(deps: ChangesDeps, lease: Lease): Promise<Outcome> {
   if (!adapter || !change) {
     await recordOutcome(deps, lease, createFailure(lease, "unknown"));
     return "resolved";
+  }
+  const moved = lease.over_drift ? undefined : findMove(adapter, change);
+  if (moved) {
+    deps.log.warn("an interrupted operation cannot be resolved", {
+      change_id: change.change_id,
+      error: describeMove(moved),
+    });
+    await keep(deps, lease);
+    return "silent";
   }
   const host = await (lease.operation === "apply" ? askInForce : askHost)(adapter, change);
   if (host === undefined || host === "unknown") {
@@ -81,7 +91,7 @@ const complete = (transaction: Transaction, before: ChangeRecord, lease: Lease, 
     transaction,
     before,
     lease,
-    { name: transaction.product.adapter!.name, result },
+    { name: nameSystem(transaction.product.adapter!, before.change), result },
     isLate(lease) ? { late: true } : { resolved_after_interruption: true },
   );
 

@@ -27,6 +27,9 @@ export interface HostFailure {
 export type HostRun =
   { ok: true; result: AdapterResult } | { ok: false; failure: HostFailure; drift?: TargetDrifted["values"] };
 
+/** Returns the name of the system that carries a change. */
+export const nameSystem = ({ name }: ProductAdapter, { places }: Change): string => places?.[0]?.system ?? name;
+
 /** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
 export const lastStart = (end: number): number => end - STEP_MS;
 

@@ -5,6 +5,7 @@ import { expireIfDue } from "../expiry.ts";
 import { lastFreeze } from "../freeze.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
+import { describeMove, findCarrier, findMove, takePlaces } from "../places.ts";
 import { type Lease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import { isEmergency } from "../rules/break_glass.ts";
@@ -98,17 +99,23 @@ export async function startOperation(
   const over_drift = input.over_drift || undefined;
   const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };
   if (operation === "apply") {
+    if (!dry_run) await takePlaces(tx, change, transaction.sha256);
     await refuseEndlessTries(transaction, record);
     if (isStale) return rejectStale(transaction, record, request, dry_run);
     // A dry run touches nothing, so nothing holds it back.
-    if (!dry_run) await refuseHeldBack(transaction, record, proven, request);
+    if (!dry_run) {
+      await refuseMovedPlaces(transaction, change);
+      await refuseHeldBack(transaction, record, proven, request);
+    }
   }
   requireRevision(caller, change.revision);
+  if (operation === "rollback" && !dry_run && !over_drift) refuseDriftedPlaces(transaction, change);
   if (dry_run) {
     const owner = await transaction.ledger.owner(change);
     return { operation, record, owner, passes: await findPassed(transaction, record) };
   }
-  if (!product.adapter) return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
+  if (!findCarrier(product.adapter, change))
+    return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
   const { owner } = caller.deps;
   const mayBeGone = await allowsAbsence(transaction, change, before);
   return { lease: takeLease(transaction, change, { ...request, owner, ...(mayBeGone && { mayBeGone }) }), record };
@@ -122,6 +129,24 @@ async function requireFreeTarget({ tx }: Transaction, change: Change, operation:
   const other = selectOtherLease(change, await listOtherLeases(tx, change));
   if (other && !(operation === "rollback" && other.state !== "running"))
     throw targetInUseError(change.change_id, other);
+}
+
+/** Rejects an apply that would set a value elsewhere than it was consented to (409 `target_moved`). */
+async function refuseMovedPlaces({ ledger, product }: Transaction, change: Change): Promise<void> {
+  const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.spelling(change)));
+  if (!moved) return;
+  const { change_id } = change;
+  const details = { change_id, places: moved, allowed: allowedInstead(change, product.intent) };
+  throw new AppError("target_moved", `${describeMove(moved)}; revoke ${change_id}, and propose it again`, details);
+}
+
+/** Rejects a rollback at another place than the change was applied at (409 `target_drifted`). */
+function refuseDriftedPlaces({ product }: Transaction, change: Change): void {
+  const moved = findMove(product.adapter, change);
+  if (!moved) return;
+  const { change_id } = change;
+  const message = `${describeMove(moved)}; set the configuration as it was, or roll back with over_drift and a note at the place of today`;
+  throw new AppError("target_drifted", message, { change_id, current_status: change.status, places: moved });
 }
 
 /** Finds the change that this one replaced and that is no longer applied: a rollback restores the value before it. */

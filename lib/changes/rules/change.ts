@@ -70,18 +70,34 @@ export const reviewSchema = once(() =>
     .describe("The review of an emergency consent."),
 );
 
+/** One value that a change sets, and where. */
+export const placeSchema = once(() =>
+  z
+    .object({
+      tenant_id: z.string().describe("Its tenant."),
+      target: z.string().describe("Its target, as proposed."),
+      system: z.string().meta({ description: "Name of the target system.", examples: ["flags"] }),
+      place: z.string().meta({
+        description: "Type, address without credentials, and key.",
+        examples: ['flagd flags.flagd.json "banner"'],
+      }),
+    })
+    .describe("Where a value is set."),
+);
+export type ValuePlace = z.infer<ReturnType<typeof placeSchema>>;
+
 /** The change as clients see it. Times are RFC 3339 in UTC; what nobody stated is `null`, never an invented 0. */
 export const changeSchema = once(() =>
   z
     .object({
       change_id: z.string().meta({
         description: "Id of the change: chg_ and a UUIDv7, which sorts by time.",
-        examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+        examples: ["chg_019a8f3e…"],
       }),
       tenant_id: z.string().meta({ description: "The tenant of the product whom it is for.", examples: ["t-100"] }),
       kind: z.enum(KINDS).describe("What sort of thing is changed."),
       target: z.string().meta({
-        description: "Name of the setting, flag or workflow in the host product that it sets; compared without case.",
+        description: "The setting, flag or workflow that it sets; compared without case.",
         examples: ["limits.seats"],
       }),
       value: z
@@ -161,8 +177,9 @@ export const changeSchema = once(() =>
         .optional()
         .meta({
           description: "The change whose place this one takes, where its proposer says so.",
-          examples: ["chg_019a8f3e-5a00-7c10-8f21-0d9b3c5e7a42"],
+          examples: ["chg_019a8f3e…"],
         }),
+      places: z.array(placeSchema()).optional().describe("Where each value is set; absent without a target system."),
       review: reviewSchema().optional(),
       late_notes: z.array(lateNoteSchema()).optional().describe("What was said of it late; absent where nothing was."),
       erased: z
@@ -179,8 +196,6 @@ export const changeSchema = once(() =>
       }),
       revision: z.number().int().describe("Rises with every step; the ETag of the change."),
     })
-    .describe(
-      "A proposed change of the host product, with all that was decided about it. What nobody stated is null, never 0.",
-    ),
+    .describe("A proposed change, with all that was decided about it. What nobody stated is null, never 0."),
 );
 export type Change = z.infer<ReturnType<typeof changeSchema>>;

@@ -1,7 +1,7 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { LateItem, Verdict } from "./change.ts";
+import type { LateItem, ValuePlace, Verdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
@@ -46,6 +46,8 @@ export type Command =
       /** The error of an agent that has reached one of its limits. */
       limit_reached?: Error | undefined;
       asked?: Asked | undefined;
+      /** The places that the values would be set at. */
+      places?: readonly ValuePlace[] | undefined;
       signature?: Presented | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */

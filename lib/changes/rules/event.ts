@@ -54,6 +54,7 @@ export interface Detail {
   tier_reason?: Change["tier_reason"];
   sets_nothing?: Change["sets_nothing"];
   value_hint?: Change["value_hint"];
+  places?: Change["places"];
   digest?: string;
   /** Of a model's draft: the message of the chat that asked for it. */
   message_id?: string;

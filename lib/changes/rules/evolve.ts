@@ -104,6 +104,7 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
     ...(detail.tier_reason === undefined ? {} : { tier_reason: detail.tier_reason }),
     ...(detail.sets_nothing === undefined ? {} : { sets_nothing: detail.sets_nothing }),
     ...(detail.value_hint === undefined ? {} : { value_hint: detail.value_hint }),
+    ...(detail.places === undefined ? {} : { places: detail.places }),
     status,
     resolution: null,
     created_at: timestamp,

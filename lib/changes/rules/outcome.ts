@@ -27,8 +27,7 @@ const TREND_MS = 30 * DAY_MS;
 /** So many of the changes that share a movement are named. */
 export const NAMED = 10;
 
-const id = () =>
-  z.string().meta({ description: "The applied change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] });
+const id = () => z.string().meta({ description: "The applied change.", examples: ["chg_019a8f3e…"] });
 
 const laterSchema = once(() =>
   z.object({
@@ -105,7 +104,7 @@ export const outcomeSchema = once(() =>
         .nullable()
         .meta({
           description: "The change that took its target; null unless that ended it.",
-          examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f2"],
+          examples: ["chg_019a8f3e…"],
         }),
       later: laterSchema().nullable().describe("What the KPI did after the end; it changes no verdict."),
       side_effects: z.array(sideEffectSchema()).describe("Every other KPI that moved between the apply and the end."),

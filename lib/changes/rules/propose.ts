@@ -12,7 +12,7 @@ import { keysOf } from "./signing.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
-  const { input, minor_today, target_owner, live, limit_reached, asked } = command;
+  const { input, minor_today, target_owner, live, limit_reached, asked, places } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -40,6 +40,7 @@ export function propose(command: Proposal, context: Context): Decided {
     unstated: unstatedIn(input),
     ...(setsNothing(input) ? { sets_nothing: true } : {}),
     ...hintOf(input, proposer_kind),
+    ...(places && { places }),
     risk: content.risk,
     kpi: content.kpi,
     proposer: content.proposer,

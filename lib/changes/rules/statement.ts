@@ -1,6 +1,8 @@
 /** What a person signs: a text that says who decided what, about which content, in which log and under which rules. */
 import { base64UrlOf } from "../../kit/base64.ts";
+import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Sha256 } from "../../kit/platform.ts";
+import type { Change, ValuePlace } from "./change.ts";
 
 const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
 /** Signed decisions on a change. */
@@ -32,7 +34,19 @@ export interface StatementFacts extends Facts {
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
+  /** The places of the values that a consent is given to. */
+  places?: readonly ValuePlace[] | undefined;
 }
+
+/** Returns what the statement of a decision says of a change. */
+export const changeFacts = (
+  decision: Decision,
+  { change_id, digest, places }: Pick<Change, "change_id" | "digest" | "places">,
+): Pick<StatementFacts, "change_id" | "digest" | "places"> => ({
+  change_id,
+  digest,
+  ...((decision === "approve" || decision === "approve_emergency") && places && { places }),
+});
 
 /** What the statement of an act on the service says. */
 export interface ActFacts extends Facts {
@@ -52,11 +66,9 @@ export interface ActFacts extends Facts {
 export const statedBy = (facts: Pick<StatementFacts, "approver"> | Pick<ActFacts, "actor">): string =>
   "actor" in facts ? facts.actor : facts.approver;
 
-/** The statement: RFC 8785 JSON, which for members that are text and whole numbers is JSON with the names in order. */
-export function statementText(facts: StatementFacts | ActFacts): string {
-  const statement = { v: "countersign-consent/1", ...facts };
-  return JSON.stringify(statement, Object.keys(statement).sort());
-}
+/** Returns the statement as RFC 8785 JSON. */
+export const statementText = (facts: StatementFacts | ActFacts): string =>
+  canonicalJson({ v: "countersign-consent/1", ...facts });
 
 /** When a statement says it was made; undefined when it says nothing of the kind. */
 export function statedAt(statement: string): string | undefined {

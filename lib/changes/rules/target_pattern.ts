@@ -30,20 +30,27 @@ export const isCovered = (pattern: string, by: readonly string[]): boolean =>
   // A `*` of the pattern is text here, which only a `*` of the other can match.
   by.some((other) => matchesPattern(pattern, other));
 
-/** Returns whether a target matches a pattern; `*` stands for any characters. In one pass, since any caller may send a pattern. */
-export function matchesPattern(target: string, pattern: string): boolean {
+/** Returns whether a target matches a pattern; `*` stands for any characters. */
+export const matchesPattern = (target: string, pattern: string): boolean => matchRest(target, pattern) !== undefined;
+
+/**
+ * Returns what the last `*` of a pattern stands for in a target, or the target for a pattern without one; undefined where it does
+ * not match. In one pass, since any caller may send a pattern.
+ */
+export function matchRest(target: string, pattern: string): string | undefined {
   const [begin, ...parts] = sameTarget(pattern).split("*") as [string, ...string[]];
   const text = sameTarget(target);
   const end = parts.pop();
-  if (end === undefined) return text === begin;
-  if (!text.startsWith(begin) || !text.endsWith(end)) return false;
+  if (end === undefined) return text === begin ? target : undefined;
+  if (!text.startsWith(begin) || !text.endsWith(end)) return undefined;
   let from = begin.length;
   for (const part of parts) {
     const at = text.indexOf(part, from);
-    if (at === -1) return false;
+    if (at === -1) return undefined;
     from = at + part.length;
   }
-  return from + end.length <= text.length;
+  const until = text.length - end.length;
+  return from <= until ? target.slice(from, until) : undefined;
 }
 
 /** Returns whether a target matches one of the patterns. */

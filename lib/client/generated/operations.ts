@@ -12,8 +12,7 @@ export interface Field {
 export const OPERATIONS = {
   "GET /api/product/runtime": {
     summary: "Changes and audit state",
-    description:
-      "A page of changes, newest first, with the identity of this instance, the intent in force and the newest audit entries.",
+    description: "A page of changes, newest first, with identity, intent and the newest audit entries.",
     fields: {
       before: { type: "string", description: "Only changes older than this id: next of the page before." },
       limit: { type: "integer", description: "How many changes at most." },
@@ -69,7 +68,7 @@ export const OPERATIONS = {
   "GET /api/product/audit": {
     summary: "Audit entries",
     description:
-      "A page of the hash-chained audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log as a file.",
+      "A page of the audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log.",
     fields: {
       limit: { type: "integer", description: "How many entries at most." },
       before: { type: "integer", description: "Only entries before this id." },
@@ -105,6 +104,7 @@ export const OPERATIONS = {
           "note_added",
           "store_moved",
           "loss_accepted",
+          "targets_in_force",
         ],
       },
       format: {
@@ -121,7 +121,7 @@ export const OPERATIONS = {
   "GET /api/product/audit/verify": {
     summary: "Verify the audit chain",
     description:
-      "Recomputes the chain and compares stored changes with it. With a length and head from earlier it also detects truncation and rewriting.",
+      "Recomputes the chain and compares stored changes with it. An earlier length and head also show truncation and rewriting.",
     fields: {
       expected_length: { type: "integer", description: "How many entries the log had when you looked last." },
       expected_head: { type: "string", description: "current_hash of its last entry then, hex." },
@@ -130,7 +130,7 @@ export const OPERATIONS = {
   "POST /api/product/audit/accept-loss": {
     summary: "Go on after the log lost its end",
     description:
-      "After a failover or rewind that lost entries: records what was lost, lifts the breach and freezes the service. Earlier consents no longer count.",
+      "After a failover that lost entries: records the loss, lifts the breach, freezes the service. Earlier consents no longer count.",
     fields: {
       actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
@@ -149,7 +149,7 @@ export const OPERATIONS = {
   "GET /api/product/changes/{change_id}": {
     summary: "One change",
     description:
-      "One change with its audit entries, its outcome, who consented, whose consent is missing, and what would block its apply now.",
+      "One change with its entries, outcome, consents, missing consents, and what would block its apply now.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       wait: {
@@ -167,8 +167,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/propose": {
     summary: "Propose a change",
-    description:
-      "Records a change for people to decide on. A minor change that the intent allows needs no consent. Nothing is applied yet.",
+    description: "Records a change for people to decide on; a minor change that the intent allows needs no consent.",
     fields: {
       tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
       kind: {
@@ -209,7 +208,7 @@ export const OPERATIONS = {
   "POST /api/product/approve": {
     summary: "Give consent to a pending change",
     description:
-      "Records one person's consent. The change becomes approved once as many have consented as the intent requires; nothing is applied yet.",
+      "Records one person's consent. The change is approved once as many have consented as the intent requires.",
     fields: {
       approver: { type: "string", required: true, description: "Who consents; absent: whom the proxy names." },
       change_id: { type: "string", required: true, description: "Id of the change." },
@@ -244,8 +243,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/revoke": {
     summary: "Take back one's consent to a change that is not applied",
-    description:
-      "One who approved takes their consent back while the change is not applied; the change is closed as denied.",
+    description: "An approver takes their consent back before the apply; the change is closed as denied.",
     fields: {
       approver: {
         type: "string",
@@ -258,8 +256,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/apply": {
     summary: "Apply an approved change",
-    description:
-      "Carries an approved change to the host product and verifies that it arrived. With dry_run nothing is changed.",
+    description: "Carries an approved change to its target system and verifies it. With dry_run nothing is changed.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
@@ -269,8 +266,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/rollback": {
     summary: "Roll back an applied change",
-    description:
-      "Takes an applied change back: the target holds again what it held before. With dry_run nothing is changed.",
+    description: "Restores what the target held before an applied change. With dry_run nothing is changed.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
@@ -285,7 +281,7 @@ export const OPERATIONS = {
   "POST /api/product/freeze": {
     summary: "Hold every apply back",
     description:
-      "Holds every apply back, but for emergencies, until it is lifted or the given time has passed. Rollbacks stay possible.",
+      "Blocks every apply but of emergencies, until it is lifted or its time is over. Rollbacks stay possible.",
     fields: {
       actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
@@ -302,8 +298,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/note": {
     summary: "Add a late note",
-    description:
-      "Adds the rationale or the note that a decided change lacks. It is marked late, and changes no content and no decision.",
+    description: "Adds the rationale or the note that a decided change lacks. It is marked late.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       actor: { type: "string", description: "Who says it; absent: whom the proxy names." },
@@ -318,8 +313,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/kpi": {
     summary: "Feed KPIs",
-    description:
-      "Tells the service what the product's KPIs are now. One field that is wrong refuses the whole feed. Outcomes are worked out anew from it.",
+    description: "Records the current KPI values. One invalid field rejects the whole feed.",
     fields: {
       actor: { type: "string", description: "Who feeds them; absent: whom the proxy names." },
       note: { type: "string", description: "Where the figures come from, for the record." },
@@ -345,8 +339,7 @@ export const OPERATIONS = {
   },
   "GET /api/state": {
     summary: "The system's state",
-    description:
-      "Effect, memory, reliability and need with their inputs, goals, tasks and freeze. No data is null, never 0.",
+    description: "Effect, memory, reliability and need with inputs, goals, tasks and freeze. No data is null.",
     fields: {},
   },
   "GET /api/whoami": {

@@ -5,7 +5,7 @@ export interface paths {
   "/api/product/runtime": {
     /** Changes and audit state
      *
-     * A page of changes, newest first, with the identity of this instance, the intent in force and the newest audit entries. */
+     * A page of changes, newest first, with identity, intent and the newest audit entries. */
     get: {
       parameters: {
         query?: {
@@ -125,7 +125,7 @@ export interface paths {
   "/api/product/audit": {
     /** Audit entries
      *
-     * A page of the hash-chained audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log as a file. */
+     * A page of the audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log. */
     get: {
       parameters: {
         query?: {
@@ -171,6 +171,7 @@ export interface paths {
             | "note_added"
             | "store_moved"
             | "loss_accepted"
+            | "targets_in_force"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -213,7 +214,7 @@ export interface paths {
   "/api/product/audit/verify": {
     /** Verify the audit chain
      *
-     * Recomputes the chain and compares stored changes with it. With a length and head from earlier it also detects truncation and rewriting. */
+     * Recomputes the chain and compares stored changes with it. An earlier length and head also show truncation and rewriting. */
     get: {
       parameters: {
         query?: {
@@ -261,7 +262,7 @@ export interface paths {
                 /** Why. */
                 note: string;
 
-                /** The end of the log that was known before; head is null where it is not known how many entries followed. */
+                /** The end of the log that was known before; head is null where it is not known. */
                 known: {
                   /** How many entries the log had. */
                   length: number;
@@ -373,7 +374,7 @@ export interface paths {
   "/api/product/audit/proof": {
     /** Inclusion or consistency proof of the audit log
      *
-     * With id: a Merkle proof that this entry is in the log. With from: a proof that the log of that length was only added to since. */
+     * With id: a Merkle proof that the log has this entry. With from: a proof that it only grew since that length. */
     get: {
       parameters: {
         query?: {
@@ -430,7 +431,7 @@ export interface paths {
   "/api/product/audit/accept-clock": {
     /** Date entries by the clock as it is
      *
-     * After a clock ran ahead: writes one entry after which times may step back, so that governed writes are taken again. */
+     * After a clock ran ahead: one entry after which times may step back, so that writes are taken again. */
     post: {
       parameters: {
         query?: never;
@@ -474,7 +475,7 @@ export interface paths {
   "/api/product/audit/accept-loss": {
     /** Go on after the log lost its end
      *
-     * After a failover or rewind that lost entries: records what was lost, lifts the breach and freezes the service. Earlier consents no longer count. */
+     * After a failover that lost entries: records the loss, lifts the breach, freezes the service. Earlier consents no longer count. */
     post: {
       parameters: {
         query?: never;
@@ -536,7 +537,7 @@ export interface paths {
   "/api/product/intent": {
     /** The product intent in force
      *
-     * The product intent that governs this instance: its rules, who signs with which keys, and how adapter and KPI feed stand. */
+     * The intent that governs this instance: rules, keys, and how the target systems and the KPI feed stand. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -546,7 +547,7 @@ export interface paths {
   "/api/product/approvals": {
     /** Pending and approved changes
      *
-     * Changes that wait for consent, apply or an emergency's review, oldest first, each with what is missing and what blocks it. */
+     * Changes that wait for consent, apply or review, oldest first, with what is missing and what blocks them. */
     get: {
       parameters: {
         query?: {
@@ -647,7 +648,7 @@ export interface paths {
   "/api/product/changes/{change_id}": {
     /** One change
      *
-     * One change with its audit entries, its outcome, who consented, whose consent is missing, and what would block its apply now. */
+     * One change with its entries, outcome, consents, missing consents, and what would block its apply now. */
     get: {
       parameters: {
         query?: {
@@ -731,7 +732,7 @@ export interface paths {
   "/api/product/outcomes": {
     /** Expected against realised KPI movement
      *
-     * For each applied change, newest first, the expected and the measured KPI movement. A correlation, not a cause; shared movements do not add up. */
+     * The expected and the measured KPI movement of applied changes, newest first. A correlation, not a cause. */
     get: {
       parameters: {
         query?: {
@@ -799,7 +800,7 @@ export interface paths {
   "/api/product/drift": {
     /** Drift between the host product and what was applied
      *
-     * Whether the host product still shows what was applied, as of the last check; a cycle checks a hundred targets. */
+     * Whether targets still hold what was applied, as of the last check. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -830,7 +831,7 @@ export interface paths {
   "/api/product/values": {
     /** What each target should be
      *
-     * The value that applied changes give each target, by tenant and target, with the change that set it, verified against the audit log. */
+     * The value that applied changes give each target, with the change that set it, compared with the log. */
     get: {
       parameters: {
         query?: {
@@ -929,7 +930,7 @@ export interface paths {
   "/api/product/export": {
     /** The log with the contents of changes and the intents
      *
-     * The whole audit log as JSON lines, with the content of changes and the intents, so that their digests can be recomputed. */
+     * The whole audit log as JSON lines, with contents and intents, so that digests can be recomputed. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -939,7 +940,7 @@ export interface paths {
   "/api/product/pack": {
     /** An auditor's pack of one change or of a period
      *
-     * Audit evidence of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print. */
+     * Audit evidence of one change or of a period, as a tar file or a page to print. */
     get: {
       parameters: {
         query?: {
@@ -1003,7 +1004,7 @@ export interface paths {
   "/api/product/propose": {
     /** Propose a change
      *
-     * Records a change for people to decide on. A minor change that the intent allows needs no consent. Nothing is applied yet. */
+     * Records a change for people to decide on; a minor change that the intent allows needs no consent. */
     post: {
       parameters: {
         query?: never;
@@ -1077,7 +1078,7 @@ export interface paths {
   "/api/product/approve": {
     /** Give consent to a pending change
      *
-     * Records one person's consent. The change becomes approved once as many have consented as the intent requires; nothing is applied yet. */
+     * Records one person's consent. The change is approved once as many have consented as the intent requires. */
     post: {
       parameters: {
         query?: never;
@@ -1191,7 +1192,7 @@ export interface paths {
   "/api/product/revoke": {
     /** Take back one's consent to a change that is not applied
      *
-     * One who approved takes their consent back while the change is not applied; the change is closed as denied. */
+     * An approver takes their consent back before the apply; the change is closed as denied. */
     post: {
       parameters: {
         query?: never;
@@ -1228,7 +1229,7 @@ export interface paths {
   "/api/product/consent-statement": {
     /** What to sign for a decision
      *
-     * Gives the exact text that a passkey or SSH key signs for a decision, under the rules of now. Nothing is written. */
+     * The exact text that a passkey or SSH key signs for a decision now. Nothing is written. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -1358,7 +1359,7 @@ export interface paths {
               /** What is signed, to the byte: RFC 8785 JSON. */
               statement: string;
 
-              /** Of a proposal: the content that it will have and that the digest is of, with its tier and spelling as they will be recorded. */
+              /** Of a proposal: the content that the digest is of, with tier and spelling as they will be recorded. */
               content?: {
                 tenant_id: components["schemas"]["ChangeTenantId"];
                 kind: components["schemas"]["ChangeKind"];
@@ -1386,7 +1387,7 @@ export interface paths {
   "/api/product/apply": {
     /** Apply an approved change
      *
-     * Carries an approved change to the host product and verifies that it arrived. With dry_run nothing is changed. */
+     * Carries an approved change to its target system and verifies it. With dry_run nothing is changed. */
     post: {
       parameters: {
         query?: never;
@@ -1424,7 +1425,7 @@ export interface paths {
   "/api/product/rollback": {
     /** Roll back an applied change
      *
-     * Takes an applied change back: the target holds again what it held before. With dry_run nothing is changed. */
+     * Restores what the target held before an applied change. With dry_run nothing is changed. */
     post: {
       parameters: {
         query?: never;
@@ -1522,7 +1523,7 @@ export interface paths {
   "/api/product/freeze": {
     /** Hold every apply back
      *
-     * Holds every apply back, but for emergencies, until it is lifted or the given time has passed. Rollbacks stay possible. */
+     * Blocks every apply but of emergencies, until it is lifted or its time is over. Rollbacks stay possible. */
     post: {
       parameters: {
         query?: never;
@@ -1587,7 +1588,7 @@ export interface paths {
   "/api/product/erase": {
     /** Erase the content of a change
      *
-     * Removes the content of a closed change, within a day from every copy the service holds. Its entries and digest stay, so the log still verifies. */
+     * Removes the content of a closed change, within a day from every copy. Entries and digest stay, so the log still verifies. */
     post: {
       parameters: {
         query?: never;
@@ -1641,7 +1642,7 @@ export interface paths {
   "/api/product/note": {
     /** Add a late note
      *
-     * Adds the rationale or the note that a decided change lacks. It is marked late, and changes no content and no decision. */
+     * Adds the rationale or the note that a decided change lacks. It is marked late. */
     post: {
       parameters: {
         query?: never;
@@ -1692,7 +1693,7 @@ export interface paths {
   "/api/product/kpi": {
     /** Feed KPIs
      *
-     * Tells the service what the product's KPIs are now. One field that is wrong refuses the whole feed. Outcomes are worked out anew from it. */
+     * Records the current KPI values. One invalid field rejects the whole feed. */
     post: {
       parameters: {
         query?: never;
@@ -1758,7 +1759,7 @@ export interface paths {
   "/api/inbox": {
     /** What waits for somebody
      *
-     * Changes that wait for consent, apply or review, and drifted ones: how many there are, and the first of each list, most urgent first. */
+     * Changes that wait for consent, apply or review, and drifted ones: how many, and the most urgent of each. */
     get: {
       parameters: {
         query?: {
@@ -1926,7 +1927,7 @@ export interface paths {
   "/api/state": {
     /** The system's state
      *
-     * Effect, memory, reliability and need with their inputs, goals, tasks and freeze. No data is null, never 0. */
+     * Effect, memory, reliability and need with inputs, goals, tasks and freeze. No data is null. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -1936,7 +1937,7 @@ export interface paths {
   "/api/log": {
     /** The growth log
      *
-     * What the service noticed, newest first, in sentences for people. It is bounded and no evidence; that is the audit log. */
+     * What the service noticed, newest first, in sentences. It is no evidence; that is the audit log. */
     get: {
       parameters: {
         query?: {
@@ -1972,7 +1973,7 @@ export interface paths {
   "/api/capabilities": {
     /** The capability map and the phases
      *
-     * What this instance can do, for what it cannot the reason and the option that enables it, and how far its use has come. */
+     * What this instance can do; for what it cannot, the reason and the option that enables it. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -2007,7 +2008,7 @@ export interface paths {
   "/api/events": {
     /** Server-sent events
      *
-     * A server-sent event for each audit entry, growth row and tick, from now on or after a cursor; reconnect with Last-Event-ID. */
+     * A server-sent event for each audit entry, growth row and tick; reconnect with Last-Event-ID. */
     get: {
       parameters: {
         query?: {
@@ -2155,7 +2156,7 @@ export interface paths {
   "/api/memory/search": {
     /** Search memory
      *
-     * Finds memories of proposals, decisions, outcomes, verdicts, KPI feeds and feedback, and the caller's own conversation: records first. */
+     * Finds memories of decisions, outcomes, KPI feeds and feedback, and of the caller's own conversation. */
     get: {
       parameters: {
         query: {
@@ -2165,7 +2166,7 @@ export interface paths {
           /** How many memories at most. */
           limit?: number | undefined;
 
-          /** Whose own conversation is searched; absent: that of the person whom the proxy names, or the common one. */
+          /** Whose own conversation; absent: that of the person whom the proxy names, or the common one. */
           author?: string | undefined;
 
           /** A conversation by name, in place of the author's own. */
@@ -2194,7 +2195,7 @@ export interface paths {
   "/api/tasks": {
     /** Tasks in running order
      *
-     * What the service was asked to do beside changes: running tasks first, then queued ones by priority and age, then those that ended. */
+     * Tasks: running ones first, then queued ones by priority and age, then those that ended. */
     get: {
       parameters: {
         query?: {
@@ -2259,7 +2260,7 @@ export interface paths {
   "/api/task/feedback": {
     /** Rate a completed task
      *
-     * Rates the result of a completed task, 1 to 5. A rater's later rating replaces the earlier one. */
+     * Rates the result of a completed task, 1 to 5; a later rating replaces the earlier one. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -2299,7 +2300,7 @@ export interface paths {
   "/api/evolved": {
     /** Self-evolution files
      *
-     * The files in which the service writes what it learnt, newest first; none where the host keeps no files. */
+     * Self-evolution files, newest first; none where the host keeps no files. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -2584,7 +2585,7 @@ export interface paths {
   "/ofrep/v1/evaluate/flags/{key}": {
     /** One value as a feature flag
      *
-     * OpenFeature's remote evaluation of one flag: the target's value for the tenant in the targeting key, else for every tenant. */
+     * OpenFeature's remote evaluation of one flag: the target's value for the tenant in the targeting key, else for all. */
     post: {
       parameters: {
         query?: never;
@@ -2607,7 +2608,7 @@ export interface paths {
   "/ofrep/v1/evaluate/flags": {
     /** All values of a tenant as feature flags
      *
-     * OpenFeature's remote evaluation of all flags: each target's value for the tenant in the targeting key, else for every tenant. The ETag changes with the values. */
+     * OpenFeature's remote evaluation of all flags: each target's value for the tenant in the targeting key, else for all. */
     post: {
       parameters: {
         query?: never;
@@ -2639,7 +2640,7 @@ export interface paths {
   "/mcp": {
     /** Speak MCP
      *
-     * The Model Context Protocol, streamable HTTP without sessions: an agent with its secret proposes and waits for people. Without a secret it reads. */
+     * The Model Context Protocol over streamable HTTP. An agent with its secret proposes; without one it reads. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -2666,7 +2667,7 @@ export interface paths {
   "/add-checkpoint": {
     /** Cosigns a checkpoint of another log, as a witness of it
      *
-     * Cosigns the checkpoint of another log, sent with a consistency proof (C2SP tlog-witness). A stale size gets 409 with the size cosigned last. */
+     * Cosigns the checkpoint of another log (C2SP tlog-witness). A stale size gets 409 with the size cosigned last. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: { content: Record<"text/plain", string> };
@@ -2760,7 +2761,7 @@ export interface paths {
   "/openapi.json": {
     /** This API as OpenAPI 3.1
      *
-     * This document, made from the declarations by which requests are routed and checked; under an intent with its KPIs as fields. */
+     * This document, made from the declarations by which requests are checked. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -3004,13 +3005,25 @@ export interface components {
 
         /** Why; null while ready. */
         last_error: string | null;
+
+        /** Each of several target systems. */
+        systems?: {
+          /** Its name. */
+          name: string;
+
+          /** failing while it cannot be used. */
+          status: "ready" | "failing";
+
+          /** Why; null while ready. */
+          last_error: string | null;
+        }[];
       } | null;
 
       /** When a KPI was last fed; null before. */
       last_kpi_at: string | null;
     };
 
-    /** A proposed change of the host product, with all that was decided about it. What nobody stated is null, never 0. */
+    /** A proposed change, with all that was decided about it. What nobody stated is null, never 0. */
     Change: {
       change_id: components["schemas"]["ChangeId"];
       tenant_id: components["schemas"]["ChangeTenantId"];
@@ -3051,6 +3064,21 @@ export interface components {
 
       /** The change whose place this one takes, where its proposer says so. */
       supersedes?: string;
+
+      /** Where each value is set; absent without a target system. */
+      places?: {
+        /** Its tenant. */
+        tenant_id: string;
+
+        /** Its target, as proposed. */
+        target: string;
+
+        /** Name of the target system. */
+        system: string;
+
+        /** Type, address without credentials, and key. */
+        place: string;
+      }[];
       review?: components["schemas"]["Review"];
 
       /** What was said of it late; absent where nothing was. */
@@ -3157,7 +3185,8 @@ export interface components {
         | "content_erased"
         | "note_added"
         | "store_moved"
-        | "loss_accepted";
+        | "loss_accepted"
+        | "targets_in_force";
 
       /** The change that it is about; empty when about none. */
       change_id: string;
@@ -4270,7 +4299,7 @@ export interface components {
     /** How much consent it needs: minor needs none, major needs as the intent says. */
     ChangeTier: "minor" | "standard" | "major";
 
-    /** Name of the setting, flag or workflow in the host product that it sets; compared without case. */
+    /** The setting, flag or workflow that it sets; compared without case. */
     ChangeTarget: string;
 
     /** What it does, in one line. */

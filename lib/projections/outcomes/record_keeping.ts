@@ -16,9 +16,7 @@ export const MEMORY_DAYS = 90;
 
 const gapSchema = once(() =>
   z.object({
-    change_id: z
-      .string()
-      .meta({ description: "A closed change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] }),
+    change_id: z.string().meta({ description: "A closed change.", examples: ["chg_019a8f3e…"] }),
     closed_at: z.string().meta({ description: "When it was closed.", format: "date-time" }),
     missing: z.array(z.enum(RECORD_ITEMS)).describe("What is not on its record."),
   }),

@@ -1,6 +1,6 @@
 /** The statement of a decision, made here of what this page shows: nobody's word is taken for what is signed. */
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
-import { type Act, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
+import { type Act, changeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotDone } from "../core/api.ts";
 import { canHash, hexOf, sha256 } from "../core/sha256.ts";
@@ -32,9 +32,10 @@ export interface Decided {
 
 /** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
 export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
-  const { change_id, digest } = change;
+  const { digest } = change;
+  const facts = changeFacts(decided.decision, change);
   return {
-    key: JSON.stringify([change_id, digest, decided]),
+    key: JSON.stringify([facts, decided]),
     async stated(manifest_hash, at) {
       const origin = change.audit_entries[0]?.origin;
       if (origin === undefined)
@@ -43,7 +44,7 @@ export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
         throw new NotDone(
           "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
         );
-      return challenging(statementText({ origin, change_id, digest, ...decided, manifest_hash, at }));
+      return challenging(statementText({ origin, ...facts, ...decided, manifest_hash, at }));
     },
   };
 }

@@ -1,0 +1,114 @@
+/** The places of a change: recorded by its proposal, and compared with the configuration before anything is set there. */
+import { AppError } from "../kit/errors.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import type { Reads, Tx } from "../store/store.ts";
+import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import type { Change, ValuePlace } from "./rules/change.ts";
+import type { Content } from "./rules/content.ts";
+import { listEntries } from "./rules/list_entries.ts";
+import { samePlace } from "./rules/names.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    /** `<SHA-256 of a place>` */
+    places: PlaceOwner;
+  }
+}
+
+/** The first tenant and target that a place was set for. */
+export type PlaceOwner = Pick<ValuePlace, "tenant_id" | "target">;
+
+type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+
+/** Lists the places of the values that a change sets; undefined where it sets none. Errors: 400 `no_target_system`. */
+export function findPlaces(adapter: ProductAdapter | undefined, change: Placed): ValuePlace[] | undefined {
+  if (!adapter) return undefined;
+  const places = listEntries(change).flatMap(({ tenant_id, target, value }) => {
+    const location = locate(adapter, { tenant_id, target, value, kind: change.kind });
+    const isSet = value !== undefined && location !== undefined;
+    return isSet ? [{ tenant_id, target, ...location }] : [];
+  });
+  return places.length === 0 ? undefined : places;
+}
+
+/** Returns undefined for an entry that is only recorded. */
+function locate(adapter: ProductAdapter, entry: Placed): Pick<ValuePlace, "system" | "place"> | undefined {
+  try {
+    if (adapter.carries?.(entry) === false) return undefined;
+    return adapter.locate?.(entry) ?? { system: adapter.name, place: adapter.name };
+  } catch (error) {
+    if (error instanceof NoTargetSystem) throw new AppError("no_target_system", error.message);
+    throw error;
+  }
+}
+
+/** Returns the adapter that carries a change; undefined where it is only recorded. */
+export function findCarrier(adapter: ProductAdapter | undefined, change: Placed): ProductAdapter | undefined {
+  try {
+    return adapter?.carries?.(change) === false ? undefined : adapter;
+  } catch (error) {
+    // No system covers it any more: its operation says so.
+    if (error instanceof NoTargetSystem) return adapter;
+    throw error;
+  }
+}
+
+/** The recorded places, and those that the configuration gives now. */
+export interface MovedPlaces {
+  recorded: readonly ValuePlace[];
+  now: readonly ValuePlace[];
+}
+
+/** Compares the recorded places with those of the configuration; undefined where they are the same. */
+export function findMove(
+  adapter: ProductAdapter | undefined,
+  change: Change,
+  target = change.target,
+): MovedPlaces | undefined {
+  const { places: recorded = [] } = change;
+  let now: readonly ValuePlace[] = [];
+  try {
+    now = findPlaces(adapter, { ...change, target }) ?? [];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+  }
+  const isSame =
+    recorded.length === now.length &&
+    recorded.every(({ system, place }, index) => system === now[index]!.system && place === now[index]!.place);
+  return isSame ? undefined : { recorded, now };
+}
+
+/** Says where a change would be set, in place of where it was to be. */
+export function describeMove({ recorded, now }: MovedPlaces): string {
+  const shown = (places: readonly ValuePlace[]): string =>
+    places.map(({ system, place }) => (place === system ? place : `${place} (${system})`)).join(", ") || "nowhere";
+  return `by the configuration it is set at ${shown(now)}, and by its proposal at ${shown(recorded)}`;
+}
+
+/** A place that is only the name of its system does not say which targets share it. */
+const isOwned = ({ system, place }: ValuePlace): boolean => place !== system;
+
+/** Requires that no other tenant or target has a place. Errors: 409 `target_conflict`. */
+export async function requireFreePlaces(
+  reads: Pick<Reads, "get">,
+  places: readonly ValuePlace[] | undefined,
+  sha256: Sha256,
+): Promise<void> {
+  for (const place of places?.filter(isOwned) ?? []) {
+    const owner = (await reads.get("places", sha256(place.place)))?.value;
+    if (owner && !samePlace(owner, place))
+      throw new AppError(
+        "target_conflict",
+        `${place.place} belongs to ${owner.target} of tenant ${owner.tenant_id}; give ${place.target} of ${place.tenant_id} another place in the configuration of the target systems`,
+      );
+  }
+}
+
+/** Takes the places of a change for its tenant and target. Errors: as `requireFreePlaces`. */
+export async function takePlaces(tx: Tx, { places = [] }: Change, sha256: Sha256): Promise<void> {
+  await requireFreePlaces(tx, places, sha256);
+  for (const { tenant_id, target, place } of places.filter(isOwned)) {
+    const key = sha256(place);
+    if (!(await tx.get("places", key))) tx.put("places", key, { tenant_id, target });
+  }
+}

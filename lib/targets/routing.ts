@@ -1,0 +1,74 @@
+/** Routes each change to the target system that covers its target, kind and tenant. */
+import { NoTargetSystem, type ProductAdapter, type TargetsInForce } from "../changes/operations/adapter_port.ts";
+import { matchRest } from "../changes/rules/target_pattern.ts";
+import type { Entry } from "./port.ts";
+
+/** A target system, and what is routed to it. */
+export interface RoutedSystem {
+  name: string;
+  /** Patterns of targets. */
+  match: readonly string[];
+  /** Kinds of changes; all where absent. */
+  kinds?: readonly string[] | undefined;
+  /** Tenants that it serves; all where absent. */
+  tenants?: readonly string[] | undefined;
+  adapter: ProductAdapter;
+}
+
+/** Returns what the last `*` of the first pattern that covers a target stands for; undefined where none does. */
+export const findRest = (target: string, patterns: readonly string[]): string | undefined => {
+  for (const pattern of patterns) {
+    const rest = matchRest(target, pattern);
+    if (rest !== undefined) return rest;
+  }
+  return undefined;
+};
+
+/** Creates the adapter of several systems. `configuration`: recorded in the log before the first change under it. */
+export function routedAdapter(systems: readonly RoutedSystem[], configuration?: TargetsInForce): ProductAdapter {
+  const find = ({ target, kind, tenant_id }: Pick<Entry, "tenant_id" | "target" | "kind">): RoutedSystem => {
+    const covering = systems.filter(
+      ({ match, kinds }) => findRest(target, match) !== undefined && (!kinds || kinds.includes(kind)),
+    );
+    const [first] = covering;
+    if (!first) throw new NoTargetSystem(`no target system covers ${target} of kind ${kind}`);
+    const alike = covering.filter(({ match }) => isSameMatch(match, first.match));
+    const found = alike.find(({ tenants }) => !tenants || tenants.includes(tenant_id));
+    if (found) return found;
+    const names = alike.map(({ name }) => name).join(", ");
+    throw new NoTargetSystem(`the target systems of ${target} (${names}) do not serve the tenant ${tenant_id}`);
+  };
+  const of = (change: Parameters<typeof find>[0]): ProductAdapter => find(change).adapter;
+
+  return {
+    name: systems.length === 1 ? systems[0]!.name : "targets",
+    configuration,
+    systems: systems.map(({ name, adapter }) => ({ name, adapter })),
+    locate(entry) {
+      const { name, adapter } = find(entry);
+      return { system: name, place: adapter.locate?.(entry).place ?? name };
+    },
+    carries: (change) => of(change).carries?.(change) ?? true,
+    validate: async (change, signal) => of(change).validate(change, signal),
+    apply: async (change, signal) => of(change).apply(change, signal),
+    verify: async (change, signal) => of(change).verify(change, signal),
+    rollback: async (change, signal, readFacts, overDrift) => of(change).rollback(change, signal, readFacts, overDrift),
+    held: async (change, signal) => of(change).held?.(change, signal),
+    forget: async (change, signal) => of(change).forget?.(change, signal),
+    async ping(signal) {
+      await Promise.allSettled(systems.map(({ adapter }) => adapter.ping?.(signal)));
+    },
+    async findProblem() {
+      for (const { name, adapter } of systems) {
+        const problem = await adapter.findProblem?.();
+        if (problem) return systems.length === 1 ? problem : `${name}: ${problem}`;
+      }
+      return null;
+    },
+  };
+}
+
+/** Compares lists of patterns whatever their order. */
+const isSameMatch = (a: readonly string[], b: readonly string[]): boolean =>
+  JSON.stringify(a.map((pattern) => pattern.toLowerCase()).sort()) ===
+  JSON.stringify(b.map((pattern) => pattern.toLowerCase()).sort());

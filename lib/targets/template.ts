@@ -1,0 +1,45 @@
+/** Key templates: how the key of a value in a target system is made of its tenant and target. */
+import { NoTargetSystem } from "../changes/operations/adapter_port.ts";
+
+/** Values of the two placeholders. */
+export interface TemplateValues {
+  tenant: string;
+  rest: string;
+}
+
+const PLACEHOLDER = /\{(tenant|rest)\}/g;
+
+/** Returns true where two tenants would have different keys. */
+export const namesTenant = (template: string): boolean => template.includes("{tenant}");
+
+/** Explains why a template cannot be used. */
+export function findTemplateProblem(template: string): string | undefined {
+  const unknown = /\{[^}]*\}?/.exec(template.replaceAll(PLACEHOLDER, ""))?.[0];
+  if (unknown !== undefined) return `has ${unknown}; the placeholders are {tenant} and {rest}`;
+  if (/\}\{/.test(template)) return "has two placeholders with nothing between them, so that keys are ambiguous";
+  return template === "" ? "is empty" : undefined;
+}
+
+/** Makes a key. Throws `NoTargetSystem` for a tenant or target that would make an ambiguous key, or leave its folder. */
+export function expandTemplate(template: string, values: TemplateValues): string {
+  const parts = template.split(PLACEHOLDER);
+  let key = parts[0]!;
+  for (let i = 1; i < parts.length; i += 2) {
+    const name = parts[i] as keyof TemplateValues;
+    const follows = parts[i + 1]!;
+    const value = values[name];
+    const problem = findValueProblem(name, value, follows);
+    if (problem !== undefined)
+      throw new NoTargetSystem(`the target system makes its keys by ${template}, and ${name} ${problem}`);
+    key += value + follows;
+  }
+  return key;
+}
+
+function findValueProblem(name: keyof TemplateValues, value: string, follows: string): string | undefined {
+  if (name === "tenant" && value.includes("/")) return `${JSON.stringify(value)} contains /`;
+  if (follows !== "" && value.includes(follows))
+    return `${JSON.stringify(value)} contains ${JSON.stringify(follows)}, which follows it there`;
+  const isDots = value.split("/").some((segment) => segment === "." || segment === "..");
+  return isDots ? `${JSON.stringify(value)} has a segment . or ..` : undefined;
+}

@@ -1,0 +1,178 @@
+/** The file of `--targets`: which target systems there are, and which changes go to which. */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import * as z from "zod";
+import type { ProductAdapter, TargetsInForce } from "../../lib/changes/operations/adapter_port.ts";
+import { KINDS } from "../../lib/changes/rules/change_terms.ts";
+import { filled, list, object } from "../../lib/changes/rules/fields.ts";
+import { pattern } from "../../lib/changes/rules/intent_parts.ts";
+import type { Identity } from "../../lib/changes/runtime.ts";
+import { canonicalJson } from "../../lib/kit/canonical_json.ts";
+import { systemClock } from "../../lib/kit/platform.ts";
+import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import { findRest, routedAdapter } from "../../lib/targets/routing.ts";
+import { expandTemplate, findTemplateProblem, namesTenant } from "../../lib/targets/template.ts";
+import type { Entry } from "../../lib/targets/port.ts";
+import { sha256 } from "../node_ports.ts";
+import { type Environment, OptionError, secretIn } from "../secrets.ts";
+import { TYPES, type SystemParts } from "./types.ts";
+
+/** The system of one entry of the file. */
+interface ConfiguredSystem {
+  stated: Stated;
+  open(parts: SystemParts): ProductAdapter;
+}
+
+/** The file as it was read, with its secrets. */
+export interface TargetsFile extends TargetsInForce {
+  open(store: Store, identity: Identity): ProductAdapter;
+}
+
+const shared = {
+  name: z
+    .string("must be text")
+    .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, - and _, a letter or digit first"),
+  match: list(pattern()).min(1, "must name at least one pattern"),
+  kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`)).optional(),
+  tenants: list(filled()).min(1, "must name at least one tenant").optional(),
+};
+
+type Stated = z.infer<z.ZodObject<typeof shared>> & { type: string } & Record<string, unknown>;
+
+/** Reads the file. Errors: `OptionError` with one line that names system and field. */
+export function readTargets(path: string, env: Environment): TargetsFile {
+  const option = `--targets ${path}`;
+  const text = readText(path, option);
+  const stated = parseSystems(text, option);
+  const folder = dirname(resolve(path));
+  const systems = stated.map((one, index) => {
+    const where = `${option}: systems[${index}] (${one.name})`;
+    const wrong = (field: string, message: string): OptionError => new OptionError(`${where}: ${field} ${message}`, 1);
+    return configure(one, { folder, env, wrong });
+  });
+  refuseDoubles(stated, option);
+  const hash = sha256(text);
+  const shown = stated.map((one) => TYPES[one.type]!.show(one));
+  return {
+    hash,
+    systems: shown,
+    open: (store, identity) =>
+      routedAdapter(
+        systems.map(({ stated: { name, match, kinds, tenants }, open }) => ({
+          name,
+          match,
+          kinds,
+          tenants,
+          adapter: open({ store, identity, clock: systemClock }),
+        })),
+        { hash, systems: shown },
+      ),
+  };
+}
+
+function readText(path: string, option: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new OptionError(`${option} cannot be read (${(error as NodeJS.ErrnoException).code})`, 1);
+  }
+}
+
+function parseSystems(text: string, option: string): Stated[] {
+  let content: unknown;
+  try {
+    content = parseStrictJson(text);
+  } catch (error) {
+    if (error instanceof JsonRefused) throw new OptionError(`${option} ${error.message}`, 1);
+    throw error;
+  }
+  const file = object({ systems: list(z.looseObject({}, "must be an object")).min(1, "must list a system") });
+  const { systems } = parse(file, content, (path, message) => `${option}: ${path || "the file"} ${message}`);
+  return systems.map((system, index) => {
+    const name = typeof system["name"] === "string" ? ` (${system["name"]})` : "";
+    const where = `${option}: systems[${index}]${name}`;
+    const type = TYPES[String(system["type"])];
+    if (!type) throw new OptionError(`${where}: type must be one of ${Object.keys(TYPES).join(", ")}`, 1);
+    const schema = object({ ...shared, type: z.string(), ...type.fields });
+    return parse(schema, system, (path, message) => `${where}: ${path || "it"} ${message}`) as Stated;
+  });
+}
+
+function parse<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  say: (path: string, message: string) => string,
+): z.infer<T> {
+  const parsed = schema.safeParse(value, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const isAbsent = issue.code === "invalid_type" && issue.input === undefined;
+  throw new OptionError(say(issue.path.join("."), isAbsent ? "is required" : issue.message), 1);
+}
+
+/** The context of a system of the file. */
+interface Setting {
+  folder: string;
+  env: Environment;
+  wrong(field: string, message: string): OptionError;
+}
+
+function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredSystem {
+  const type = TYPES[stated.type]!;
+  const template = type.template?.(stated);
+  if (template) {
+    const problem = findTemplateProblem(template.text);
+    if (problem !== undefined) throw wrong(template.field, problem);
+    if (!namesTenant(template.text) && stated.tenants?.length !== 1)
+      throw wrong(
+        "tenants",
+        `must name exactly one tenant, since ${template.text} has no {tenant} and two tenants would share a key`,
+      );
+  }
+  const key = ({ tenant_id, target }: Entry): string =>
+    expandTemplate(template!.text, { tenant: tenant_id, rest: findRest(target, stated.match) ?? target });
+  const secret = (field: string): string | undefined => {
+    const variable = stated[field];
+    if (typeof variable !== "string") return undefined;
+    const value = secretIn(env, variable);
+    if (value === undefined) throw wrong(field, `names ${variable}, which is not set`);
+    return value;
+  };
+  const secrets = Object.fromEntries(
+    Object.keys(type.fields)
+      .filter((field) => field.endsWith("_env"))
+      .map((field) => [field, secret(field)]),
+  );
+  const path = (name: unknown): string | undefined => (typeof name === "string" ? resolve(folder, name) : undefined);
+  type.check?.(stated, secrets, wrong);
+  return {
+    stated,
+    open(parts) {
+      const made = type.open({ stated, secrets, key, path, ...parts });
+      if (!("compareAndSet" in made)) return made;
+      return targetAdapter(made, { store: parts.store, clock: parts.clock, sha256 });
+    },
+  };
+}
+
+/** Two systems of which only one can ever be reached are a mistake. */
+function refuseDoubles(systems: readonly Stated[], option: string): void {
+  const seen = new Map<string, string>();
+  for (const system of systems) {
+    const { name, ...rest } = system;
+    const places = [`the name ${name}`, canonicalJson({ ...rest, match: [...rest.match].sort() })];
+    for (const place of places) {
+      const other = seen.get(place);
+      if (other !== undefined)
+        throw new OptionError(
+          place.startsWith("the name")
+            ? `${option}: two systems have ${place}`
+            : `${option}: ${name} is the same as ${other}: type, address, template, match, kinds and tenants; remove one`,
+          1,
+        );
+      seen.set(place, name);
+    }
+  }
+}

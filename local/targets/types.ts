@@ -1,0 +1,97 @@
+/** The types of target systems that `--targets` may name: their fields, and how each is opened. */
+import * as z from "zod";
+import { filled } from "../../lib/changes/rules/fields.ts";
+import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
+import type { Identity } from "../../lib/changes/runtime.ts";
+import type { Clock } from "../../lib/kit/platform.ts";
+import { keyOf } from "../../lib/kit/webhook_signature.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Entry, TargetSystem } from "../../lib/targets/port.ts";
+import { checkWebhookUrl, webhookAdapter } from "../../lib/targets/webhook.ts";
+import type { OptionError } from "../secrets.ts";
+import { fileTarget } from "./file.ts";
+import { flagdTarget } from "./flagd.ts";
+import { gateAdapter } from "./gate.ts";
+
+/** Parts that every system may use. */
+export interface SystemParts {
+  store: Store;
+  identity: Identity;
+  clock: Clock;
+}
+
+type Fields = Readonly<Record<string, unknown>> & { name: string; type: string };
+
+/** A system of the file, with what its fields stand for. */
+interface Opening extends SystemParts {
+  stated: Fields;
+  /** By the field that names the variable. */
+  secrets: Readonly<Record<string, string | undefined>>;
+  /** Makes the key of an entry by the template. Throws `NoTargetSystem`. */
+  key(entry: Entry): string;
+  /** Resolves a path of the file against its folder. */
+  path(name: unknown): string | undefined;
+}
+
+/** A type of target systems. */
+interface SystemType {
+  /** Fields other than name, type, match, kinds and tenants; one that ends in `_env` names a variable. */
+  fields: z.ZodRawShape;
+  /** The key template, and the field that it stands in; absent where the system separates tenants itself. */
+  template?(stated: Fields): { field: string; text: string };
+  check?(
+    stated: Fields,
+    secrets: Readonly<Record<string, string | undefined>>,
+    wrong: (field: string, message: string) => OptionError,
+  ): void;
+  /** The system for the log: without secrets. */
+  show(stated: Fields): object;
+  open(opening: Opening): TargetSystem | ProductAdapter;
+}
+
+const path = () => filled();
+const variable = () =>
+  z.string("must be text").regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable");
+const keyTemplate = (stated: Fields) => ({ field: "key", text: (stated["key"] as string | undefined) ?? "{rest}" });
+const asStated = (stated: Fields): object => stated;
+
+export const TYPES: Readonly<Record<string, SystemType>> = {
+  file: {
+    fields: { path: path() },
+    show: asStated,
+    open: ({ stated, store, identity, clock, path }) =>
+      fileTarget({ name: stated.name, path: path(stated["path"])!, store, clock, ...identity }),
+  },
+  flagd: {
+    fields: { file: path(), key: filled().optional() },
+    template: keyTemplate,
+    show: asStated,
+    open: ({ stated, clock, key, path }) =>
+      flagdTarget({ name: stated.name, path: path(stated["file"])!, clock, flagKey: key }),
+  },
+  webhook: {
+    fields: { url: filled(), secret_env: variable() },
+    check({ url }, { secret_env }, wrong) {
+      for (const [field, check] of [
+        ["url", () => checkWebhookUrl(String(url))],
+        ["secret_env", () => keyOf(secret_env!)],
+      ] as const)
+        try {
+          check();
+        } catch (error) {
+          throw wrong(field, (error as Error).message);
+        }
+    },
+    // The path of a webhook may be a secret.
+    show: ({ url, ...stated }) => ({ ...stated, url: new URL(String(url)).origin }),
+    open: ({ stated, secrets, identity, clock }) =>
+      webhookAdapter({
+        name: stated.name,
+        url: String(stated["url"]),
+        secret: secrets["secret_env"]!,
+        clock,
+        ...identity,
+      }),
+  },
+  gate: { fields: {}, show: asStated, open: ({ stated }) => gateAdapter(stated.name) },
+};

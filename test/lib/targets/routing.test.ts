@@ -1,0 +1,93 @@
+/** Which target system a change goes to, and under which key. */
+import { expect, test } from "vitest";
+import { NoTargetSystem, type ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
+import type { Kind } from "../../../lib/changes/rules/change_terms.ts";
+import { findRest, type RoutedSystem, routedAdapter } from "../../../lib/targets/routing.ts";
+import { expandTemplate, findTemplateProblem } from "../../../lib/targets/template.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+
+const system = (name: string, match: string[], over: Partial<RoutedSystem> = {}): RoutedSystem => ({
+  name,
+  match,
+  adapter: scriptedAdapter(),
+  ...over,
+});
+const locate = (adapter: ProductAdapter, target: string, tenant_id = "t1", kind: Kind = "config") => {
+  try {
+    return adapter.locate!({ target, tenant_id, kind, value: 1 }).system;
+  } catch (error) {
+    expect(error).toBeInstanceOf(NoTargetSystem);
+    return (error as Error).message;
+  }
+};
+
+test("the first system whose patterns and kinds cover a change gets it", () => {
+  const adapter = routedAdapter([
+    system("patches", ["repo/*"], { kinds: ["code_patch"] }),
+    system("repo", ["repo/*", "lib/*"]),
+    system("rest", ["*"]),
+  ]);
+  expect(locate(adapter, "repo/a", "t1", "code_patch")).toBe("patches");
+  expect(locate(adapter, "repo/a")).toBe("repo");
+  expect(locate(adapter, "LIB/a")).toBe("repo");
+  expect(locate(adapter, "billing.plan")).toBe("rest");
+});
+
+test("systems of one pattern differ by tenant, and no later pattern gets the other tenants", () => {
+  const adapter = routedAdapter([
+    system("one", ["flags/*"], { tenants: ["t1"] }),
+    system("two", ["FLAGS/*"], { tenants: ["t2", "*"] }),
+    system("rest", ["*"]),
+  ]);
+  expect(locate(adapter, "flags/a", "t1")).toBe("one");
+  expect(locate(adapter, "flags/a", "t2")).toBe("two");
+  expect(locate(adapter, "flags/a", "*")).toBe("two");
+  expect(locate(adapter, "flags/a", "T1")).toBe("the target systems of flags/a (one, two) do not serve the tenant T1");
+  expect(locate(adapter, "other", "T1")).toBe("rest");
+});
+
+test("a target that no system covers is rejected", () => {
+  expect(locate(routedAdapter([system("flags", ["flags/*"])]), "billing.plan")).toBe(
+    "no target system covers billing.plan of kind config",
+  );
+});
+
+test.each([
+  ["flags/*", "Flags/New.Checkout", "New.Checkout"],
+  ["*", "a/b", "a/b"],
+  ["a/*/c/*", "a/x/y/c/d/e", "d/e"],
+  ["*.json", "config/app.json", "config/app"],
+  ["flags/on", "flags/ON", "flags/ON"],
+  ["flags/*", "other", undefined],
+])("of %s and the target %s the last * is %s", (pattern, target, rest) => {
+  expect(findRest(target, [pattern])).toBe(rest);
+});
+
+test.each([
+  ["{rest}", "t1", "a.b", "a.b"],
+  ["/app/{tenant}/{rest}", "t1", "a/b", "/app/t1/a/b"],
+  ["{tenant}:{rest}", "t1", "a:b", "t1:a:b"],
+  ["config/{rest}.json", "t1", "a", "config/a.json"],
+])("the template %s of %s and %s is %s", (template, tenant, rest, key) => {
+  expect(expandTemplate(template, { tenant, rest })).toBe(key);
+});
+
+test.each([
+  ["/app/{tenant}/{rest}", "a/b", "x", 'tenant "a/b" contains /'],
+  ["{tenant}:{rest}", "a:b", "x", 'tenant "a:b" contains ":"'],
+  ["{rest}:{tenant}", "a", "x:y", 'rest "x:y" contains ":"'],
+  ["config/{rest}.json", "a", "x.json", 'rest "x.json" contains ".json"'],
+  ["config/{rest}", "a", "x/../y", 'rest "x/../y" has a segment . or ..'],
+  ["/{tenant}/{rest}", "..", "x", 'tenant ".." has a segment . or ..'],
+])("the template %s rejects %s and %s", (template, tenant, rest, problem) => {
+  expect(() => expandTemplate(template, { tenant, rest })).toThrow(problem);
+});
+
+test.each([
+  ["{tenant}{rest}", "two placeholders with nothing between them"],
+  ["{target}", "{target}"],
+  ["x/{rest", "{rest"],
+  ["", "is empty"],
+])("the template %s cannot be used", (template, problem) => {
+  expect(findTemplateProblem(template)).toContain(problem);
+});
