@@ -1,0 +1,144 @@
+/** The recipes for the webhook adapter: driven by the adapter itself, each against a stub of the API of its system. */
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Change } from "../../lib/changes/rules/change.ts";
+import { systemClock } from "../../lib/kit/platform.ts";
+import { webhookAdapter } from "../../lib/targets/webhook.ts";
+import { adapterCases } from "../contract/adapter_cases.ts";
+import type { Recipe } from "../support/recipe_stubs/fake_fetch.ts";
+import * as flagServices from "../support/recipe_stubs/flag_services.ts";
+import * as stores from "../support/recipe_stubs/stores.ts";
+// @ts-expect-error an example without types
+import { receiver } from "../../local/example/recipes/receiver.mjs";
+
+const SECRET = "sesame-open-the-gate";
+const calm = new AbortController().signal;
+
+/** Starts the receiver of a recipe, and the adapter that sends it requests. */
+async function bench({ makeSystem }: Recipe, { secret = SECRET, now = Date.now } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "recipe-"));
+  const stub = await makeSystem();
+  const start = async () => {
+    const server = receiver({ secret: SECRET, system: stub.system, path: join(folder, "changes.json"), now });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return server;
+  };
+  const server = await start();
+  const close = async () => {
+    server.close();
+    server.closeAllConnections();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/`;
+  const common = { product_id: "acme", instance_id: "acme@local", clock: systemClock, sleep: async () => undefined };
+  return { ...stub, url, adapter: webhookAdapter({ url, secret, ...common }), close };
+}
+
+const change = (value: unknown, over: Partial<Change> = {}): Change =>
+  ({
+    change_id: "chg_a",
+    tenant_id: "t1",
+    kind: "config",
+    target: "new-checkout",
+    revision: 1,
+    value,
+    ...over,
+  }) as Change;
+
+describe.each(Object.entries({ ...flagServices, ...stores }))("%s", (_, recipe) => {
+  const [before, next, foreign] = recipe.values;
+
+  test("an apply and its rollback send the requests that the API documents", async () => {
+    const { adapter, close, requests } = await bench(recipe);
+    onTestFinished(close);
+    const one = change(next);
+    expect(await adapter.validate(one, calm)).toMatchObject({
+      ok: true,
+      preview: { before: before ?? null, after: next },
+    });
+    requests.splice(0);
+    expect(await adapter.apply(one, calm)).toEqual({
+      result: "applied",
+      previous: before === undefined ? null : { value: before },
+    });
+    expect(requests.splice(0)).toEqual(recipe.applyRequests);
+    expect(await adapter.verify(one, calm)).toBe("applied");
+    expect(await adapter.held!(one, calm)).toEqual({ value: next });
+    await adapter.apply(one, calm);
+    expect(await adapter.rollback({ ...one, status: "applied" }, calm)).toEqual({ result: "rolled_back" });
+    expect(await adapter.held!(one, calm)).toEqual(before === undefined ? null : { value: before });
+    expect(await adapter.verify(one, calm)).toBe("rolled_back");
+    expect(requests.filter(({ method }) => method !== "GET")).toHaveLength(
+      recipe.applyRequests.filter(({ method }) => method !== "GET").length,
+    );
+  });
+
+  test("a rollback over an edit by another program is refused, and leaves the edit", async () => {
+    const { adapter, close, edit } = await bench(recipe);
+    onTestFinished(close);
+    const one = change(next);
+    await adapter.apply(one, calm);
+    edit(foreign);
+    expect(await adapter.verify(one, calm)).toBe("unknown");
+    await expect(adapter.rollback({ ...one, status: "applied" }, calm)).rejects.toThrow(
+      "status 409: the target was changed",
+    );
+    expect(await adapter.held!(one, calm)).toEqual({ value: foreign });
+  });
+
+  test("an apply that meets an edit between its read and its write is refused, and leaves the edit", async () => {
+    const { adapter, close, edit, beforeWrite } = await bench(recipe);
+    onTestFinished(close);
+    beforeWrite(() => edit(foreign));
+    await expect(adapter.apply(change(next), calm)).rejects.toThrow("status 409: the target was changed");
+    expect(await adapter.held!(change(next), calm)).toEqual({ value: foreign });
+    expect(await adapter.verify(change(next), calm)).toBe("absent");
+  });
+
+  test("an error of the system fails the step, and the token is sent to the system alone", async () => {
+    const { adapter, close, fail } = await bench(recipe);
+    onTestFinished(close);
+    fail(403);
+    await expect(adapter.apply(change(next), calm)).rejects.toThrow("status 422: the system answered 403");
+    fail(500);
+    await expect(adapter.apply(change(next), calm)).rejects.toMatchObject({ name: "Unanswered" });
+  });
+});
+
+describe.each(Object.entries(stores))("%s keeps what every adapter promises", (_, recipe) => {
+  test.each(adapterCases)("$name", ({ run }) =>
+    run(async () => {
+      const { adapter, edit, close } = await bench(recipe);
+      return { adapter, dispose: close, overwrite: ({ target }, value) => edit(value, target) };
+    }),
+  );
+});
+
+test("an apply to AppConfig while another deployment runs is refused, and is possible after it", async () => {
+  const { adapter, close, startDeployment } = await bench(stores.appconfigRecipe);
+  onTestFinished(close);
+  const end = startDeployment!();
+  await expect(adapter.apply(change(1), calm)).rejects.toThrow("status 409: another deployment is running");
+  expect(await adapter.verify(change(1), calm)).toBe("absent");
+  end();
+  await adapter.apply(change(1), calm);
+  expect(await adapter.held!(change(1), calm)).toEqual({ value: 1 });
+});
+
+test("the receiver refuses what is not signed, what is old, and other operations", async () => {
+  const recipe = stores.consulRecipe;
+  const wrong = await bench(recipe, { secret: "another secret, of others" });
+  onTestFinished(wrong.close);
+  await expect(wrong.adapter.apply(change(1), calm)).rejects.toThrow("status 401: not signed");
+  expect(wrong.requests).toEqual([]);
+  const late = await bench(recipe, { now: () => Date.now() + 301_000 });
+  onTestFinished(late.close);
+  await expect(late.adapter.apply(change(1), calm)).rejects.toThrow("status 401: not signed");
+  expect((await fetch(late.url)).status).toBe(401);
+});

@@ -1,0 +1,71 @@
+/** Stands in for `fetch` of a recipe for the webhook adapter, and for the API that it calls. */
+
+/** A request as the system received it; the body is parsed, and headers are those that the API documents. */
+export interface Sent {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body?: unknown;
+}
+
+export interface Stub {
+  system: object;
+  requests: Sent[];
+  /** Sets a target as another program would; the recipe's usual target when absent. */
+  edit(value: unknown, target?: string): void;
+  /** Runs once between the next read and the write after it. */
+  beforeWrite(run: () => void): void;
+  /** Answers every later request with a status. */
+  fail(status: number): void;
+  /** Starts a deployment of something else, which runs until the returned function is called. */
+  startDeployment?(): () => void;
+}
+
+/** A recipe: the value before, the value of the change, and that of another program. */
+export interface Recipe {
+  makeSystem(): Promise<Stub> | Stub;
+  values: [before: unknown, next: unknown, foreign: unknown];
+  applyRequests: Sent[];
+}
+
+interface Answer {
+  status?: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+type Route = (sent: Sent) => Answer | undefined;
+
+const isWrite = ({ method }: Sent): boolean => method !== "GET";
+
+/** Makes `fetch` of a system that has these headers in all requests, and answers by `route`. */
+export function fakeFetch(documented: string[], route: Route, isFirstWrite: (sent: Sent) => boolean = isWrite) {
+  const requests: Sent[] = [];
+  let hook: (() => void) | undefined;
+  let failure: number | undefined;
+  const send = async (url: string, init: RequestInit): Promise<Response> => {
+    const { pathname, search } = new URL(url);
+    const all = new Headers(init.headers);
+    const headers = Object.fromEntries(documented.flatMap((name) => (all.has(name) ? [[name, all.get(name)!]] : [])));
+    const body = init.body === undefined || init.body === null ? {} : { body: JSON.parse(String(init.body)) };
+    const sent: Sent = { method: init.method!, path: pathname + search, headers, ...body };
+    requests.push(sent);
+    if (failure !== undefined) return new Response("{}", { status: failure });
+    if (hook && isFirstWrite(sent)) {
+      const run = hook;
+      hook = undefined;
+      run();
+    }
+    const answer = route(sent) ?? { status: 404 };
+    return new Response(answer.body === undefined ? null : JSON.stringify(answer.body), {
+      status: answer.status ?? 200,
+      headers: answer.headers ?? {},
+    });
+  };
+  return {
+    send,
+    requests,
+    beforeWrite: (run: () => void) => void (hook = run),
+    fail: (status: number) => void (failure = status),
+  };
+}
