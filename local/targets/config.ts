@@ -107,7 +107,8 @@ function parse<T extends z.ZodType>(
 ): z.infer<T> {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
+  const { issues } = parsed.error;
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
   const isAbsent = issue.code === "invalid_type" && issue.input === undefined;
   throw new OptionError(say(issue.path.join("."), isAbsent ? "is required" : issue.message), 1);
 }
@@ -145,16 +146,25 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
       .filter((field) => field.endsWith("_env"))
       .map((field) => [field, secret(field)]),
   );
-  const path = (name: unknown): string | undefined => (typeof name === "string" ? resolve(folder, name) : undefined);
+  const path = (name: string): string => resolve(folder, name);
   type.check?.(stated, secrets, wrong);
   return {
     stated,
     open(parts) {
-      const made = type.open({ stated, secrets, key, path, ...parts });
+      const made = opened(() => type.open({ stated, secrets, key, path, ...parts }), wrong);
       if (!("compareAndSet" in made)) return made;
       return targetAdapter(made, { store: parts.store, clock: parts.clock, sha256 });
     },
   };
+}
+
+/** A field that the system itself rejects fails the start like any other. */
+function opened<T>(open: () => T, wrong: Setting["wrong"]): T {
+  try {
+    return open();
+  } catch (error) {
+    throw wrong("cannot be used:", (error as Error).message);
+  }
 }
 
 /** Two systems of which only one can ever be reached are a mistake. */

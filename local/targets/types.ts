@@ -9,9 +9,12 @@ import type { Store } from "../../lib/store/store.ts";
 import type { Entry, TargetSystem } from "../../lib/targets/port.ts";
 import { checkWebhookUrl, webhookAdapter } from "../../lib/targets/webhook.ts";
 import type { OptionError } from "../secrets.ts";
+import { etcdTarget } from "./etcd.ts";
 import { fileTarget } from "./file.ts";
 import { flagdTarget } from "./flagd.ts";
 import { gateAdapter } from "./gate.ts";
+import { postgresTarget } from "./postgres.ts";
+import { unleashTarget } from "./unleash.ts";
 
 /** Parts that every system may use. */
 export interface SystemParts {
@@ -30,7 +33,7 @@ interface Opening extends SystemParts {
   /** Makes the key of an entry by the template. Throws `NoTargetSystem`. */
   key(entry: Entry): string;
   /** Resolves a path of the file against its folder. */
-  path(name: unknown): string | undefined;
+  path(name: string): string;
 }
 
 /** A type of target systems. */
@@ -53,6 +56,8 @@ const path = () => filled();
 const variable = () =>
   z.string("must be text").regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable");
 const keyTemplate = (stated: Fields) => ({ field: "key", text: (stated["key"] as string | undefined) ?? "{rest}" });
+const textIn = (stated: Fields, field: string, absent?: string): string =>
+  (stated[field] as string | undefined) ?? absent!;
 const asStated = (stated: Fields): object => stated;
 
 export const TYPES: Readonly<Record<string, SystemType>> = {
@@ -60,14 +65,74 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     fields: { path: path() },
     show: asStated,
     open: ({ stated, store, identity, clock, path }) =>
-      fileTarget({ name: stated.name, path: path(stated["path"])!, store, clock, ...identity }),
+      fileTarget({ name: stated.name, path: path(textIn(stated, "path")), store, clock, ...identity }),
   },
   flagd: {
     fields: { file: path(), key: filled().optional() },
     template: keyTemplate,
     show: asStated,
     open: ({ stated, clock, key, path }) =>
-      flagdTarget({ name: stated.name, path: path(stated["file"])!, clock, flagKey: key }),
+      flagdTarget({ name: stated.name, path: path(textIn(stated, "file")), clock, flagKey: key }),
+  },
+  unleash: {
+    fields: {
+      url: filled(),
+      project: filled().optional(),
+      environment: filled(),
+      token_env: variable(),
+      key: filled().optional(),
+    },
+    template: keyTemplate,
+    show: asStated,
+    open: ({ stated, secrets, clock, key }) =>
+      unleashTarget({
+        name: stated.name,
+        url: textIn(stated, "url"),
+        project: textIn(stated, "project", "default"),
+        environment: textIn(stated, "environment"),
+        token: secrets["token_env"]!,
+        clock,
+        flagName: key,
+      }),
+  },
+  postgres: {
+    fields: {
+      url_env: variable(),
+      table: filled(),
+      key_column: filled(),
+      value_column: filled(),
+      key: filled().optional(),
+    },
+    template: keyTemplate,
+    show: asStated,
+    open: ({ stated, secrets, key }) =>
+      postgresTarget({
+        name: stated.name,
+        url: secrets["url_env"]!,
+        table: textIn(stated, "table"),
+        keyColumn: textIn(stated, "key_column"),
+        valueColumn: textIn(stated, "value_column"),
+        key,
+      }),
+  },
+  etcd: {
+    fields: {
+      url: filled(),
+      key: filled().optional(),
+      user_env: variable().optional(),
+      password_env: variable().optional(),
+    },
+    template: keyTemplate,
+    show: asStated,
+    open: ({ stated, secrets, key }) =>
+      etcdTarget({
+        name: stated.name,
+        url: textIn(stated, "url"),
+        key,
+        prefix: textIn(stated, "key", "{rest}").split("{")[0]!,
+        user: secrets["user_env"],
+        password: secrets["password_env"],
+      }),
   },
   webhook: {
     fields: { url: filled(), secret_env: variable() },

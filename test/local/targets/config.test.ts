@@ -1,0 +1,174 @@
+/** The file of `--targets`: one clear line for each mistake, and a program that carries changes to several systems. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Log } from "../../../lib/kit/platform.ts";
+import { parseOptions } from "../../../local/options.ts";
+import { type Running, start } from "../../../local/start.ts";
+import { readTargets } from "../../../local/targets/config.ts";
+import { client } from "../../support/client.ts";
+
+let folder: string;
+const stops: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "targets-"));
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+  await rm(folder, { recursive: true });
+});
+
+const FLAGS = { name: "flags", type: "flagd", match: ["flags/*"], tenants: ["*"], file: "flags.flagd.json" };
+const FILE = { name: "product", type: "file", match: ["*"], path: "product_config.json" };
+const HOOK = {
+  name: "crm",
+  type: "webhook",
+  match: ["crm.*"],
+  url: "https://crm.example/hooks/x",
+  secret_env: "CRM_SECRET",
+};
+const SETTINGS = {
+  name: "settings",
+  type: "postgres",
+  match: ["settings/*"],
+  key: "{tenant}:{rest}",
+  url_env: "SETTINGS_DB",
+  table: "app.settings",
+  key_column: "key",
+  value_column: "value",
+};
+const ENV = { CRM_SECRET: "0123456789abcdef", SETTINGS_DB: "postgres://app:secret@127.0.0.1:1/app" };
+
+async function written(content: unknown): Promise<string> {
+  const path = join(folder, "targets.json");
+  await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+const MISTAKES: Record<string, [unknown, string]> = {
+  "no JSON": ["{", "is not valid JSON"],
+  "no systems": [{}, "systems is required"],
+  "an empty list": [{ systems: [] }, "systems must list a system"],
+  "a misspelt top field": [{ system: [] }, "has no field system: did you mean systems?"],
+  "an unknown type": [
+    { systems: [{ ...FILE, type: "fil" }] },
+    "systems[0] (product): type must be one of file, flagd,",
+  ],
+  "a misspelt field": [
+    { systems: [{ ...FLAGS, tenant: ["*"] }] },
+    "systems[0] (flags): it has no field tenant: did you mean tenants?",
+  ],
+  "a missing field": [{ systems: [{ ...FILE, path: undefined }] }, "systems[0] (product): path is required"],
+  "a missing secret": [
+    { systems: [{ ...HOOK, secret_env: "OTHER" }] },
+    "systems[0] (crm): secret_env names OTHER, which is not set",
+  ],
+  "a short secret": [{ systems: [{ ...HOOK, secret_env: "SHORT" }] }, "systems[0] (crm): secret_env must"],
+  "an address without https": [
+    { systems: [{ ...HOOK, url: "http://crm.example/" }] },
+    "systems[0] (crm): url must be an https URL",
+  ],
+  "a key that two tenants share": [
+    { systems: [{ ...FLAGS, tenants: undefined }] },
+    "tenants must name exactly one tenant",
+  ],
+  "an ambiguous template": [
+    { systems: [{ ...SETTINGS, key: "{tenant}{rest}" }] },
+    "key has two placeholders with nothing between them",
+  ],
+  "one name twice": [{ systems: [FILE, { ...FLAGS, name: "product" }] }, "two systems have the name product"],
+  "one system twice": [{ systems: [FLAGS, { ...FLAGS, name: "again" }] }, "again is the same as flags"],
+  "a pattern that matches nothing": [{ systems: [{ ...FILE, match: ["/x"] }] }, "match.0 matches no target"],
+};
+
+test.each(Object.entries(MISTAKES))("of %s one line names system and field", async (_, [content, message]) => {
+  const path = await written(content);
+  const read = (): unknown => readTargets(path, { ...ENV, SHORT: "short" });
+  expect(read).toThrow(message);
+  expect(read).toThrow(/^--targets [^\n]+$/);
+});
+
+test("the log gets every system without a secret", async () => {
+  const file = readTargets(await written({ systems: [FLAGS, HOOK, SETTINGS, FILE] }), ENV);
+  expect(file.hash).toMatch(/^[0-9a-f]{64}$/);
+  expect(file.systems).toMatchObject([FLAGS, { ...HOOK, url: "https://crm.example" }, SETTINGS, FILE]);
+  expect(JSON.stringify(file.systems)).not.toMatch(/0123456789abcdef|app:secret|hooks/);
+});
+
+test.each(["--product-config=config.json", "--product-adapter=https://crm.example/hook"])(
+  "--targets excludes %s",
+  async (other) => {
+    const path = await written({ systems: [FILE] });
+    expect(() => parseOptions([`--targets=${path}`, other], { SVC_ADAPTER_SECRET: ENV.CRM_SECRET })).toThrow(
+      "--targets excludes --product-config and --product-adapter",
+    );
+  },
+);
+
+const FLAG =
+  '{"flags": {"checkout": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off"}}}';
+
+async function program() {
+  await writeFile(join(folder, "flags.flagd.json"), FLAG);
+  await writeFile(
+    join(folder, "intent.json"),
+    JSON.stringify({ product_id: "acme", version: "1", approved_by: "ana", update_epoch: 1 }),
+  );
+  const targets = await written({ systems: [FLAGS, SETTINGS, FILE] });
+  const logged: string[] = [];
+  const down = new Promise<string>((found) => {
+    const note = (message: string): void => {
+      logged.push(message);
+      if (message.includes("settings:")) found(message);
+    };
+    const log: Log = { info: note, warn: note, error: note };
+    const files = [`--state=${join(folder, "state.json")}`, `--product-intent=${join(folder, "intent.json")}`];
+    const parsed = parseOptions(["--port=0", "--cycle-interval=0", ...files, `--targets=${targets}`], ENV);
+    if (parsed.kind !== "run") throw new Error("expected options");
+    running = start(parsed.options, log);
+  });
+  const { url, stop } = await running;
+  stops.push(stop);
+  return { api: client(fetch, url), down, logged };
+}
+let running: Promise<Running>;
+
+test("one program carries changes to a flagd file and to a config file, and restores both", async () => {
+  const { api } = await program();
+  const flag = { tenant_id: "*", kind: "feature_flag", target: "flags/checkout", value: "true", reversible: true };
+  const on = await api.bring("applied", flag);
+  const limit = await api.bring("applied", { tenant_id: "t1", target: "limits.seats", value: "50", reversible: true });
+  const flags = (): Promise<string> => readFile(join(folder, "flags.flagd.json"), "utf8");
+  expect(JSON.parse(await flags()).flags.checkout.defaultVariant).toBe("on");
+  const config = JSON.parse(await readFile(join(folder, "product_config.json"), "utf8"));
+  expect(config.values).toEqual({ t1: { "limits.seats": 50 } });
+  const { places } = (await api.get(`changes/${on}`)).body;
+  expect(places).toMatchObject([{ system: "flags", place: `flagd ${join(folder, "flags.flagd.json")} "checkout"` }]);
+  await api.must("rollback", on);
+  await api.must("rollback", limit);
+  expect(await flags()).toBe(FLAG);
+});
+
+test("a system that is down makes its own capability failing, and nothing else", async () => {
+  const { api, down } = await program();
+  expect(await down).toContain("settings: ");
+  const { body } = await api.get("/api/capabilities");
+  const status = Object.fromEntries(
+    body.capabilities.map((one: { id: string; status: string }) => [one.id, one.status]),
+  );
+  expect(status).toMatchObject({
+    "target:settings": "failing",
+    "target:flags": "available",
+    "target:product": "available",
+    product_adapter: "available",
+  });
+  expect((await api.get("/readyz")).status).toBe(200);
+  const { adapter } = (await api.get("intent")).body;
+  expect(adapter).toMatchObject({
+    name: "targets",
+    systems: [{ status: "ready" }, { status: "failing" }, { status: "ready" }],
+  });
+  const id = await api.bring("approved", { tenant_id: "t1", target: "settings/a", value: "1" });
+  expect((await api.post("apply", { change_id: id })).status).toBe(502);
+});
