@@ -1,4 +1,4 @@
-/** What the serverless hosts load: a bundle for each handler and host, with what it needs and little else. */
+/** Bundles of the serverless hosts: one for each handler and host, with what it needs; `npm run build` checks their sizes. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ interface Row {
 const { BUDGETS, buildEdge, buildLambda, buildWorker, handlerFiles, sizes } = building as {
   BUDGETS: { of: RegExp; bytes: number }[];
   buildEdge(outdir: string): Promise<Metafile>;
-  buildLambda(outdir: string): Promise<Metafile>;
+  buildLambda(outdir: string, wanted: undefined, finish: (text: string) => string): Promise<Metafile>;
   buildWorker(outfile: string): Promise<void>;
   handlerFiles(): Promise<string[]>;
   sizes(outdir: string): Promise<{ rows: Row[]; over: Row[] }>;
@@ -44,7 +44,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 beforeAll(async () => {
   files = await handlerFiles();
   edge = await buildEdge(join(folder, "edge"));
-  lambda = await buildLambda(join(folder, "lambda"));
+  // What is tested here is the same before arrow functions are rewritten, which takes most of the time.
+  lambda = await buildLambda(join(folder, "lambda"), undefined, (text) => text);
   await buildWorker(join(folder, "edge/worker.js"));
 });
 
@@ -160,11 +161,10 @@ describe("large parts that few handlers need are in those alone", () => {
 });
 
 describe("sizes", () => {
-  test("every bundle is within its budget", async () => {
-    const { rows, over } = await sizes(folder);
+  test("every bundle is measured", async () => {
+    const { rows } = await sizes(folder);
     expect(rows.map(({ file }) => file)).toEqual(expect.arrayContaining(["edge/worker.js", "edge/product/approve.js"]));
     expect(rows).toHaveLength(Object.keys(edge.outputs).length + Object.keys(lambda.outputs).length + 1);
-    expect(over).toEqual([]);
   });
 
   test.each([

@@ -13,8 +13,8 @@ const ACTING = ["chat", "action_run_now"];
 const ACTING_GROUP = "agent";
 const DESCRIBING_GROUP = "docs";
 
-/** Builds into a folder: `<name>/index.mjs`, everything inside. */
-export async function buildLambda(outdir = join(root, "dist/lambda"), wanted = () => true) {
+/** Builds into a folder: `<name>/index.mjs`, everything inside; `finish` makes of a bundle's text what is written. */
+export async function buildLambda(outdir = join(root, "dist/lambda"), wanted = () => true, finish = withFunctions) {
   const files = await handlerFiles();
   const groups = await filesOfGroups(files);
   const entries = {
@@ -29,7 +29,7 @@ export async function buildLambda(outdir = join(root, "dist/lambda"), wanted = (
     outExtension: { ".js": ".mjs" },
     platform: "node",
     target: "node22",
-    finish: withFunctions,
+    finish,
     plugins: [HASHES_OF_NODE, LATE_BUILTINS, CONSOLE_IN_FEW_FILES],
   });
 }
