@@ -7,24 +7,18 @@ import { QuietRun } from "./support/quiet_run.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
-const IN_A_BROWSER = "test/ui/decisions.test.ts";
+/** In a browser, in a short form: `npm test`, and in the long one: `npm run test:console`. */
+const BROWSER = "test/**/*.browser.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
-const LONG_IN_A_BROWSER =
-  "test/ui/{agent,audit,away,certificate,consent,dev,docs,emergency,everybody,faults,find,load,messages,mistakes,mounted,newcomer,on_record,pages,protected,undo}.test.ts";
+const BROWSER_LONG = "test/**/*.browser.long.test.ts";
 /** Has no short form: `npm run test:long`. */
-const LONG_ALONE =
-  "test/{bundles,deployments,package,docs/{audit_details,claims,code,harness},e2e/{backup,clock,exit_when_read_only,mcp,npm_signals,signals,two_processes,witnesses},lib/{audit/damage,changes/{moving/{between_stores,broken_moves,durable_objects},integrity_scan,proofs/verify},chat/{memory_speed,responder},client/{paths,platforms},find/month,mcp/{conformance,tasks},memory/queries,openapi/{lint,valid},operations/{due_cycle,month_figures,no_record},projections/history,store/{contract,postgres/{fence,store}}},local/{certificate,command_line/signing,contents,demo,erase,example_host,file_adapter/crash,late_note,link/python_peer,moving/files,start,store/{backup,recovery,segments},targets/unleash,verify_losses,verify_names,verify/lost_consents},support/watchdog}.test.ts";
+const LONG_ALONE = ["test/**/!(*.browser).long.test.ts", "test/local/targets/unleash.test.ts"];
+/** Starts a host or a store of another kind, also in its short form: `npm run test:long` runs both forms. */
+const HOSTS = ["test/**/*.host.test.ts", "test/local/targets/{postgres,etcd,lives}.test.ts"];
 
-/** Runs the client generators of other projects: `npm run test:long`. */
-const GENERATORS = "test/lib/openapi/clients.test.ts";
-
-/** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
-const HOSTS =
-  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{tampering,openfeature,postgres,process,refused_start,link},lib/{hosts/{edge,edge_reset,lambda_functions},openapi/contract,projections/project,store/{durable_object,dynamodb_faults,postgres_faults,several_as_one,shared_service,dynamodb/store}},local/{verify,verify/{fuzz,forged},verify_proofs,targets/{file/model,postgres,etcd,lives},link/siege,moving/shared},tamper/{damage,table}}.test.ts";
-
-/** The other test files that import what tells the two lengths apart. */
+/** Test files of both lengths: those that import what distinguishes them. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".test.ts") && !file.startsWith("ui"))
+  .filter((file) => file.endsWith(".test.ts") && !file.includes(".browser."))
   .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/length.ts"'))
   .map((file) => join("test", file));
 
@@ -67,13 +61,11 @@ export default defineConfig({
   root,
   test: {
     projects: [
-      project("console", [IN_A_BROWSER]),
-      project("console-long", [LONG_IN_A_BROWSER, IN_A_BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
-      project("service", ["test/**/*.test.ts"], {
-        exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE, GENERATORS, HOSTS],
-      }),
-      project("hosts", [HOSTS], { testTimeout: PATIENT_MS }),
-      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE, GENERATORS], { env: LONG, testTimeout: PATIENT_MS }),
+      project("console", [BROWSER]),
+      project("console-long", [BROWSER_LONG, BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
+      project("service", ["test/**/*.test.ts"], { exclude: [BROWSER, BROWSER_LONG, ...LONG_ALONE, ...HOSTS] }),
+      project("hosts", HOSTS, { testTimeout: PATIENT_MS }),
+      project("long", [...OF_BOTH_LENGTHS, ...LONG_ALONE], { env: LONG, testTimeout: PATIENT_MS }),
     ],
   },
 });

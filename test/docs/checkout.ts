@@ -12,7 +12,7 @@ const PUBLISHED = "dist/local/ui_server.js";
 export async function fillCheckout(folder: string, bin: string): Promise<void> {
   for (const name of readdirSync(ROOT)) if (!OWN.includes(name)) symlinkSync(join(ROOT, name), join(folder, name));
   symlinkSync(dirname(dirname(await program())), join(folder, "dist"));
-  // A build that starts faster; test/package.test.ts starts it as it is published.
+  // A build that starts faster; test/package.long.test.ts starts it as it is published.
   const started = join("dist/local", basename(await quickProgram()));
   copyFileSync(join(ROOT, "local/example/product_intent.json"), join(folder, "product_intent.json"));
   const { bin: programs, scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));

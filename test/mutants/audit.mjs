@@ -1,6 +1,6 @@
 /** The chain: appending, hashing, verifying, and reading it. */
 
-const DAMAGE = ["test/lib/audit/damage.test.ts"];
+const DAMAGE = ["test/lib/audit/damage.long.test.ts"];
 const VERIFY = ["test/lib/audit/verify.test.ts"];
 const HTTP = ["test/contract/http.test.ts"];
 const entry = { file: "lib/audit/entry.ts", tests: ["test/lib/audit/entry.test.ts"] };

@@ -1,7 +1,7 @@
 /** The client and the command line: nothing is done twice, signed unseen, or taken for done. */
 
 const CLIENT = ["test/lib/client/client.test.ts"];
-const SIGNING = ["test/local/command_line/signing.test.ts"];
+const SIGNING = ["test/local/command_line/signing.long.test.ts"];
 const retry = { file: "lib/client/retry.ts", tests: CLIENT };
 const client = { file: "lib/client/client.ts", tests: CLIENT };
 const signing = { file: "local/command_line/signing.ts", tests: SIGNING };
@@ -114,6 +114,6 @@ export const callers = [
     name: "a refusal ends the program as if it was done",
     find: 'return isFailing || code === "unreachable"',
     replace: 'if (status === 403 || status === 400) return "done"; return isFailing || code === "unreachable"',
-    tests: ["test/local/command_line/verbs.test.ts", "test/local/command_line/signing.test.ts"],
+    tests: ["test/local/command_line/verbs.test.ts", "test/local/command_line/signing.long.test.ts"],
   },
 ];

@@ -128,7 +128,7 @@ export const clock = [
     file: "lib/audit/chain.ts",
     find: 'event_type === "clock_accepted";',
     replace: 'event_type !== "";',
-    tests: ["test/lib/audit/damage.test.ts"],
+    tests: ["test/lib/audit/damage.long.test.ts"],
     grave: true,
   },
   {
@@ -136,7 +136,7 @@ export const clock = [
     file: "local/verify/chain.ts",
     find: ' && entry.eventType !== "clock_accepted")',
     replace: ")",
-    tests: ["test/tamper/damage.test.ts"],
+    tests: ["test/tamper/damage.host.test.ts"],
   },
   {
     name: "anybody accepts a clock where people have keys",

@@ -6,15 +6,15 @@ const foretold = { file: "local/ui/domain/policy_answer.ts", tests: DOMAIN };
 const offers = { file: "local/ui/domain/offers.ts", tests: DOMAIN };
 const walk = {
   file: "local/ui/domain/walk_chain.ts",
-  tests: ["test/ui/audit.test.ts"],
+  tests: ["test/ui/audit.browser.long.test.ts"],
   only: "checked in the browser",
 };
-const dialog = { file: "local/ui/pages/change/decide.tsx", tests: ["test/ui/decisions.test.ts"] };
+const dialog = { file: "local/ui/pages/change/decide.tsx", tests: ["test/ui/decisions.browser.test.ts"] };
 const sending = { ...dialog, file: "local/ui/pages/change/use_decision.tsx" };
-const CONSENT = ["test/ui/consent.test.ts"];
-const FAULTS = ["test/ui/faults.test.ts"];
+const CONSENT = ["test/ui/consent.browser.long.test.ts"];
+const FAULTS = ["test/ui/faults.browser.long.test.ts"];
 
-const UNDO = ["test/ui/undo.test.ts"];
+const UNDO = ["test/ui/undo.browser.long.test.ts"];
 const PLACE = ["test/ui/in_place_of.test.ts"];
 
 export const console = [
@@ -47,7 +47,7 @@ export const console = [
     file: "lib/changes/rules/late_items.ts",
     find: "isDecided(change) && !lateItems(change).includes(item) &&",
     replace: "isDecided(change) &&",
-    tests: ["test/ui/on_record.test.ts"],
+    tests: ["test/ui/on_record.browser.long.test.ts"],
   },
   {
     name: "an applied change that drifted looks applied",
@@ -149,7 +149,7 @@ export const console = [
   },
   {
     file: "local/ui/pages/change/undoing.tsx",
-    tests: ["test/ui/decisions.test.ts"],
+    tests: ["test/ui/decisions.browser.test.ts"],
     name: "what a rollback brings back is shown without its digest",
     find: "hexOf(await sha256(canonicalJson(before.value))) === digest",
     replace: "true",
@@ -173,7 +173,7 @@ export const console = [
   },
   {
     file: "local/ui/core/live.ts",
-    tests: ["test/ui/protected.test.ts"],
+    tests: ["test/ui/protected.browser.long.test.ts"],
     name: "the event stream of the console carries no token",
     find: 'headers = { accept: "text/event-stream", ...tokens() }',
     replace: 'headers = { accept: "text/event-stream" }',
@@ -184,7 +184,7 @@ export const console = [
     file: "local/ui/parts/title_count.tsx",
     find: "(own.data?.waiting_for_you ?? own.data?.pending)",
     replace: "own.data?.pending",
-    tests: ["test/ui/messages.test.ts"],
+    tests: ["test/ui/messages.browser.long.test.ts"],
     only: "the title counts",
   },
 ];

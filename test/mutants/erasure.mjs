@@ -1,8 +1,8 @@
 /** Contents: carried by exports, erased on request, and handed to auditors. */
 
 const RULES = ["test/lib/changes/erase.test.ts"];
-const GONE = ["test/local/erase.test.ts"];
-const CONTENTS = ["test/local/contents.test.ts"];
+const GONE = ["test/local/erase.long.test.ts"];
+const CONTENTS = ["test/local/contents.long.test.ts"];
 const PACK = ["test/handlers/pack.test.ts"];
 
 export const erasure = [

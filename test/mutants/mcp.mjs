@@ -118,14 +118,14 @@ export const mcp = [
     name: "a task is handed to whoever takes none",
     find: "const task = tasks ? await tool.task?.(input, call) : undefined;",
     replace: "const task = await tool.task?.(input, call);",
-    tests: ["test/lib/mcp/tasks.test.ts"],
+    tests: ["test/lib/mcp/tasks.long.test.ts"],
   },
   {
     file: "lib/mcp/tasks.ts",
     name: "a task is never done",
     find: "return status === seen_status",
     replace: "return status",
-    tests: ["test/lib/mcp/tasks.test.ts"],
+    tests: ["test/lib/mcp/tasks.long.test.ts"],
   },
   {
     ...bridge,

@@ -1,7 +1,7 @@
 /** Memory and conversations: whose each is, what it rests on, and what displaces what. */
 
 const ATTACKS = ["test/lib/memory/attacks.test.ts"];
-const FOUND = ["test/lib/memory/queries.test.ts"];
+const FOUND = ["test/lib/memory/queries.long.test.ts"];
 const HISTORY = ["test/handlers/chat_history.test.ts"];
 const PRIVACY = ["test/lib/memory/privacy.test.ts"];
 const MODEL = ["test/lib/chat/model_chat.test.ts"];

@@ -1,7 +1,7 @@
 /** Stores that are moved, backed up and restored. */
 
-const SHARED = ["test/local/moving/shared.test.ts"];
-const BROKEN = ["test/lib/changes/moving/broken_moves.test.ts"];
+const SHARED = ["test/local/moving/shared.host.test.ts"];
+const BROKEN = ["test/lib/changes/moving/broken_moves.long.test.ts"];
 
 export const moving = [
   {
@@ -30,7 +30,7 @@ export const moving = [
     file: "lib/changes/moving/fence.ts",
     find: 'mark.state === "moved" && !force',
     replace: "false",
-    tests: ["test/local/moving/files.test.ts"],
+    tests: ["test/local/moving/files.long.test.ts"],
   },
   {
     name: "who loads a store keeps on in it while another takes out what was loaded",
@@ -44,6 +44,6 @@ export const moving = [
     file: "lib/store/engine/floors.ts",
     find: "floor === 0",
     replace: "floor >= 0",
-    tests: ["test/lib/changes/moving/between_stores.test.ts"],
+    tests: ["test/lib/changes/moving/between_stores.long.test.ts"],
   },
 ];

@@ -282,7 +282,7 @@ export const principals = [
     file: "local/start.ts",
     find: "options.protectReads ? forPeers(deps) : service.fetch",
     replace: "options.protectReads ? service.fetch : forPeers(deps)",
-    tests: ["test/local/start.test.ts"],
+    tests: ["test/local/start.long.test.ts"],
     only: "peers still ask",
   },
   {

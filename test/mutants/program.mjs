@@ -1,6 +1,6 @@
 /** The local program: its start, its stop, its server and its options. */
 
-const START = ["test/local/start.test.ts"];
+const START = ["test/local/start.long.test.ts"];
 const SERVER = ["test/local/node_http.test.ts"];
 const ANCHOR = ["test/local/anchor.test.ts"];
 const start = { file: "local/start.ts", tests: START };

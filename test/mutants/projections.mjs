@@ -1,6 +1,6 @@
 /** Faults of projections: cursors, slices, outcomes that time closes, and reads. */
 
-const TESTS = ["test/lib/projections/project.test.ts"];
+const TESTS = ["test/lib/projections/project.host.test.ts"];
 const HTTP = ["test/contract/http.test.ts"];
 const ROUNDS = ["test/lib/projections/projector.test.ts"];
 const slice = { file: "lib/projections/project.ts", tests: TESTS };
@@ -21,7 +21,7 @@ export const projections = [
     name: "the program projects its log in cycles only",
     find: "    longLived: true,\n",
     replace: "",
-    tests: ["test/local/start.test.ts"],
+    tests: ["test/local/start.long.test.ts"],
     only: "projected",
   },
   {
@@ -193,27 +193,27 @@ export const projections = [
     file: "lib/operations/due_cycle.ts",
     find: " || commits!.count !== commit) return false;",
     replace: ") return false;",
-    tests: ["test/lib/operations/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
   {
     name: "an idle cycle uses the rows of another version of a projection",
     file: "lib/projections/projection.ts",
     find: " && cursor.version === version;",
     replace: " && version !== null;",
-    tests: ["test/lib/operations/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
   {
     name: "an idle cycle passes over what time brings",
     file: "lib/operations/next_due.ts",
     find: "Math.min(outcome, limits);",
     replace: "Math.max(outcome, limits);",
-    tests: ["test/lib/operations/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
   {
     name: "a host is not asked for drift while nobody commits",
     file: "lib/operations/due_cycle.ts",
     find: "return isAsItWas(deps);",
     replace: "return isAsItWas !== undefined;",
-    tests: ["test/lib/operations/due_cycle.test.ts"],
+    tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
 ];

@@ -1,6 +1,6 @@
 /** Signatures: what they are of, by whom, and that they are asked for. */
 
-const VERIFY = { tests: ["test/lib/changes/proofs/verify.test.ts"] };
+const VERIFY = { tests: ["test/lib/changes/proofs/verify.long.test.ts"] };
 const webauthn = { file: "lib/changes/proofs/webauthn.ts", ...VERIFY };
 const ssh = { file: "lib/changes/proofs/ssh_signature.ts", ...VERIFY };
 const ACTS = { tests: ["test/lib/changes/signed_acts.test.ts"] };
@@ -91,21 +91,21 @@ export const proof = [
     file: "local/verify/proofs.ts",
     find: 'decision === "review" ? { verdict }',
     replace: 'decision === "review" ? {}',
-    tests: ["test/local/verify_proofs.test.ts"],
+    tests: ["test/local/verify_proofs.host.test.ts"],
   },
   {
     name: "an emergency consent may be told as its denial",
     file: "local/verify/proofs.ts",
     find: 'decision === "approve" && detail["emergency"] === true',
     replace: 'detail["emergency"] === true',
-    tests: ["test/local/verify_proofs.test.ts"],
+    tests: ["test/local/verify_proofs.host.test.ts"],
   },
   {
     name: "a decision that nobody signed passes a verifier",
     file: "local/verify/proofs.ts",
     find: "if (intents.keysOf(detail, by).length > 0)",
     replace: "if (intents.keysOf(detail, by).length > 99)",
-    tests: ["test/local/verify_proofs.test.ts"],
+    tests: ["test/local/verify_proofs.host.test.ts"],
   },
   {
     ...GOVERNED,

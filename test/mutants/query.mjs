@@ -2,7 +2,7 @@
 
 const LISTS = ["test/lib/find/list_changes.test.ts"];
 
-const FIND = ["test/lib/find/month.test.ts"];
+const FIND = ["test/lib/find/month.long.test.ts"];
 
 export const query = [
   {
@@ -38,7 +38,7 @@ export const query = [
     name: "chat answers an order with a list and not with the page of the change",
     find: "if (act) return sayWhereToAct(deps, act, caller);",
     replace: "",
-    tests: ["test/lib/chat/responder.test.ts"],
+    tests: ["test/lib/chat/responder.long.test.ts"],
   },
   {
     file: "lib/find/list_changes.ts",

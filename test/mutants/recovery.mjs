@@ -1,7 +1,7 @@
 /** The store on files when it starts: replay, torn ends, sealed files and their catalog, compaction, state file. */
 
-const RECOVERY = ["test/local/store/recovery.test.ts"];
-const SEGMENTS = ["test/local/store/segments.test.ts"];
+const RECOVERY = ["test/local/store/recovery.long.test.ts"];
+const SEGMENTS = ["test/local/store/segments.long.test.ts"];
 const TORN = ["test/local/store/torn_batch.test.ts"];
 const recover = { file: "local/store/recover.ts", tests: RECOVERY };
 const replay = { file: "local/store/replay.ts", tests: RECOVERY };
@@ -217,7 +217,7 @@ export const recovery = [
     name: "one damaged file keeps all others from being compacted",
     find: "damage.note(error);\n",
     replace: "throw error;\n",
-    tests: ["test/local/store/segments.test.ts"],
+    tests: ["test/local/store/segments.long.test.ts"],
   },
   {
     file: "local/store/damage.ts",

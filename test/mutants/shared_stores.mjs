@@ -1,10 +1,10 @@
 /** Stores that several processes share: group commit, Postgres, DynamoDB. */
 
-const FAULTS = ["test/lib/store/dynamodb_faults.test.ts"];
-const POSTGRES = ["test/lib/store/postgres_faults.test.ts"];
-const DYNAMODB = ["test/lib/store/dynamodb/store.test.ts"];
+const FAULTS = ["test/lib/store/dynamodb_faults.host.test.ts"];
+const POSTGRES = ["test/lib/store/postgres_faults.host.test.ts"];
+const DYNAMODB = ["test/lib/store/dynamodb/store.host.test.ts"];
 const GROUP = ["test/lib/store/engine/group_commit.test.ts"];
-const FENCE = ["test/lib/store/postgres/fence.test.ts"];
+const FENCE = ["test/lib/store/postgres/fence.long.test.ts"];
 const group = { file: "lib/store/engine/group_commit.ts", tests: GROUP };
 const ALONE = { only: "alone for long" };
 const run = { file: "lib/store/engine/run.ts", tests: GROUP };
@@ -41,7 +41,7 @@ export const sharedStores = [
     name: "what a broken move left in a Postgres store lets nothing be loaded again",
     find: "(not $11 or ",
     replace: "($11 is not null and ",
-    tests: ["test/local/moving/shared.test.ts"],
+    tests: ["test/local/moving/shared.host.test.ts"],
     only: "given twice at once",
   },
   {
@@ -77,7 +77,7 @@ export const sharedStores = [
     name: "a deleted record of a Postgres store that is put as new begins at revision 1 again",
     find: " and (not $11 or countersign_rows.revision < excluded.revision)",
     replace: "",
-    tests: ["test/lib/store/postgres/store.test.ts"],
+    tests: ["test/lib/store/postgres/store.long.test.ts"],
     ...ALONE,
   },
   {
@@ -265,7 +265,7 @@ export const sharedStores = [
     file: "lib/store/postgres/rows.ts",
     find: "and id between $3 and $4 and not deleted",
     replace: "and id between $3 and $4",
-    tests: ["test/lib/store/postgres/store.test.ts"],
+    tests: ["test/lib/store/postgres/store.long.test.ts"],
   },
   {
     name: "ids beyond the basic plane come in another order than elsewhere",
@@ -279,7 +279,7 @@ export const sharedStores = [
     file: "lib/store/dynamodb/batch.ts",
     find: "          own++;\n",
     replace: "          void own;\n",
-    tests: ["test/lib/store/shared_service.test.ts"],
+    tests: ["test/lib/store/shared_service.host.test.ts"],
     only: "on a table too",
   },
   {

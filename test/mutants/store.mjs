@@ -1,7 +1,7 @@
 /** The store on files when it writes: journal, batches, syncs, lock; and the rules of every transaction. */
 
 const JOURNAL = ["test/local/store/journal.test.ts"];
-const SEGMENTS = ["test/local/store/segments.test.ts"];
+const SEGMENTS = ["test/local/store/segments.long.test.ts"];
 const DURABLE = ["test/local/store/durable_answer.test.ts"];
 const MEMORY = ["test/lib/store/memory.test.ts"];
 const HANGING = ["test/local/store/hanging_reads.test.ts"];

@@ -1,7 +1,7 @@
 /** What is taken from the log at the moment it is used, what the cycles look at, and what is made anew. */
 
 const USE = ["test/lib/changes/verified_at_use.test.ts"];
-const SCAN = ["test/lib/changes/integrity_scan.test.ts"];
+const SCAN = ["test/lib/changes/integrity_scan.long.test.ts"];
 const ATTACKS = ["test/tamper/running.test.ts"];
 const ledger = { file: "lib/changes/ledger/ledger.ts", tests: USE };
 const targets = { file: "lib/changes/ledger/targets.ts", tests: USE };
@@ -106,7 +106,7 @@ export const verified = [
     name: "what is no record stops what is shown of all others",
     find: 'return TEXTS.every((field) => typeof change[field] === "string") && Array.isArray(change.approvals);\n}',
     replace: "return true;\n}",
-    tests: ["test/lib/operations/no_record.test.ts"],
+    tests: ["test/lib/operations/no_record.long.test.ts"],
   },
   {
     file: "lib/changes/freeze.ts",

@@ -1,14 +1,14 @@
 /** `countersign-verify`: the export is held to its rules offline, with code of its own. */
 
-const DAMAGE = ["test/tamper/damage.test.ts"];
-const PROGRAM = ["test/local/verify.test.ts"];
+const DAMAGE = ["test/tamper/damage.host.test.ts"];
+const PROGRAM = ["test/local/verify.host.test.ts"];
 const chain = { file: "local/verify/chain.ts", tests: DAMAGE };
 const verify = { file: "local/verify/verify.ts" };
 const line = { file: "local/verify/line.ts", tests: DAMAGE };
-const CERTIFICATE = ["test/local/certificate.test.ts"];
-const FORGED = ["test/local/verify/forged.test.ts"];
+const CERTIFICATE = ["test/local/certificate.long.test.ts"];
+const FORGED = ["test/local/verify/forged.host.test.ts"];
 const certificate = { file: "local/verify/certificate.ts", tests: CERTIFICATE };
-const LOST = ["test/local/verify/lost_consents.test.ts"];
+const LOST = ["test/local/verify/lost_consents.long.test.ts"];
 const life = { file: "local/verify/life.ts", tests: CERTIFICATE };
 const note = { file: "local/verify/note.ts", tests: PROGRAM };
 
@@ -32,7 +32,7 @@ export const verifier = [
     name: "the verifier does not hold an entry against the one before",
     find: "if (!hashed && last && entry.previousHash !== last.hash)",
     replace: "if (false)",
-    tests: ["test/tamper/table.test.ts"],
+    tests: ["test/tamper/table.host.test.ts"],
   },
   {
     ...chain,
@@ -91,7 +91,7 @@ export const verifier = [
     name: "a rewritten log is valid against its receipt",
     find: "if (item.seen === (item.head ?? item.root)) return undefined;",
     replace: "return undefined;",
-    tests: ["test/tamper/table.test.ts"],
+    tests: ["test/tamper/table.host.test.ts"],
   },
   {
     ...verify,

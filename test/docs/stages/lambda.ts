@@ -19,7 +19,7 @@ export const lambda: Own = {
   stage: () => ({
     readers: {
       "json secret": async (secret) => expect(await withSecrets(ENV, holding(secret))).toEqual({ ...ENV, ...secret }),
-      // test/deployments.test.ts holds it, in the template, against what SAM makes of it.
+      // test/deployments.long.test.ts holds it, in the template, against what SAM makes of it.
       "yaml authorizer": ({ Api }) => expect(Object.keys(Api.Properties)).toEqual(["Auth"]),
     },
   }),

@@ -83,7 +83,7 @@ describe("the Durable Object store", () => {
 describe("the cases that run in the object catch it when", () => {
   const caught = new Set<string>();
 
-  // Between them they break every promise once; test/lib/store/contract.test.ts has all of them.
+  // Between them they break every promise once; test/lib/store/contract.long.test.ts has all of them.
   test.each([
     "put does nothing",
     "absent records are null",

@@ -1,4 +1,4 @@
-/** The TypeScript of the documents is right by the sources; test/package.test.ts holds it to what is published. */
+/** The TypeScript of the documents is right by the sources; test/package.long.test.ts holds it to what is published. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

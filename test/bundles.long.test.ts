@@ -44,7 +44,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 beforeAll(async () => {
   files = await handlerFiles();
   edge = await buildEdge(join(folder, "edge"));
-  // What is tested here is the same before arrow functions are rewritten, which takes most of the time.
+  // Rewriting arrow functions takes most of the time, and changes nothing that is tested here.
   lambda = await buildLambda(join(folder, "lambda"), undefined, (text) => text);
   await buildWorker(join(folder, "edge/worker.js"));
 });
