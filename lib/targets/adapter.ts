@@ -168,10 +168,10 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         await effects.finishApply(change, set.version);
         return { result: "applied", previous: toHeld(held), ...describeOverwrite(set.overwrote) };
       }
-      if ("rejected" in set) {
-        await effects.cancel(change, known);
-        throw new Error(set.rejected);
-      }
+      // The attempt is over: other changes must not wait for it, whatever the next try finds.
+      await effects.cancel(change, known);
+      record = known;
+      if ("rejected" in set) throw new Error(set.rejected);
     }
     throw new Error(CONTENDED);
   };
@@ -235,10 +235,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         await effects.finishRollback(change);
         return { result: "rolled_back", ...describeOverwrite(set.overwrote ?? (isForeign ? held : undefined)) };
       }
-      if ("rejected" in set) {
-        await effects.cancel(change, record);
-        throw new Error(set.rejected);
-      }
+      await effects.cancel(change, record);
+      if ("rejected" in set) throw new Error(set.rejected);
     }
     throw new Error(CONTENDED);
   };

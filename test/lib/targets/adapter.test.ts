@@ -199,6 +199,19 @@ test("an attempt that is over is resolved by the current value, where the system
   expect(held()).toBe('"a third value"');
 });
 
+test("an attempt that lost to an edit is over: other changes of the target do not wait for it", async () => {
+  const { apply, rollback, verify, overwrite, edits, effect, held } = bench();
+  await apply(a);
+  edits.push(() => overwrite(a, FOREIGN));
+  await expect(rollback(a)).rejects.toMatchObject({ name: "TargetDrifted" });
+  expect((await effect(a))?.state).toBe("applied");
+  expect((await apply(b)).previous).toEqual({ value: JSON.parse(FOREIGN) });
+  for (let tries = 0; tries < 5; tries++) edits.push(() => overwrite(a, String(tries)));
+  await expect(apply(c)).rejects.toThrow("changed by another program at every try");
+  expect([await effect(c), await verify(c), held()]).toEqual([undefined, "absent", "4"]);
+  expect(await rollback(a)).toBe("superseded");
+});
+
 test("a value that the system rejects leaves nothing behind", async () => {
   const { apply, verify, faults, effect, held, rollback } = bench();
   await apply(a);
