@@ -194,10 +194,12 @@ describe.skipIf(!server)("keys of etcd", () => {
     const before = await bench();
     const [revision] = before.version.split(" ");
     const wrong = { ...before, version: before.version.replace(revision!, String(Number(revision) + 1)) };
-    for (const expected of [wrong, { ...before, raw: encodeBase64("another text") }, { version: "absent" }]) {
-      const result = await system.compareAndSet(entry, next, expected, attempt(), calm);
-      expect(result).toEqual({ done: false, conflict: before });
-    }
+    for (const expected of [wrong, { ...before, raw: encodeBase64("another text") }, { version: "absent" }])
+      for (const value of [next, undefined])
+        expect(await system.compareAndSet(entry, value, expected, attempt(), calm)).toEqual({
+          done: false,
+          conflict: before,
+        });
     expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
   });
 

@@ -223,6 +223,20 @@ describe.skipIf(!server)("a Postgres column", () => {
     expect(await value()).toBe('"theirs"');
   });
 
+  test("every part of the comparison counts: version, text and absence", async () => {
+    const { before, system } = await bench();
+    const [xmin, hash] = before.version.split(" ");
+    const older = { ...before, version: `${Number(xmin) - 1} ${hash}` };
+    const restored = { version: `${xmin} another-hash`, value: 1, raw: "1" };
+    for (const expected of [older, restored, { version: "absent" }])
+      for (const value of [next, undefined])
+        expect(await system.compareAndSet(entry, value, expected, attempt(), calm)).toEqual({
+          done: false,
+          conflict: before,
+        });
+    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+  });
+
   test("a table that is written again keeps its values, and a change of it is applied all the same", async () => {
     const { before, system } = await bench();
     await query("vacuum full app.settings");

@@ -3,19 +3,9 @@ import * as fs from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import type { Files } from "../../../../local/targets/atomic_file.ts";
+import { dice } from "../../../support/dice.ts";
 import { dealt } from "../../../support/length.ts";
 import { bench, calm, change, unsynced } from "./fixture.ts";
-
-/** Numbers of 0 up to `below`, the same for one seed: mulberry32. */
-function dice(seed: number) {
-  let state = seed;
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below) | 0;
-  };
-}
 
 /** What must hold: the applied changes of each target in order, and how each change ended. */
 function model(base: Record<string, Record<string, unknown>>) {

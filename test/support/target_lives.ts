@@ -1,0 +1,316 @@
+/**
+ * Random lives of targets: applies, rollbacks, edits by other programs, lost requests and answers, restarts, through the
+ * adapter of a target system, compared with a model that reads the target by other means than the system does.
+ */
+import { canonicalJson } from "../../lib/kit/canonical_json.ts";
+import { systemClock } from "../../lib/kit/platform.ts";
+import { Unanswered } from "../../lib/kit/time_limit.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
+import type { Change } from "../../lib/changes/rules/change.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import type { Attempt, Entry, SetResult, TargetSystem } from "../../lib/targets/port.ts";
+import { dice } from "./dice.ts";
+
+/** A target system with targets that only one life uses. */
+export interface LifeSystem {
+  /** Opens the system as a new process does. */
+  open(): TargetSystem;
+  /** The entries of the targets, without values. */
+  entries: readonly Entry[];
+  /** Makes a value that the system can hold; another number is another value. */
+  value(number: number): unknown;
+  /** Reads a target without the system; undefined where it holds nothing. */
+  read(entry: Entry): Promise<unknown>;
+  /** Sets or removes (undefined) a target as another program does. */
+  edit(entry: Entry, value: unknown): Promise<void>;
+  /** Makes the network lose the next request or answer of a write; returns what ends that. */
+  lose?(loss: "request" | "answer"): () => void;
+  /** A write that was given up may arrive later, and `resolve` makes it fail. */
+  isFenced?: boolean;
+  dispose?(): Promise<void>;
+}
+
+/** Events of lives, by name. */
+export type LifeFigures = Record<string, number>;
+
+class Crash extends Error {}
+
+const RACE = "edit at the same time";
+const FAULTS = ["lost request", "lost answer", "crash before", "crash after", "edit before"];
+const NETWORK_FAULTS = ["network loses request", "network loses answer"];
+const CHANGES = 4;
+const STEPS = 16;
+const MAX_TRIES = 4;
+
+const calm = new AbortController().signal;
+const text = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
+
+/** One target: the changes in force, oldest first, and what each of them replaced. */
+interface Target {
+  entry: Entry;
+  current: unknown;
+  order: string[];
+  previous: Map<string, unknown>;
+}
+
+/** Runs one life. Throws at the first violation, with the steps that led to it. */
+export async function runLife(seed: number, system: LifeSystem, figures: LifeFigures): Promise<void> {
+  const roll = dice(seed);
+  const steps: string[] = [];
+  const count = (name: string): void => void (figures[name] = (figures[name] ?? 0) + 1);
+  const require = (condition: boolean, what: string): void => {
+    if (!condition) throw new Error(`life ${seed}: ${what}\n${steps.join("\n")}`);
+  };
+  let values = 0;
+  const newValue = () => system.value(seed * 1000 + ++values);
+
+  const targets: Target[] = system.entries.map((entry) => ({
+    entry,
+    current: undefined,
+    order: [],
+    previous: new Map(),
+  }));
+  const isCurrent = (target: Target, value: unknown) => text(target.current) === text(value);
+  const isTop = (target: Target, change_id: string) => target.order.at(-1) === change_id;
+  const edit = async (target: Target, value: unknown) => {
+    count("foreign edit");
+    steps.push(`  another program sets ${text(value)}`);
+    await system.edit(target.entry, value);
+    target.current = value;
+  };
+
+  let fault: string | undefined;
+  /** The write of the current operation was followed by an edit at the same time. */
+  let isRaced = false;
+  let late: (() => Promise<void>) | undefined;
+
+  /** Compares one write with what the target held before and holds after it. */
+  const checkWrite = async (
+    target: Target,
+    attempt: Attempt,
+    { next, expected }: { next: unknown; expected: unknown },
+    write: () => Promise<SetResult>,
+  ): Promise<SetResult> => {
+    const before = target.current;
+    const racing = fault === RACE ? newValue() : undefined;
+    if (racing !== undefined) fault = undefined;
+    const [written] = await Promise.allSettled([write(), racing !== undefined && system.edit(target.entry, racing)]);
+    const after = await system.read(target.entry);
+    const result = written.status === "fulfilled" ? written.value : (written.reason as Error);
+    const isUnanswered = result instanceof Unanswered;
+    const isDone = !(result instanceof Error) && result.done;
+    const isSet = isDone || (isUnanswered && racing === undefined && text(after) === text(next));
+    const summary = isDone ? "done" : result instanceof Error ? String(result) : JSON.stringify(result);
+    steps.push(`  ${attempt.operation} sets ${text(next)} over ${text(expected)}: ${summary}; holds ${text(after)}`);
+    count(
+      `write ${isDone ? "done" : isUnanswered ? "unanswered" : result instanceof Error ? "failed" : "conflict" in result ? "conflict" : "rejected"}`,
+    );
+    if (isSet) require(text(before) === text(expected), `a write replaced ${text(before)}, which it had not read`);
+    if (isSet) require(text(before) !== text(next), "a value was set that was there already");
+    if (racing !== undefined) {
+      isRaced = isDone;
+      count("foreign edit");
+      require(text(after) === text(racing), "an edit at the same time was overwritten");
+    } else require(text(after) === text(isSet ? next : before), "the answer of a write is not what became of it");
+    if (isSet) setModel(target, attempt, before);
+    target.current = after;
+    if (result instanceof Error) throw result;
+    return result;
+  };
+
+  const setModel = ({ order, previous }: Target, { operation, change_id }: Attempt, before: unknown): void => {
+    const at = order.indexOf(change_id);
+    if (operation !== "restore" && at !== -1) order.splice(at, 1);
+    if (operation === "apply") previous.set(change_id, before);
+    if (operation !== "rollback" && !order.includes(change_id)) order.push(change_id);
+  };
+
+  const wrap = (whole: TargetSystem): TargetSystem => ({
+    ...whole,
+    async compareAndSet(entry, next, expected, attempt, signal) {
+      const target = targets.find(
+        (one) => one.entry.target === entry.target && one.entry.tenant_id === entry.tenant_id,
+      )!;
+      const goal = { next: next?.value, expected: expected.value };
+      const write = () => whole.compareAndSet(entry, next, expected, attempt, signal);
+      const check = (run: () => Promise<SetResult>) => checkWrite(target, attempt, goal, run);
+      const now = fault;
+      if (now === RACE) return check(write);
+      fault = undefined;
+      if (now === "edit before") await edit(target, newValue());
+      if (now === "lost request") throw new Unanswered("the request was lost");
+      if (now === "crash before") throw new Crash();
+      if (now === "late request") {
+        late = async () => void (await check(write));
+        throw new Unanswered("the request is on its way");
+      }
+      const stop = now?.startsWith("network") && system.lose?.(now === NETWORK_FAULTS[0] ? "request" : "answer");
+      try {
+        const result = await check(write);
+        if (now === "lost answer") throw new Unanswered("the answer was lost");
+        if (now === "crash after") throw new Crash();
+        return result;
+      } finally {
+        if (stop) stop();
+      }
+    },
+  });
+
+  const store = memoryStore();
+  const start = (): ProductAdapter => targetAdapter(wrap(system.open()), { store, clock: systemClock });
+  let adapter = start();
+  const restart = () => {
+    count("restart");
+    steps.push("  restart");
+    adapter = start();
+  };
+
+  const changes = targets.flatMap((target, place) =>
+    Array.from({ length: CHANGES }, (_, i) => {
+      const change = { ...target.entry, change_id: `chg_${seed}_${place}_${i}`, status: "approved", value: newValue() };
+      return { target, change: change as Change };
+    }),
+  );
+  const setStatus = (change: Change, status: Change["status"]) => void (change.status = status);
+
+  const operate = async (
+    { target, change }: (typeof changes)[number],
+    operation: "apply" | "rollback",
+    overDrift = false,
+  ): Promise<boolean> => {
+    const { change_id } = change;
+    const wasCovered = target.order.includes(change_id) && !isTop(target, change_id);
+    isRaced = false;
+    const isTopBefore = isTop(target, change_id);
+    const below = target.order.indexOf(change_id);
+    steps.push(`${operation} ${change_id}${fault ? `, ${fault}` : ""}`);
+    try {
+      const { result } =
+        operation === "apply"
+          ? await adapter.apply(change, calm)
+          : await adapter.rollback(change, calm, undefined, overDrift);
+      count(`${operation} done`);
+      steps.push(`  ${result}`);
+      if (operation === "apply") {
+        require(target.order.includes(change_id), "an apply is reported as done that was not");
+        if (!wasCovered)
+          require(isTop(target, change_id) &&
+            (isCurrent(target, change.value) || isRaced), "the target holds another value than the applied one");
+        setStatus(change, "applied");
+      } else {
+        const wasApplied = change.status === "applied";
+        if (result === "rolled_back" && wasApplied && isTopBefore)
+          require(isCurrent(target, target.previous.get(change_id)) ||
+            isRaced, "a rollback restored another value than the replaced one");
+        if (wasCovered && target.order.includes(change_id)) {
+          const above = target.order[below + 1]!;
+          target.previous.set(above, target.previous.get(change_id));
+        }
+        if (target.order.includes(change_id)) target.order.splice(target.order.indexOf(change_id), 1);
+        require(!isCurrent(target, change.value) ||
+          wasCovered, "a change is reported as rolled back whose value stands");
+        setStatus(change, "rolled_back");
+      }
+      return true;
+    } catch (error) {
+      if ((error as Error).message.startsWith("life ")) throw error;
+      steps.push(`  ${String(error)}`);
+      count(
+        `${operation} ${error instanceof Crash ? "crashed" : (error as Error).name === "TargetDrifted" ? "drifted" : error instanceof Unanswered ? "unanswered" : "failed"}`,
+      );
+      if ((error as Error).name === "TargetDrifted")
+        require(!isCurrent(
+          target,
+          change.value,
+        ), "a rollback reports drift although the target holds the change's value");
+      if (error instanceof Crash) restart();
+      return false;
+    } finally {
+      fault = undefined;
+    }
+  };
+
+  const verify = async ({ target, change }: (typeof changes)[number]): Promise<void> => {
+    const state = await adapter.verify(change, calm);
+    count(`verify ${state}`);
+    steps.push(`verify ${change.change_id}: ${state}`);
+    const isHeld = isTop(target, change.change_id) && isCurrent(target, change.value);
+    if (state === "applied")
+      require(target.order.includes(change.change_id) &&
+        (isHeld || !isTop(target, change.change_id)), "verify reports a change as applied that is not");
+    if (state === "absent" || state === "rolled_back")
+      require(!isHeld, `verify reports ${state} of a change whose value stands`);
+  };
+
+  for (const target of targets) if (roll(2) === 0) await edit(target, newValue());
+  const isAtomic = system.open().guard === "atomic";
+  const faults = [
+    ...FAULTS,
+    ...(isAtomic ? [RACE] : []),
+    ...(system.lose ? NETWORK_FAULTS : []),
+    ...(system.isFenced ? ["late request"] : []),
+  ];
+  for (let step = 0; step < STEPS; step++) {
+    const one = changes[roll(changes.length)]!;
+    if (roll(2) === 0) fault = faults[roll(faults.length)];
+    if (fault !== undefined) count(fault);
+    const kind = roll(12);
+    if (kind < 5) await operate(one, "apply");
+    else if (kind < 8) await operate(one, "rollback", roll(4) === 0);
+    else if (kind < 9) await edit(one.target, roll(4) === 0 ? undefined : newValue());
+    else if (kind < 10) restart();
+    else await verify(one);
+    fault = undefined;
+    if (late && roll(3) === 0) {
+      steps.push("a late request arrives");
+      await late().catch(() => undefined);
+      late = undefined;
+    }
+  }
+  await late?.().catch(() => undefined);
+
+  // The faults are over: every change can be rolled back, and nothing of them stays.
+  const isInForce = ({ target, change }: (typeof changes)[number]) =>
+    change.status === "applied" && target.order.includes(change.change_id);
+  // An attempt that nothing shows the outcome of holds up the others until its own change is rolled back.
+  let waiting = changes.filter((change) => !isInForce(change));
+  for (let tries = 0; tries < MAX_TRIES && waiting.length > 0; tries++) {
+    const results: boolean[] = [];
+    for (const one of waiting) results.push(await operate(one, "rollback", true));
+    waiting = waiting.filter((_, i) => !results[i]);
+  }
+  require(waiting.length === 0, `${waiting.map(({ change }) => change.change_id).join()} cannot be rolled back`);
+  for (const target of targets)
+    for (const change_id of [...target.order].reverse()) {
+      const one = changes.find(({ change }) => change.change_id === change_id)!;
+      require(await operate(one, "rollback", true), `${change_id} cannot be rolled back`);
+    }
+  for (const one of changes) {
+    await verify(one);
+    require(!isCurrent(one.target, one.change.value), "a value stands when every change is rolled back");
+  }
+  count("life");
+  await store.close();
+}
+
+/** Runs the lives of some seeds, and prints their figures. */
+export async function runLives(name: string, [first, last]: [number, number], make: () => Promise<LifeSystem>) {
+  const figures: LifeFigures = {};
+  for (let seed = first; seed <= last; seed++) {
+    const system = await make();
+    try {
+      await runLife(seed, system, figures);
+    } finally {
+      await system.dispose?.();
+    }
+  }
+  if (last - first >= 100) process.stdout.write(`lives of ${name}: ${JSON.stringify(figures, null, 1)}\n`);
+  return figures;
+}
+
+/** The seeds to run: a few, or as `npm run lives` asks for them, `LIVES=1-1000`. */
+export const lifeSeeds = (): [number, number] => {
+  const [first = 1, last = 20] = process.env["LIVES"]?.split("-").map(Number) ?? [];
+  return [first, last];
+};
