@@ -95,9 +95,8 @@ export function parseRemote(options: RemoteOptions): Remote {
     ["fetch.fsckObjects", "true"],
     ["gc.auto", "0"],
     ["maintenance.auto", "false"],
-    // A renamed file is a conflict of a revert, never a guess.
-    ["merge.renames", "false"],
-    ["diff.renames", "false"],
+    // Files follow a renamed folder by a guess only.
+    ["merge.directoryRenames", "false"],
     ["remote.origin.url", url],
   ];
   if (token !== undefined) {

@@ -1,0 +1,232 @@
+/** Code patches on a branch of a git repository, against real git: what is pushed, reverted, and left alone. */
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { Unanswered } from "../../../lib/kit/time_limit.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import { gitTarget, type GitTargetOptions } from "../../../local/targets/git.ts";
+import { gitRepository } from "../../../local/targets/git/repository.ts";
+import { parseRemote } from "../../../local/targets/git/remote.ts";
+import { type Files, gitServer, serveHttp, shadowProgram } from "../../support/git_server.ts";
+
+const calm = new AbortController().signal;
+const clock = { now: () => Date.UTC(2026, 0, 2) };
+
+const LINES = Array.from({ length: 9 }, (_, i) => `line ${i}\n`);
+const withLine = (at: number, text: string): string => LINES.with(at, `${text}\n`).join("");
+
+let folders = 0;
+
+const change = (value: unknown, change_id = "chg_a"): Change =>
+  ({ change_id, tenant_id: "t1", kind: "code_patch", target: "repo/app", value }) as Change;
+
+async function bench(files: Files = { "app.txt": LINES.join(""), "old.txt": "old\n" }) {
+  const server = await gitServer(files);
+  const openAdapter = (over: Partial<GitTargetOptions> = {}) => {
+    const system = gitTarget({
+      url: server.bare,
+      branch: "main",
+      path: () => "unused.json",
+      folder: join(server.root, `clone-${++folders}`),
+      clock,
+      ...over,
+    });
+    const adapter = targetAdapter(system, { store: memoryStore(), clock });
+    return {
+      system,
+      validate: (one: Change) => adapter.validate(one, calm),
+      apply: async (one: Change) => (await adapter.apply(one, calm)).result,
+      verify: (one: Change) => adapter.verify(one, calm),
+      rollback: async (one: Change, overDrift = false) =>
+        (await adapter.rollback({ ...one, status: "applied" }, calm, undefined, overDrift)).result,
+    };
+  };
+  return { ...server, ...openAdapter(), openAdapter };
+}
+
+test("a dry run lists commits, files with modes, and line counts, also of hostile names", async () => {
+  const { propose, validate, bare, system } = await bench();
+  const name = '--output=x\n:100644\t1\t2\t"\u202e';
+  const patch = await propose(
+    "patch",
+    { "app.txt": withLine(1, "changed"), "old.txt": undefined },
+    { [name]: "new\n", "run.sh": { mode: "100755", text: "#!/bin/sh\n" }, "logo.bin": Buffer.from([0, 1, 2]) },
+  );
+  const { ok, preview } = (await validate(change(patch))) as { ok: true; preview: Record<string, unknown> };
+  expect(ok).toBe(true);
+  expect(preview).toMatchObject({
+    place: `git ${bare} main`,
+    guard: "atomic",
+    before: { branch: "main", head: patch.base },
+    after: patch,
+    details: {
+      commit_count: 2,
+      commits: [{ id: patch.head, author: "Ana", subject: "A step of patch" }, {}],
+      file_count: 5,
+      lines_added: 3,
+      lines_removed: 2,
+    },
+  });
+  expect((preview["details"] as { files: unknown[] }).files).toEqual([
+    { path: name, added: 1, removed: 0, mode: "000000 → 100644" },
+    { path: "app.txt", added: 1, removed: 1, mode: "100644" },
+    { path: "logo.bin", added: null, removed: null, mode: "000000 → 100644" },
+    { path: "old.txt", added: 0, removed: 1, mode: "100644 → 000000" },
+    { path: "run.sh", added: 1, removed: 0, mode: "000000 → 100755" },
+  ]);
+  expect(system.place(change(patch))).toBe(`git ${bare} main`);
+});
+
+test("an apply pushes exactly the head, and a rollback restores the tree of the base", async () => {
+  const { propose, apply, verify, rollback, tip, git, log } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(1, "changed") }, { "new.txt": "new\n" });
+  expect([await apply(change(patch)), await tip(), await verify(change(patch))]).toEqual([
+    "applied",
+    patch.head,
+    "applied",
+  ]);
+  expect([await rollback(change(patch)), await verify(change(patch))]).toEqual(["rolled_back", "rolled_back"]);
+  expect(await git("diff", patch.base, "main")).toBe("");
+  expect(await log("%P %an%n%B")).toMatch(
+    new RegExp(
+      `^${patch.head} Countersign\nRevert [^]*This reverts commit ${patch.head}[^]*\n\nCountersign-Change: chg_a\nCountersign-Operation: rollback\n`,
+    ),
+  );
+});
+
+test("a rollback keeps later commits, and patches are rolled back in any order", async () => {
+  const { propose, commit, apply, verify, rollback, show, git } = await bench();
+  const first = await propose("first", { "app.txt": withLine(1, "first") });
+  await apply(change(first));
+  await commit({ "app.txt": LINES.with(1, "first\n").with(8, "later\n").join("") });
+  const second = await propose("second", { "new.txt": "new\n" });
+  await apply(change(second, "chg_b"));
+  expect([await rollback(change(first)), await verify(change(second, "chg_b"))]).toEqual(["rolled_back", "applied"]);
+  expect([`${await show("app.txt")}\n`, await show("new.txt")]).toEqual([withLine(8, "later"), "new"]);
+  expect(await rollback(change(second, "chg_b"))).toBe("rolled_back");
+  expect(await git("ls-tree", "-r", "--name-only", "main")).toBe("app.txt\nold.txt");
+});
+
+test("a rollback that conflicts with later commits fails, and changes nothing", async () => {
+  const { propose, commit, apply, verify, rollback, tip } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(4, "patched") });
+  await apply(change(patch));
+  const later = await commit({ "app.txt": withLine(4, "patched and edited") });
+  await expect(rollback(change(patch))).rejects.toThrow("later commits changed what the code patch changed");
+  expect([await tip(), await verify(change(patch))]).toEqual([later, "applied"]);
+});
+
+test("a rollback finds a file that was renamed later, and fails where it was rewritten too", async () => {
+  const { propose, commit, apply, rollback, tip, show } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(4, "patched") });
+  await apply(change(patch));
+  const rewritten = await commit({ "app.txt": undefined, "moved.txt": "line 4\npatched\nsomething else\n" });
+  await expect(rollback(change(patch))).rejects.toThrow("later commits changed");
+  expect(await tip()).toBe(rewritten);
+  await commit({ "moved.txt": withLine(4, "patched") });
+  expect([await rollback(change(patch)), `${await show("moved.txt")}\n`]).toEqual(["rolled_back", LINES.join("")]);
+});
+
+test("a patch is rejected unless its base is the tip and its head, which the server has, descends", async () => {
+  const { propose, commit, validate, apply, tip } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
+  const unrelated = await commit({ "a.txt": "a\n" }, { branch: "unrelated", from: "" });
+  const missing = "1234567890123456789012345678901234567890";
+  const reasons: [unknown, string][] = [
+    [{ ...patch, head: unrelated }, "head does not descend from base"],
+    [{ ...patch, head: missing }, "the server does not have the commit"],
+    [{ ...patch, base: missing }, "base is not the last commit of main"],
+    [{ ...patch, branch: "other" }, "the branch of the code patch is not main"],
+    [{ ...patch, head: patch.base }, "the same commit"],
+    [{ ...patch, head: "--output=/tmp/x" }, "head must be a full commit id"],
+    [{ ...patch, base: patch.base.slice(0, 12) }, "base must be a full commit id"],
+    [{ ...patch, head: `${patch.head}\n--all` }, "head must be a full commit id"],
+    [{ ...patch, force: true }, "is {branch, base, head}"],
+    ["main", "is {branch, base, head}"],
+  ];
+  for (const [value, reason] of reasons) {
+    expect(await validate(change(value))).toEqual({ ok: false, reason: expect.stringContaining(reason) });
+    await expect(apply(change(value))).rejects.toThrow(reason);
+  }
+  expect(await tip()).toBe(patch.base);
+  const moved = await commit({ "b.txt": "b\n" });
+  await expect(apply(change(patch))).rejects.toThrow("base is not the last commit of main");
+  expect(await tip()).toBe(moved);
+});
+
+test("a push never replaces history, whatever it is asked for", async () => {
+  const { bare, root, commit, tip } = await bench();
+  const author = { name: "A", email: "a@b" };
+  const remote = parseRemote({ url: bare });
+  const repository = gitRepository({ remote, branch: "main", folder: join(root, "own"), author, isSigned: false });
+  const unrelated = await commit({ "a.txt": "a\n" }, { branch: "unrelated", from: "" });
+  const before = await repository.fetchTip(calm);
+  await repository.fetchCommits([unrelated], calm);
+  expect(await repository.push(before, unrelated, calm)).toEqual({
+    state: "rejected",
+    reason: "the commit does not descend from the branch",
+  });
+  expect(await tip()).toBe(before);
+});
+
+test("a branch that moves into the range just before the push is left there", async () => {
+  const { propose, git, tip, root, bare, openAdapter } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(1, "one") }, { "app.txt": withLine(1, "two") });
+  const middle = await git("rev-parse", `${patch.head}^`);
+  const move = `[ "$3" != push ] || PATH="$OTHERS" git -C '${bare}' update-ref refs/heads/main ${middle}`;
+  vi.stubEnv("PATH", await shadowProgram(root, "git", `${move}\nPATH="$OTHERS" exec git "$@"`));
+  const raced = openAdapter();
+  vi.unstubAllEnvs();
+  await expect(raced.apply(change(patch))).rejects.toThrow("base is not the last commit of main");
+  expect([await tip(), await raced.verify(change(patch))]).toEqual([middle, "absent"]);
+});
+
+test("a patch whose answer was lost is found by the branch, as is its rollback", async () => {
+  const { propose, root, openAdapter, tip } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
+  const http = await serveHttp(root);
+  const { apply, verify, rollback } = openAdapter({ url: `${http.url}/app.git` });
+  http.onPushed = () => !(http.isDown = true);
+  await expect(apply(change(patch))).rejects.toBeInstanceOf(Unanswered);
+  http.isDown = false;
+  expect([await tip(), await verify(change(patch))]).toEqual([patch.head, "applied"]);
+  await expect(rollback(change(patch))).rejects.toBeInstanceOf(Unanswered);
+  http.isDown = false;
+  expect([await verify(change(patch)), await rollback(change(patch))]).toEqual(["rolled_back", "rolled_back"]);
+});
+
+test("a revert that another person records shows as drift, and its own revert as applied", async () => {
+  const { propose, commit, apply, verify, rollback, tip } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
+  await apply(change(patch));
+  const message = (id: string) => `Revert "A step"\n\nThis reverts commit ${id}.\n`;
+  const reverted = await commit({ "app.txt": LINES.join("") }, { message: message(patch.head) });
+  expect(await verify(change(patch))).toBe("unknown");
+  await expect(rollback(change(patch))).rejects.toMatchObject({ name: "TargetDrifted" });
+  expect(await tip()).toBe(reverted);
+  await commit({ "app.txt": withLine(1, "changed") }, { message: message(reverted) });
+  expect([await verify(change(patch)), await rollback(change(patch))]).toEqual(["applied", "rolled_back"]);
+});
+
+test("a rewritten history is drift; over it a rollback takes out what is there, and no more", async () => {
+  const { propose, commit, apply, verify, rollback, show, tip } = await bench();
+  const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
+  await apply(change(patch));
+  const rebased = await commit(
+    { "app.txt": LINES.with(1, "changed\n").with(8, "rewritten\n").join(""), "old.txt": "old\n" },
+    { from: "" },
+  );
+  expect(await verify(change(patch))).toBe("unknown");
+  await expect(rollback(change(patch))).rejects.toMatchObject({
+    name: "TargetDrifted",
+    values: { expected: patch, held: { branch: "main", head: rebased } },
+  });
+  expect(await rollback(change(patch), true)).toBe("rolled_back");
+  expect(`${await show("app.txt")}\n`).toBe(withLine(8, "rewritten"));
+  const again = await propose("again", { "app.txt": LINES.with(8, "rewritten\n").with(1, "again\n").join("") });
+  await apply(change(again, "chg_b"));
+  await commit({ "app.txt": withLine(8, "rewritten"), "old.txt": "old\n" }, { from: "" });
+  const without = await tip();
+  expect([await rollback(change(again, "chg_b"), true), await tip()]).toEqual(["rolled_back", without]);
+});
