@@ -468,6 +468,7 @@ describe("over ssh", () => {
       "PermitRootLogin prohibit-password",
     ];
     await writeFile(join(root, "sshd_config"), `${lines.join("\n")}\n`);
+    if (userInfo().uid === 0) await mkdir("/run/sshd", { recursive: true });
     const server = spawn(sshd!, ["-D", "-e", "-f", join(root, "sshd_config")], { stdio: ["ignore", "ignore", "pipe"] });
     onTestFinished(() => void server.kill());
     await new Promise<void>((done, fail) => {

@@ -117,7 +117,7 @@ test("a rollback that conflicts with later commits fails, and changes nothing", 
   expect([await tip(), await verify(change(patch))]).toEqual([later, "applied"]);
 });
 
-test("a rollback finds a file that was renamed later, and fails where it was rewritten too", async () => {
+test("a rollback finds a file that was renamed later, and fails where it was rewritten", async () => {
   const { propose, commit, apply, rollback, tip, show } = await bench();
   const patch = await propose("patch", { "app.txt": withLine(4, "patched") });
   await apply(change(patch));
