@@ -87,7 +87,11 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
   const publish = async (base: string, head: string, { attempt }: Attempt, signal: AbortSignal): Promise<Published> => {
     signal.throwIfAborted();
     sent.add(attempt);
-    const pushed = await repository.push(base, head, signal);
+    const pushed = await repository.push(base, head, signal).catch((error: unknown) => {
+      // It fails only before git runs.
+      sent.delete(attempt);
+      throw error;
+    });
     if (pushed.state === "unknown") return findOutcome(base, head, attempt, signal);
     sent.delete(attempt);
     return pushed.state === "rejected" ? { rejected: pushed.reason } : pushed.state;

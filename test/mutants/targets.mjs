@@ -5,6 +5,8 @@ const FILE = ["test/local/targets/file.test.ts"];
 const CRASH = ["test/local/targets/file/crash.test.ts"];
 const FLAGD = ["test/local/targets/flagd.test.ts"];
 const MODEL = ["test/local/targets/file/model.host.test.ts"];
+const GIT = ["test/local/targets/git_files.test.ts"];
+const PATCHES = ["test/local/targets/git_patches.test.ts"];
 const atomic = { file: "local/targets/atomic_file.ts" };
 const config = { file: "local/targets/product_config.ts", tests: BYTES };
 const file = { file: "local/targets/file.ts", tests: FILE };
@@ -203,5 +205,68 @@ export const targets = [
     find: "if (before) return text.slice(0, before.end) + text.slice(found.end);",
     replace: "if (before) return text.slice(0, found.start) + text.slice(found.end);",
     tests: FLAGD,
+  },
+  {
+    file: "local/targets/git/repository.ts",
+    name: "a push moves a branch that stands inside the range",
+    find: "const lease = `--force-with-lease=${ref}:${base}`;",
+    replace: 'const lease = "--no-force-with-lease";',
+    tests: PATCHES,
+  },
+  {
+    file: "local/targets/git/repository.ts",
+    name: "a push replaces the history of the branch",
+    find: "if (!(await isAncestor(base, head, signal)))",
+    replace: "if (base === head)",
+    tests: PATCHES,
+  },
+  {
+    file: "local/targets/git/repository.ts",
+    name: "a configuration that was written into the cached clone stays",
+    find: "if (config !== CONFIG)",
+    replace: "if (config === undefined)",
+    tests: GIT,
+  },
+  {
+    file: "local/targets/git/push.ts",
+    name: "a push that was stopped is reported as failed",
+    find: 'if (code === null) return { state: "unknown" };',
+    replace: 'if (code === null) return { state: "rejected", reason: "stopped" };',
+    tests: GIT,
+  },
+  {
+    file: "local/targets/git/files.ts",
+    name: "a rollback in git writes other bytes",
+    find: "return next.raw;",
+    replace: "return renderJson(next.value);",
+    tests: GIT,
+  },
+  {
+    file: "local/targets/git.ts",
+    name: "an attempt that may still come is reported as not done",
+    find: 'MAX_LATE_PUSH_MS ? "open" : "not_done"',
+    replace: 'MAX_LATE_PUSH_MS ? "not_done" : "not_done"',
+    tests: GIT,
+  },
+  {
+    file: "local/targets/git.ts",
+    name: "an attempt that failed before its push stays open",
+    find: "if (!sent.has(attempt.attempt)) unsent.add(attempt.attempt);",
+    replace: "",
+    tests: GIT,
+  },
+  {
+    file: "local/targets/git/patch.ts",
+    name: "the revert of a code patch takes later commits out too",
+    find: "const tree = now === after ? before : await",
+    replace: "const tree = now !== undefined ? before : await",
+    tests: PATCHES,
+  },
+  {
+    ...effects,
+    name: "a later code patch keeps an earlier one from being reverted",
+    find: "(isCumulative(change) ? change.change_id :",
+    replace: '(isCumulative(change) ? "" :',
+    tests: PATCHES,
   },
 ];

@@ -15,7 +15,6 @@ const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 const HEAD = "ref: refs/heads/countersign-cache\n";
 const TIP = "refs/countersign/tip";
 const FETCH = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
-const MADE = "refs/countersign/made";
 
 /** A call of git failed; the message is for people. */
 export class GitFailed extends Error {
@@ -110,7 +109,7 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
   const tidy = async (): Promise<void> => {
     const packed = await readdir(join(folder, "objects", "pack")).catch(() => []);
     const isLarge = packed.filter((name) => name.endsWith(".pack")).length > MAX_PACKS;
-    const old = [...(isLarge ? ["objects", "refs"] : []), `${TIP}.lock`, `${MADE}.lock`];
+    const old = [...(isLarge ? ["objects", "refs"] : []), `${TIP}.lock`];
     for (const name of old) await rm(join(folder, name), { recursive: true, force: true });
   };
 
@@ -187,15 +186,16 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
 
   /** Commits one file on `tip`; `text` is `undefined` to remove it. A part of the path that is a file becomes a folder. */
   const commitFile = async ({ tip, path, text, message, at }: FileCommit, signal: AbortSignal): Promise<string> => {
+    const unnamed = `refs/countersign/made-${crypto.randomUUID()}`;
     const data = (content: string): string => `data ${Buffer.byteLength(content)}\n${content}\n`;
     const input = [
-      `commit ${MADE}\nmark :1\n`,
+      `commit ${unnamed}\nmark :1\n`,
       `committer ${author.name} <${author.email}> ${toSeconds(at)} +0000\n`,
       data(message),
       `from ${tip}\n`,
       text === undefined ? `D ${path}\n` : `M 100644 inline ${path}\n${data(text)}`,
       // The commit is published by its id.
-      `reset ${MADE}\nfrom ${"0".repeat(40)}\n\nget-mark :1\ndone\n`,
+      `reset ${unnamed}\nfrom ${"0".repeat(40)}\n\nget-mark :1\ndone\n`,
     ].join("");
     const id = (await output(["fast-import", "--quiet", "--done"], { input, signal })).trim();
     if (isSigned) return commit({ tree: `${id}^{tree}`, parents: [tip], message, at }, signal);

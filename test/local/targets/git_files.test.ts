@@ -274,22 +274,21 @@ describe("faults of the server", () => {
     expect([await system.resolve!(entry(1), attempt(), calm), await tip()]).toEqual(["not_done", before]);
   });
 
-  test("a failure before the push is certain at once", async () => {
+  test("a failure before the push is certain, and leaves nothing open", async () => {
     const { openAdapter, root, tip } = await bench();
     const http = await serveHttp(root);
     const { system, apply, verify } = openAdapter({ url: `${http.url}/app.git` });
     const before = await tip();
-    const { read } = system;
-    system.read = async (...args) => {
-      const held = await read(...args);
-      http.isDown = true;
-      return held;
-    };
-    await expect(apply(change(1))).rejects.toThrow("git push failed: unable to access");
+    const held = await system.read(entry(1), calm);
+    http.isDown = true;
+    const write = (version: string) =>
+      system.compareAndSet(entry(1), { value: 1, version: "" }, { version }, attempt(), calm);
+    await expect(write("another")).rejects.toThrow("git ls-remote failed");
+    expect(await write(held.version)).toMatchObject({ rejected: expect.stringContaining("git push failed") });
     http.isDown = false;
-    system.read = read;
-    expect([await verify(change(1)), await tip()]).toEqual(["absent", before]);
+    expect([await system.resolve!(entry(1), attempt(), calm), await tip()]).toEqual(["not_done", before]);
     await apply(change(1));
+    expect(await verify(change(1))).toBe("applied");
   });
 
   test("a token that may only read is a rejection that says so, and a wrong one fails the ping", async () => {
