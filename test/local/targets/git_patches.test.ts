@@ -128,7 +128,7 @@ test("a rollback finds a file that was renamed later, and fails where it was rew
   expect([await rollback(change(patch)), `${await show("moved.txt")}\n`]).toEqual(["rolled_back", LINES.join("")]);
 });
 
-test("a patch is rejected unless its base is the tip and its head, which the server has, descends", async () => {
+test("a patch is rejected unless its base is the tip and its head descends from it", async () => {
   const { propose, commit, validate, apply, tip } = await bench();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   const unrelated = await commit({ "a.txt": "a\n" }, { branch: "unrelated", from: "" });
