@@ -228,7 +228,9 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
       const tag = toTag(attempt);
       const query = `type=IS:feature-tagged&limit=${MAX_EVENTS}&query=${encodeURIComponent(tag)}`;
       if ((await readEvents(flagName(entry), query, signal)).some(isTagged(tag))) return "done";
-      return clock.now() - Date.parse(attempt.at) < MAX_LATE_MS ? "open" : "not_done";
+      if (clock.now() - Date.parse(attempt.at) < MAX_LATE_MS) return "open";
+      // A rollback that removes the flag leaves no tag.
+      return attempt.operation === "rollback" ? undefined : "not_done";
     },
 
     async ping(signal) {

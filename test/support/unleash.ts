@@ -22,8 +22,10 @@ export interface UnleashClient {
 export interface UnleashServer {
   url: string;
   port: number;
-  /** Personal access token of the administrator. */
+  /** Personal access token of a user with the root role Editor. */
   token: string;
+  /** Creates a user with a root role, and returns a personal access token. */
+  createToken(rootRole: "Editor" | "Viewer"): Promise<string>;
   /** Calls the server as the administrator; rejects where it answers with an error. */
   // oxlint-disable-next-line no-explicit-any -- whatever it answers
   call(method: string, path: string, body?: unknown): Promise<any>;
@@ -64,16 +66,7 @@ export async function startUnleash(): Promise<UnleashServer> {
   }
 
   const url = `http://127.0.0.1:${port}`;
-  const login = await fetch(`${url}/auth/simple/login`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ username: "admin", password: "unleash4all" }),
-  });
-  const cookie = login.headers
-    .getSetCookie()
-    .map((one) => one.split(";")[0])
-    .join("; ");
-  const call: UnleashServer["call"] = async (method, path, body) => {
+  const request = async (cookie: string, method: string, path: string, body?: unknown) => {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: { cookie, "content-type": "application/json" },
@@ -81,15 +74,28 @@ export async function startUnleash(): Promise<UnleashServer> {
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-    return text === "" ? undefined : JSON.parse(text);
+    return { json: text === "" ? undefined : JSON.parse(text), cookies: response.headers.getSetCookie() };
   };
-  const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
-  const { secret } = await call("POST", "/api/admin/user/tokens", { description: "test", expiresAt });
+  const logIn = async (username: string, password: string): Promise<string> => {
+    const { cookies } = await request("", "POST", "/auth/simple/login", { username, password });
+    return cookies.map((one) => one.split(";")[0]).join("; ");
+  };
+  const administrator = await logIn("admin", "unleash4all");
+  const call: UnleashServer["call"] = async (...sent) => (await request(administrator, ...sent)).json;
+  const createToken = async (rootRole: "Editor" | "Viewer"): Promise<string> => {
+    const password = "Long-enough-4-Unleash";
+    const username = rootRole.toLowerCase();
+    const role = rootRole === "Editor" ? 2 : 3;
+    await call("POST", "/api/admin/user-admin", { username, password, rootRole: role, sendEmail: false });
+    const token = { description: "test", expiresAt: new Date(Date.now() + 86_400_000).toISOString() };
+    return (await request(await logIn(username, password), "POST", "/api/admin/user/tokens", token)).json.secret;
+  };
 
   return {
     url,
     port,
-    token: secret,
+    token: await createToken("Editor"),
+    createToken,
     call,
     startClient: () =>
       startClient({

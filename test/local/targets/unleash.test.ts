@@ -247,6 +247,9 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
       await expect(system.ping!(calm)).rejects.toThrow(atPing);
       await expect(apply(change(name, flag(10)))).rejects.toThrow(atApply);
     }
+    const viewer = bench({ token: await server.createToken("Viewer") });
+    await viewer.system.ping!(calm);
+    await expect(viewer.apply(change(name, flag(10)))).rejects.toThrow("lacks a permission (403)");
     await bench().system.ping!(calm);
   });
 });
@@ -287,6 +290,28 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     const { attempt, result } = set(system, entry, { version: "0" }, now());
     await expect(result).rejects.toMatchObject({ name: "Unanswered" });
     expect(await bench().system.resolve!(entry, attempt, calm)).toBe("done");
+  });
+
+  test("a removal whose answer was lost is resolved by the value, when it can no longer come late", async () => {
+    const entry = change(newFlag(), flag(10));
+    await bench().apply(entry as Change);
+    let isLost = false;
+    const { system } = bench({
+      async fetch(url, init) {
+        const answer = await fetch(url, init);
+        if (init!.method !== "DELETE") return answer;
+        isLost = true;
+        throw new Error("the connection was lost");
+      },
+    });
+    const expected = await system.read(entry, calm);
+    const attempt = { change_id: "chg_gone", operation: "rollback", attempt: "attempt-gone", at: now() } as const;
+    const result = system.compareAndSet(entry, undefined, expected, attempt, calm);
+    await expect(result).rejects.toMatchObject({ name: "Unanswered" });
+    expect(isLost).toBe(true);
+    expect(await system.resolve!(entry, attempt, calm)).toBe("open");
+    expect(await system.resolve!(entry, { ...attempt, at: longAgo }, calm)).toBeUndefined();
+    expect((await system.read(entry, calm)).value).toBeUndefined();
   });
 
   test("a write that comes late, since the database was paused, is found", async () => {
