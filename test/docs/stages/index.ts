@@ -9,6 +9,7 @@ import { operating } from "./operating.ts";
 import { principals } from "./principals.ts";
 import { auditLog, intentFields } from "./reference.ts";
 import { stores } from "./stores.ts";
+import { targets } from "./targets.ts";
 import { webhookAdapter } from "./webhook_adapter.ts";
 import { notifications } from "./notifications.ts";
 import { workers } from "./workers.ts";
@@ -45,6 +46,10 @@ export const stages: Record<string, Own> = {
   "docs/errors.md": { long: true },
   "docs/intent.md": { ...intentFields, long: true },
   "docs/product_config.md": { long: true },
+  "docs/targets.md": targets,
+  "docs/targets/etcd.md": targets,
+  "docs/targets/postgres.md": targets,
+  "docs/targets/unleash.md": targets,
   "docs/testing.md": { long: true },
   "docs/writing_a_store.md": { long: true },
   "docs/writing_an_adapter.md": { long: true },

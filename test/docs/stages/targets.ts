@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { readTargets } from "../../../local/targets/config.ts";
+import { findValueProblem } from "../../../local/targets/unleash_value.ts";
+import type { Own } from "./index.ts";
+
+/** Reads a file of `--targets` as the service does at its start; the variables that it names are set. */
+function readExample(example: object): void {
+  const text = JSON.stringify(example);
+  const variables = [...text.matchAll(/_env":"(\w+)"/g)].map(([, name]) => [name, "a secret of some length"]);
+  const folder = mkdtempSync(join(tmpdir(), "targets-"));
+  try {
+    writeFileSync(join(folder, "targets.json"), text);
+    readTargets(join(folder, "targets.json"), Object.fromEntries(variables));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+export const targets: Own = {
+  needs: [],
+  stage: () => ({
+    readers: {
+      "json targets": (shown) => readExample(shown as object),
+      "json value": (shown) => expect(findValueProblem(shown)).toBeUndefined(),
+      "json system": (shown) => readExample({ systems: [{ tenants: ["acme"], ...(shown as object) }] }),
+    },
+  }),
+};
