@@ -92,6 +92,12 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     const record = await effects.get(change.change_id);
     if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
     const outcome = await findOutcome(entry, record, signal);
+    if (outcome === "not_done" && record.state === "rolling_back" && record.applied_at !== undefined) {
+      // A later change of the target must not make a rollback count that did nothing.
+      const applied: EffectRecord = { ...record, state: "applied" };
+      await effects.cancel(change, applied);
+      return { record: applied };
+    }
     if (outcome !== "done") return { record, outcome };
     await (record.state === "pending" ? effects.finishApply(change) : effects.finishRollback(change));
     return { record: await effects.get(change.change_id) };

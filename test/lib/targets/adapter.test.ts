@@ -212,6 +212,17 @@ test("an attempt that lost to an edit is over: other changes of the target do no
   expect(await rollback(a)).toBe("superseded");
 });
 
+test("a rollback that did nothing stays undone when a later change takes the target", async () => {
+  const { apply, rollback, verify, faults, held } = bench();
+  await apply(a);
+  faults.push("lost request");
+  await expect(rollback(a)).rejects.toBeInstanceOf(Unanswered);
+  await apply(b);
+  expect(await verify(a)).toBe("applied");
+  await rollback(b);
+  expect([held(), await verify(a), await verify(b)]).toEqual(['{"by":"chg_a"}', "applied", "rolled_back"]);
+});
+
 test("a value that the system rejects leaves nothing behind", async () => {
   const { apply, verify, faults, effect, held, rollback } = bench();
   await apply(a);
