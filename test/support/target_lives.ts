@@ -26,6 +26,8 @@ export interface LifeSystem {
   edit(entry: Entry, value: unknown): Promise<void>;
   /** Makes the network lose the next request or answer of a write; returns what ends that. */
   lose?(loss: "request" | "answer"): () => void;
+  /** An apply without an answer counts as never made when another program has set another value since. */
+  isResolvedByValue?: boolean;
   /** A write that was given up may arrive later, and `resolve` makes it fail. */
   isFenced?: boolean;
   dispose?(): Promise<void>;
@@ -43,7 +45,8 @@ const CHANGES = 4;
 const STEPS = 16;
 const MAX_TRIES = 4;
 
-const calm = new AbortController().signal;
+/** Returns a signal of its own for each call: `fetch` listens to one until it is collected. */
+const calm = (): AbortSignal => new AbortController().signal;
 const text = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
 
 /** One target: the changes in force, oldest first, and what each of them replaced. */
@@ -52,6 +55,8 @@ interface Target {
   current: unknown;
   order: string[];
   previous: Map<string, unknown>;
+  /** The change whose value was set without an answer, until the adapter can find that out. */
+  unanswered?: string | undefined;
 }
 
 /** Runs one life. Throws at the first violation, with the steps that led to it. */
@@ -77,6 +82,7 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     count("foreign edit");
     steps.push(`  another program sets ${text(value)}`);
     await system.edit(target.entry, value);
+    if (system.isResolvedByValue) target.order = target.order.filter((id) => id !== target.unanswered);
     target.current = value;
   };
 
@@ -114,6 +120,7 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
       require(text(after) === text(racing), "an edit at the same time was overwritten");
     } else require(text(after) === text(isSet ? next : before), "the answer of a write is not what became of it");
     if (isSet) setModel(target, attempt, before);
+    if (isSet && attempt.operation === "apply") target.unanswered = attempt.change_id;
     target.current = after;
     if (result instanceof Error) throw result;
     return result;
@@ -182,15 +189,17 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     const { change_id } = change;
     const wasCovered = target.order.includes(change_id) && !isTop(target, change_id);
     isRaced = false;
+    target.unanswered = undefined;
     const isTopBefore = isTop(target, change_id);
     const below = target.order.indexOf(change_id);
     steps.push(`${operation} ${change_id}${fault ? `, ${fault}` : ""}`);
     try {
       const { result } =
         operation === "apply"
-          ? await adapter.apply(change, calm)
-          : await adapter.rollback(change, calm, undefined, overDrift);
+          ? await adapter.apply(change, calm())
+          : await adapter.rollback(change, calm(), undefined, overDrift);
       count(`${operation} done`);
+      target.unanswered = undefined;
       steps.push(`  ${result}`);
       if (operation === "apply") {
         require(target.order.includes(change_id), "an apply is reported as done that was not");
@@ -232,7 +241,8 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   };
 
   const verify = async ({ target, change }: (typeof changes)[number]): Promise<void> => {
-    const state = await adapter.verify(change, calm);
+    const state = await adapter.verify(change, calm());
+    if (target.unanswered === change.change_id) target.unanswered = undefined;
     count(`verify ${state}`);
     steps.push(`verify ${change.change_id}: ${state}`);
     const isHeld = isTop(target, change.change_id) && isCurrent(target, change.value);
@@ -273,19 +283,19 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   // The faults are over: every change can be rolled back, and nothing of them stays.
   const isInForce = ({ target, change }: (typeof changes)[number]) =>
     change.status === "applied" && target.order.includes(change.change_id);
-  // An attempt that nothing shows the outcome of holds up the others until its own change is rolled back.
-  let waiting = changes.filter((change) => !isInForce(change));
+  const place = ({ target, change }: (typeof changes)[number]) => target.order.indexOf(change.change_id);
+  // Changes in force come last, the newest first. An attempt without a known outcome holds up the others of its target until its own
+  // change is rolled back.
+  let waiting = [
+    ...changes.filter((one) => !isInForce(one)),
+    ...changes.filter(isInForce).sort((one, other) => place(other) - place(one)),
+  ];
   for (let tries = 0; tries < MAX_TRIES && waiting.length > 0; tries++) {
     const results: boolean[] = [];
     for (const one of waiting) results.push(await operate(one, "rollback", true));
     waiting = waiting.filter((_, i) => !results[i]);
   }
   require(waiting.length === 0, `${waiting.map(({ change }) => change.change_id).join()} cannot be rolled back`);
-  for (const target of targets)
-    for (const change_id of [...target.order].reverse()) {
-      const one = changes.find(({ change }) => change.change_id === change_id)!;
-      require(await operate(one, "rollback", true), `${change_id} cannot be rolled back`);
-    }
   for (const one of changes) {
     await verify(one);
     require(!isCurrent(one.target, one.change.value), "a value stands when every change is rolled back");

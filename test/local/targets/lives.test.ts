@@ -75,6 +75,7 @@ async function onFlagd(): Promise<LifeSystem> {
       const { flags } = await content();
       await write({ flags: { ...flags, [target]: flag } });
     },
+    isResolvedByValue: true,
     dispose,
   };
 }
@@ -105,6 +106,7 @@ async function onPostgres(): Promise<LifeSystem> {
         ]);
     },
     lose: losing(postgresProxy, "commit"),
+    isResolvedByValue: true,
   };
 }
 
