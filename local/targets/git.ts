@@ -1,4 +1,5 @@
 /** A branch of a git repository as a target system: a value is a JSON file, a code patch a range of commits. */
+import { access, constants } from "node:fs/promises";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import {
@@ -20,7 +21,7 @@ import {
 } from "./git/patch.ts";
 import { checkBranch, findPathProblem } from "./git/path.ts";
 import { parseRemote, type RemoteOptions } from "./git/remote.ts";
-import { type Author, gitRepository } from "./git/repository.ts";
+import { type Author, GitFailed, gitRepository } from "./git/repository.ts";
 import { hasAttempt } from "./git/trailers.ts";
 
 /** The repository, and how an entry becomes the path of a file. */
@@ -199,6 +200,19 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
       if (isDone) return "done";
       if (unsent.has(attempt.attempt) || (isPushed && tip !== (entry.value as Patch).base)) return "not_done";
       return clock.now() < Date.parse(attempt.at) + MAX_LATE_PUSH_MS ? "open" : "not_done";
+    },
+
+    async probe() {
+      await repository.checkProgram();
+      for (const [option, file] of [
+        ["ssh key file", options.sshKeyFile],
+        ["known hosts file", options.knownHostsFile],
+        ["signing key", signingKey],
+      ] as const)
+        if (file !== undefined)
+          await access(file, constants.R_OK).catch(() => {
+            throw new GitFailed(`the ${option} cannot be read; let the service's user read it`);
+          });
     },
 
     ping: repository.ping,

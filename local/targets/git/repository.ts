@@ -124,6 +124,17 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
     return id;
   };
 
+  let isChecked = false;
+  /** Throws where git is missing or too old to revert a patch. Touches nothing. */
+  const checkProgram = async (): Promise<void> => {
+    if (isChecked) return;
+    const { stdout } = await runGit({ args: ["--version"], env: remote.env, folder: "/" });
+    const [, major, minor] = /(\d+)\.(\d+)/.exec(stdout.toString()) ?? [];
+    const isRecent = Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 38);
+    if (!isRecent) throw new GitFailed("this version of git is too old; install git 2.38 or newer");
+    isChecked = true;
+  };
+
   const fetchBranch = async (): Promise<string> => {
     const tip = await findTip();
     if (tip === known) return tip;
@@ -212,6 +223,7 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
     isAncestor,
     commit,
     commitFile,
+    checkProgram,
     ping: async (signal: AbortSignal): Promise<void> => void (await findTip(signal)),
 
     /** Fetches commits by id. Throws `GitFailed` where the server does not have them. */

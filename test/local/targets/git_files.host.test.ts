@@ -398,6 +398,16 @@ test("an address or option that could run a program is rejected at the start", a
   expect(() => openSystem({ token: "a\r\nb", url: "https://acme.example/a.git" })).toThrow("token");
 });
 
+test("a missing or old git, and a key that cannot be read, are found without the server", async () => {
+  const { openSystem, root } = await bench();
+  const signingKey = join(root, "no_key");
+  await expect(openSystem({ signingKey }).probe!()).rejects.toThrow("the signing key cannot be read");
+  const old = await shadowProgram(root, "git", "echo git version 2.37.9");
+  await expect((await onPath(old, () => openSystem())).probe!()).rejects.toThrow("install git 2.38 or newer");
+  await expect((await onPath(root, () => openSystem())).probe!()).rejects.toThrow("git was not found on PATH");
+  await openSystem({ url: "/nowhere.git" }).probe!();
+});
+
 test("what another program wrote into the cached clone is not run", async () => {
   const { openAdapter, root } = await bench();
   const folder = join(root, "hostile");

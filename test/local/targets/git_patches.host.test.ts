@@ -8,6 +8,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { gitTarget, type GitTargetOptions } from "../../../local/targets/git.ts";
 import { gitRepository } from "../../../local/targets/git/repository.ts";
 import { parseRemote } from "../../../local/targets/git/remote.ts";
+import { service } from "../../support/service.ts";
 import { type Files, gitServer, serveHttp, shadowProgram } from "../../support/git_server.ts";
 
 const calm = new AbortController().signal;
@@ -229,4 +230,18 @@ test("a rewritten history is drift; over it a rollback takes out what is there, 
   await commit({ "app.txt": withLine(8, "rewritten"), "old.txt": "old\n" }, { from: "" });
   const without = await tip();
   expect([await rollback(change(again, "chg_b"), true), await tip()]).toEqual(["rolled_back", without]);
+});
+
+test("through the service two patches of one target are applied, and rolled back in any order", async () => {
+  const { propose, system, show } = await bench();
+  const api = await service({ adapter: targetAdapter(system, { store: memoryStore(), clock }) });
+  const applied: string[] = [];
+  for (const name of ["first", "second"]) {
+    const value = JSON.stringify(await propose(name, { [name]: "new\n" }));
+    applied.push(await api.bring("applied", { tenant_id: "t1", target: "repo/app", kind: "code_patch", value }));
+  }
+  for (const change_id of applied)
+    expect((await api.post("rollback", { change_id })).body).toMatchObject({ status: "rolled_back" });
+  await expect(show("first")).rejects.toThrow();
+  await expect(show("second")).rejects.toThrow();
 });
