@@ -28,9 +28,11 @@ export function routed<D extends HttpDeps>(
   const router = IttyRouter({ base });
   /** By path, without the parameter at its end: most requests end here, the router tries one pattern after another. */
   const known = new Map<string, Handler>();
-  for (const path of new Set(endpoints.map(({ path }) => path))) {
+  const byPath = new Map<string, Endpoint<D>[]>();
+  for (const endpoint of endpoints) byPath.set(endpoint.path, [...(byPath.get(endpoint.path) ?? []), endpoint]);
+  for (const [path, declared] of byPath) {
     const handlers = new Map<string, Handler>();
-    for (const endpoint of endpoints.filter((one) => one.path === path)) {
+    for (const endpoint of declared) {
       const handler = endpoint(deps);
       for (const method of methodsOf(endpoint)) handlers.set(method, handler);
     }
@@ -40,7 +42,7 @@ export function routed<D extends HttpDeps>(
     );
     known.set(base + path.replace(/:\w+$/, ""), dispatch);
     // Of a path that goes on, only its first segment ends where the parameter does.
-    router.all(endpoints.some((one) => one.path === path && one.rest) ? `${path}+` : path, dispatch);
+    router.all(declared.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
   }
   const absent = measured(
     (request) => refused(request, new AppError("not_found", `there is nothing at ${pathOf(request)}`)),

@@ -93,10 +93,12 @@ function checkSuccess(text: string, status: number, endpoint: Declaration): void
 /** The declaration that a request meets. */
 export function endpointOf(method: string, pathname: string): Declaration | undefined {
   const wanted = method === "HEAD" ? "GET" : method;
-  return endpoints.find(
-    ({ method: declared, path, rest }) => declared === wanted && patternOf(path, rest).test(pathname),
-  );
+  return PATTERNS.find(({ endpoint, pattern }) => endpoint.method === wanted && pattern.test(pathname))?.endpoint;
 }
 
-const patternOf = (path: string, rest = false): RegExp =>
-  new RegExp(`^${path.replaceAll(".", "\\.").replace(/:[a-z_]+/g, rest ? ".+" : "[^/]+")}/*$`);
+/** Each endpoint with the paths that lead to it. */
+const PATTERNS = endpoints.map((endpoint) => {
+  const { path, rest } = endpoint;
+  const pattern = new RegExp(`^${path.replaceAll(".", "\\.").replace(/:[a-z_]+/g, rest ? ".+" : "[^/]+")}/*$`);
+  return { endpoint: endpoint as Declaration, pattern };
+});

@@ -29,7 +29,7 @@ export interface Own {
 export const stages: Record<string, Own> = {
   "docs/cli.md": { needs: ["curl", "ssh-keygen"], long: true },
   "docs/client.md": { ...clientManual, long: true },
-  "docs/consent.md": { needs: ["curl", "ssh-keygen"] },
+  "docs/consent.md": { needs: ["curl", "ssh-keygen"], long: true },
   "docs/agents.md": { ...agents, long: true },
   "docs/operating.md": { ...operating, long: true },
   "docs/principals.md": { ...principals, long: true },
