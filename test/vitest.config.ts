@@ -14,7 +14,7 @@ const BROWSER_LONG = "test/**/*.browser.long.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE = ["test/**/!(*.browser).long.test.ts", "test/local/targets/unleash.test.ts"];
 /** Starts a host or a store of another kind, also in its short form: `npm run test:long` runs both forms. */
-const HOSTS = ["test/**/*.host.test.ts", "test/local/targets/{postgres,etcd,lives}.test.ts"];
+const HOSTS = ["test/**/*.host.test.ts"];
 
 /** Test files of both lengths: those that import what distinguishes them. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
