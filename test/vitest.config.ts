@@ -12,7 +12,7 @@ const BROWSER = "test/**/*.browser.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
 const BROWSER_LONG = "test/**/*.browser.long.test.ts";
 /** Has no short form: `npm run test:long`. */
-const LONG_ALONE = ["test/**/!(*.browser).long.test.ts", "test/local/targets/unleash.test.ts"];
+const LONG_ALONE = ["test/**/!(*.browser).long.test.ts"];
 /** Starts a host or a store of another kind, also in its short form: `npm run test:long` runs both forms. */
 const HOSTS = ["test/**/*.host.test.ts"];
 

@@ -7,6 +7,9 @@ const FLAGD = ["test/local/targets/flagd.test.ts"];
 const MODEL = ["test/local/targets/file/model.host.test.ts"];
 const GIT = ["test/local/targets/git_files.host.test.ts"];
 const PATCHES = ["test/local/targets/git_patches.host.test.ts"];
+const UNLEASH = ["test/local/targets/unleash.long.test.ts"];
+const UNLEASH_VALUE = ["test/local/targets/unleash_value.test.ts"];
+const RECIPES = ["test/local/example_recipes.test.ts"];
 const atomic = { file: "local/targets/atomic_file.ts" };
 const config = { file: "local/targets/product_config.ts", tests: BYTES };
 const file = { file: "local/targets/file.ts", tests: FILE };
@@ -268,5 +271,54 @@ export const targets = [
     find: "(isCumulative(change) ? change.change_id :",
     replace: '(isCumulative(change) ? "" :',
     tests: PATCHES,
+  },
+  {
+    file: "local/targets/unleash_api.ts",
+    name: "an import into Unleash whose answer was lost is reported as not done",
+    find: "(isWrite ? new Unanswered(reason) : new Error(reason))",
+    replace: "new Error(reason)",
+    tests: UNLEASH,
+  },
+  {
+    file: "local/targets/unleash.ts",
+    name: "an edit in Unleash that an import overwrote is not reported",
+    find: "isSameFlag(before!, after!)",
+    replace: "isSameFlag(before!, before!)",
+    tests: UNLEASH,
+  },
+  {
+    file: "local/targets/unleash.ts",
+    name: "an import over an archived flag of Unleash is reported as done",
+    find: "if (!tagged) return undefined;",
+    replace: "if (!tagged) return { done: true as const, version: found.version };",
+    tests: UNLEASH,
+  },
+  {
+    file: "local/targets/unleash.ts",
+    name: "an import into Unleash that cannot be seen afterwards is reported as not done",
+    find: "throw error instanceof Unanswered ? error : new Unanswered(",
+    replace: "throw error instanceof Unanswered ? error : new Error(",
+    tests: UNLEASH,
+  },
+  {
+    file: "local/targets/unleash_value.ts",
+    name: "strategies of Unleash are compared with their ids",
+    find: 'STRATEGY_MEMBERS = ["name",',
+    replace: 'STRATEGY_MEMBERS = ["id", "name",',
+    tests: UNLEASH_VALUE,
+  },
+  {
+    file: "local/targets/unleash_value.ts",
+    name: "a flag of Unleash is enabled with disabled strategies only",
+    find: "strategies.some(({ disabled }) => disabled !== true)",
+    replace: "strategies.length > 0",
+    tests: UNLEASH_VALUE,
+  },
+  {
+    file: "local/example/recipes/receiver.mjs",
+    name: "a recipe restores over an edit by another program",
+    find: "if (!isBefore && !isEqual(read.value, mine.value)) throw new Conflict();",
+    replace: "",
+    tests: RECIPES,
   },
 ];
