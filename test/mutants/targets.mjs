@@ -6,6 +6,7 @@ const CRASH = ["test/local/targets/file/crash.test.ts"];
 const FLAGD = ["test/local/targets/flagd.test.ts"];
 const MODEL = ["test/local/targets/file/model.host.test.ts"];
 const GIT = ["test/local/targets/git_files.host.test.ts"];
+const GIT_SAFETY = ["test/local/targets/git_safety.host.test.ts"];
 const PATCHES = ["test/local/targets/git_patches.host.test.ts"];
 const UNLEASH = ["test/local/targets/unleash.long.test.ts"];
 const UNLEASH_VALUE = ["test/local/targets/unleash_value.test.ts"];
@@ -228,7 +229,7 @@ export const targets = [
     name: "a configuration that was written into the cached clone stays",
     find: "if (config !== CONFIG)",
     replace: "if (config === undefined)",
-    tests: GIT,
+    tests: GIT_SAFETY,
   },
   {
     file: "local/targets/git/push.ts",

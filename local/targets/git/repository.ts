@@ -87,7 +87,7 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
   let known: string | undefined;
   let isTidy = false;
   /** Makes the folder a repository with the service's own configuration, whatever was written into it. */
-  const prepare = async (): Promise<void> => {
+  const prepareNow = async (): Promise<void> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const { mode, uid } = await stat(folder);
     if ((mode & 0o077) !== 0 || uid !== process.getuid?.())
@@ -99,11 +99,14 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
     if (names.length === 0) known = undefined;
     if (!isTidy) await tidy();
     isTidy = true;
-    await writeFile(join(folder, "HEAD"), HEAD);
+    if (head !== HEAD) await writeFile(join(folder, "HEAD"), HEAD);
     const config = await readFile(join(folder, "config"), "utf8").catch(() => undefined);
     if (config !== CONFIG) await writeFile(join(folder, "config"), CONFIG);
     for (const name of ["objects", "refs"]) await mkdir(join(folder, name), { recursive: true });
   };
+
+  let prepared: Promise<void> = Promise.resolve();
+  const prepare = (): Promise<void> => (prepared = prepared.then(prepareNow, prepareNow));
 
   /** Removes locks that a killed process left, and the objects of a clone with many packs. */
   const tidy = async (): Promise<void> => {

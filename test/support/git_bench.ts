@@ -1,0 +1,70 @@
+/** Target systems on real git repositories, for tests. */
+import { join } from "node:path";
+import { vi } from "vitest";
+import type { Change } from "../../lib/changes/rules/change.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import type { AttemptContext, Entry } from "../../lib/targets/port.ts";
+import { gitTarget, type GitTargetOptions } from "../../local/targets/git.ts";
+import { type Files, gitServer } from "./git_server.ts";
+
+/** A signal that never aborts. */
+export const calm = new AbortController().signal;
+/** A clock that stands still. */
+export const clock = { now: () => Date.UTC(2026, 0, 2) };
+
+/** A change that sets `config/limits.json`. */
+export const change = (value: unknown, over: Partial<Change> = {}): Change =>
+  ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "limits", value, ...over }) as Change;
+
+/** The entry of that change. */
+export const entry = (value: unknown, over: Partial<Entry> = {}): Entry => ({ ...change(value), ...over });
+
+/** An attempt of that change. */
+export const attempt = (over: Partial<AttemptContext> = {}): AttemptContext => ({
+  change_id: "chg_a",
+  operation: "apply",
+  attempt: "attempt-1",
+  at: new Date(clock.now()).toISOString(),
+  ...over,
+});
+
+let folders = 0;
+
+/** A repository, and what opens a target system on it; each system has a clone of its own. */
+export async function gitBench(over: Partial<GitTargetOptions> & { files?: Files } = {}) {
+  const { files, ...options } = over;
+  const server = await gitServer(files);
+  const openSystem = (more: Partial<GitTargetOptions> = {}) =>
+    gitTarget({
+      url: server.bare,
+      branch: "main",
+      path: ({ target }) => `config/${target}.json`,
+      folder: join(server.root, `clone-${++folders}`),
+      clock,
+      ...options,
+      ...more,
+    });
+  const openAdapter = (more: Partial<GitTargetOptions> = {}) => {
+    const system = openSystem(more);
+    const adapter = targetAdapter(system, { store: memoryStore(), clock });
+    return {
+      system,
+      adapter,
+      apply: (one: Change) => adapter.apply(one, calm),
+      verify: (one: Change) => adapter.verify(one, calm),
+      rollback: async (one: Change) => (await adapter.rollback({ ...one, status: "applied" }, calm)).result,
+    };
+  };
+  return { ...server, openSystem, openAdapter };
+}
+
+/** Sets a search path for the systems that a test opens. */
+export async function onPath<T>(path: string, make: () => T): Promise<T> {
+  vi.stubEnv("PATH", path);
+  try {
+    return make();
+  } finally {
+    vi.unstubAllEnvs();
+  }
+}
