@@ -44,6 +44,7 @@ const NETWORK_FAULTS = ["network loses request", "network loses answer"];
 const CHANGES = 4;
 const STEPS = 16;
 const MAX_TRIES = 4;
+const SLICE = 50;
 
 /** Returns a signal of its own for each call: `fetch` listens to one until it is collected. */
 const calm = (): AbortSignal => new AbortController().signal;
@@ -304,9 +305,12 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   await store.close();
 }
 
-/** Runs the lives of some seeds, and prints their figures. */
-export async function runLives(name: string, [first, last]: [number, number], make: () => Promise<LifeSystem>) {
-  const figures: LifeFigures = {};
+/** Runs the lives of the seeds from `first` to `last`, and adds up their figures. */
+export async function runLives(
+  [first, last]: readonly [number, number],
+  make: () => Promise<LifeSystem>,
+  figures: LifeFigures = {},
+): Promise<LifeFigures> {
   for (let seed = first; seed <= last; seed++) {
     const system = await make();
     try {
@@ -315,12 +319,12 @@ export async function runLives(name: string, [first, last]: [number, number], ma
       await system.dispose?.();
     }
   }
-  if (last - first >= 100) process.stdout.write(`lives of ${name}: ${JSON.stringify(figures, null, 1)}\n`);
   return figures;
 }
 
-/** The seeds to run: a few, or as `npm run lives` asks for them, `LIVES=1-1000`. */
-export const lifeSeeds = (): [number, number] => {
+/** The seeds to run, in slices that one test each runs: a few, or as `npm run lives` asks for them, `LIVES=1-1000`. */
+export function lifeSeeds(): [number, number][] {
   const [first = 1, last = 20] = process.env["LIVES"]?.split("-").map(Number) ?? [];
-  return [first, last];
-};
+  const starts = Array.from({ length: Math.ceil((last - first + 1) / SLICE) }, (_, i) => first + i * SLICE);
+  return starts.map((start) => [start, Math.min(start + SLICE - 1, last)]);
+}
