@@ -23,9 +23,6 @@ const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_
 
 export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>>;
 
-/** Everything an overview shows. */
-export type Overview = Awaited<ReturnType<typeof overview>>;
-
 /** The state, and, with the product runtime on, the intent, the counts, the newest feed and the chain. */
 export async function overview(deps: OperationsDeps) {
   const { tick, E, M, R, N, goals, tasks, as_of } = await stateView(deps);

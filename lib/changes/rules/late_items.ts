@@ -15,10 +15,6 @@ export const isMissing = (change: Change, item: LateItem): boolean =>
 export const isDecided = ({ status }: Pick<Change, "status">): boolean =>
   status === "applied" || status === "rolled_back" || status === "denied";
 
-/** What was said late of an item; undefined where nothing was. */
-export const lateOn = ({ late_notes }: Pick<Change, "late_notes">, item: LateItem) =>
-  late_notes?.find((one) => one.item === item);
-
 /** The items that were added late to a change. */
 export const lateItems = ({ late_notes = [] }: Pick<Change, "late_notes">): LateItem[] =>
   late_notes.map(({ item }) => item);

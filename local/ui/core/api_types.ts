@@ -64,7 +64,6 @@ export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & { evidence
 export type { InboxAnswer };
 export type InboxItem = InboxAnswer["pending"]["items"][number];
 export type Approvals = Awaited<ReturnType<typeof approvals>>;
-export type Awaiting = Approvals["pending"][number];
 export type RuntimePage = ChangePage & {
   identity: Identity;
   intent: IntentView;

@@ -45,9 +45,6 @@ const DRIFTED: Mark = { word: "Applied, drifted", shape: "bang", tone: "bad" };
 /** An emergency consent waits for its review. */
 export const REVIEW_DUE: Mark = { word: "Review due", shape: "bang", tone: "warn" };
 
-/** The mark of a status alone. */
-export const markOf = (status: Status): Mark => STATUS[status];
-
 export const VERDICT: Readonly<Record<Verdict, Mark>> = {
   met: { word: "Met", shape: "check", tone: "good" },
   missed: { word: "Missed", shape: "half", tone: "warn" },
