@@ -130,13 +130,16 @@ export async function commitRevert(
 ): Promise<string | undefined> {
   const { output } = repository;
   await repository.fetchCommits([base, head], signal);
+  // A person who reverted it with other edits has decided what the branch holds.
+  const isPushed = await repository.isAncestor(head, tip, signal);
+  if (isPushed && (await isReverted(repository, head, tip, signal))) return undefined;
   const ids = [tip, head, base].map((id) => `${id}^{tree}`);
   const [now, after, before] = (await output(["rev-parse", ...ids], { signal })).trim().split("\n") as [
     string,
     string,
     string,
   ];
-  const tree = now === after ? before : await mergeTrees(repository, { now, after, before }, attempt, signal);
+  const tree = now === after ? before : await mergeTrees(repository, { now, after, before, head }, attempt, signal);
   if (tree === now) return undefined;
   const about = `Revert the code patch ${head.slice(0, 12)}\n\nThis reverts commit ${head}\nand all others since ${base}.`;
   return repository.commit({ tree, parents: [tip], message: describeCommit(about, attempt), at: attempt.at }, signal);
@@ -145,7 +148,7 @@ export async function commitRevert(
 /** Takes what `after` changed in `before` out of `now`. Throws `TargetRejected` on a conflict. */
 async function mergeTrees(
   repository: Repository,
-  { now, after, before }: { now: string; after: string; before: string },
+  { now, after, before, head }: { now: string; after: string; before: string; head: string },
   { at }: Attempt,
   signal: AbortSignal,
 ): Promise<string> {
@@ -164,7 +167,7 @@ async function mergeTrees(
   signal.throwIfAborted();
   if (code === 1)
     throw new TargetRejected(
-      "later commits changed what the code patch changed; revert it by hand, then roll back again",
+      `later commits changed what the code patch changed; revert it by hand with "This reverts commit ${head}." in the message, then roll back over the drift`,
     );
   if (code !== 0) throw new GitFailed(`git cannot revert the code patch: ${oneLine(stderr).slice(0, 300)}`);
   return stdout.toString().trim();

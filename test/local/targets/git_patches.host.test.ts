@@ -109,13 +109,16 @@ test("a rollback keeps later commits, and patches are rolled back in any order",
   expect(await git("ls-tree", "-r", "--name-only", "main")).toBe("app.txt\nold.txt");
 });
 
-test("a rollback that conflicts with later commits fails, and changes nothing", async () => {
+test("a rollback that conflicts with later commits fails, until a person has reverted by hand", async () => {
   const { propose, commit, apply, verify, rollback, tip } = await bench();
   const patch = await propose("patch", { "app.txt": withLine(4, "patched") });
   await apply(change(patch));
   const later = await commit({ "app.txt": withLine(4, "patched and edited") });
   await expect(rollback(change(patch))).rejects.toThrow("later commits changed what the code patch changed");
   expect([await tip(), await verify(change(patch))]).toEqual([later, "applied"]);
+  const message = `Revert by hand\n\nThis reverts commit ${patch.head}.\n`;
+  const byHand = await commit({ "app.txt": withLine(4, "edited only") }, { message });
+  expect([await rollback(change(patch), true), await tip()]).toEqual(["rolled_back", byHand]);
 });
 
 test("a rollback finds a file that was renamed later, and fails where it was rewritten", async () => {
