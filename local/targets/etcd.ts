@@ -193,12 +193,10 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
 }
 
 /** Throws an error that does not quote the address. */
-function parseOrigin(url: string): string {
+export function parseOrigin(url: string): string {
   const { protocol, origin, pathname, username, password } = new URL(URL.canParse(url) ? url : "none:");
   if (!/^https?:$/.test(protocol) || pathname !== "/" || username + password !== "")
-    throw new TypeError(
-      "the address of etcd must read http://host:port; name user and password in fields of their own",
-    );
+    throw new TypeError("must read http://host:port; name user and password in fields of their own");
   return origin;
 }
 

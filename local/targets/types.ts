@@ -9,12 +9,13 @@ import type { Store } from "../../lib/store/store.ts";
 import type { Entry, TargetSystem } from "../../lib/targets/port.ts";
 import { checkWebhookUrl, webhookAdapter } from "../../lib/targets/webhook.ts";
 import type { OptionError } from "../secrets.ts";
-import { etcdTarget } from "./etcd.ts";
+import { etcdTarget, parseOrigin } from "./etcd.ts";
 import { fileTarget } from "./file.ts";
 import { flagdTarget } from "./flagd.ts";
 import { gateAdapter } from "./gate.ts";
 import { postgresTarget } from "./postgres.ts";
 import { unleashTarget } from "./unleash.ts";
+import { parseUnleashUrl } from "./unleash_api.ts";
 
 /** Parts that every system may use. */
 export interface SystemParts {
@@ -42,11 +43,7 @@ interface SystemType {
   fields: z.ZodRawShape;
   /** The key template, and the field that it stands in; absent where the system separates tenants itself. */
   template?(stated: Fields): { field: string; text: string };
-  check?(
-    stated: Fields,
-    secrets: Readonly<Record<string, string | undefined>>,
-    wrong: (field: string, message: string) => OptionError,
-  ): void;
+  check?(stated: Fields, secrets: Readonly<Record<string, string | undefined>>, wrong: Wrong): void;
   /** The system for the log: without secrets. */
   show(stated: Fields): object;
   open(opening: Opening): TargetSystem | ProductAdapter;
@@ -59,6 +56,17 @@ const keyTemplate = (stated: Fields) => ({ field: "key", text: (stated["key"] as
 const textIn = (stated: Fields, field: string, absent?: string): string =>
   (stated[field] as string | undefined) ?? absent!;
 const asStated = (stated: Fields): object => stated;
+
+type Wrong = (field: string, message: string) => OptionError;
+
+/** Names the field in the error of a check. */
+function checkField(field: string, wrong: Wrong, check: () => unknown): void {
+  try {
+    check();
+  } catch (error) {
+    throw wrong(field, (error as Error).message);
+  }
+}
 
 export const TYPES: Readonly<Record<string, SystemType>> = {
   file: {
@@ -83,6 +91,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       key: filled().optional(),
     },
     template: keyTemplate,
+    check: ({ url }, _, wrong) => checkField("url", wrong, () => parseUnleashUrl(String(url))),
     show: asStated,
     open: ({ stated, secrets, clock, key }) =>
       unleashTarget({
@@ -123,6 +132,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       password_env: variable().optional(),
     },
     template: keyTemplate,
+    check: ({ url }, _, wrong) => checkField("url", wrong, () => parseOrigin(String(url))),
     show: asStated,
     open: ({ stated, secrets, key }) =>
       etcdTarget({
@@ -137,15 +147,8 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   webhook: {
     fields: { url: filled(), secret_env: variable() },
     check({ url }, { secret_env }, wrong) {
-      for (const [field, check] of [
-        ["url", () => checkWebhookUrl(String(url))],
-        ["secret_env", () => keyOf(secret_env!)],
-      ] as const)
-        try {
-          check();
-        } catch (error) {
-          throw wrong(field, (error as Error).message);
-        }
+      checkField("url", wrong, () => checkWebhookUrl(String(url)));
+      checkField("secret_env", wrong, () => keyOf(secret_env!));
     },
     // The path of a webhook may be a secret.
     show: ({ url, ...stated }) => ({ ...stated, url: new URL(String(url)).origin }),

@@ -15,10 +15,18 @@ const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|E
 
 const ADMIN_TOKEN = "Unleash lets no admin token import flags; use a personal access token or one of a service account";
 
+/** Returns the address without a slash at its end. Throws `TypeError` for one that cannot be used. */
+export function parseUnleashUrl(url: string): string {
+  const { protocol, origin, pathname, username, password, search } = new URL(URL.canParse(url) ? url : "none:");
+  if (protocol !== "https:" && protocol !== "http:") throw new TypeError("must be an https or http URL");
+  if (username !== "" || password !== "" || search !== "")
+    throw new TypeError("must have no user, password or query: the token shows who asks");
+  return `${origin}${pathname.replace(/\/+$/, "")}`;
+}
+
 /** Makes the requests. A write throws `TargetRejected` where it was not carried out, `Unanswered` where that is not known. */
 export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOptions) {
-  const { origin, pathname } = new URL(url);
-  const address = `${origin}${pathname.replace(/\/+$/, "")}`;
+  const address = parseUnleashUrl(url);
 
   const request = async (method: string, path: string, body: unknown, isWrite: boolean, signal: AbortSignal) => {
     signal.throwIfAborted();

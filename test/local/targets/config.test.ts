@@ -38,6 +38,15 @@ const SETTINGS = {
   key_column: "key",
   value_column: "value",
 };
+const UNLEASH = {
+  name: "unleash",
+  type: "unleash",
+  match: ["unleash/*"],
+  tenants: ["acme"],
+  url: "https://unleash.example",
+  environment: "production",
+  token_env: "CRM_SECRET",
+};
 const ENV = { CRM_SECRET: "0123456789abcdef", SETTINGS_DB: "postgres://app:secret@127.0.0.1:1/app" };
 
 async function written(content: unknown): Promise<string> {
@@ -68,6 +77,24 @@ const MISTAKES: Record<string, [unknown, string]> = {
   "an address without https": [
     { systems: [{ ...HOOK, url: "http://crm.example/" }] },
     "systems[0] (crm): url must be an https URL",
+  ],
+  "an address with a password": [
+    { systems: [{ ...UNLEASH, url: "https://user:secret@unleash.example" }] },
+    "systems[0] (unleash): url must have no user, password or query",
+  ],
+  "an address of etcd with a password": [
+    {
+      systems: [
+        {
+          ...UNLEASH,
+          type: "etcd",
+          url: "http://user:secret@127.0.0.1:2379",
+          environment: undefined,
+          token_env: undefined,
+        },
+      ],
+    },
+    "systems[0] (unleash): url must read http://host:port",
   ],
   "a key that two tenants share": [
     { systems: [{ ...FLAGS, tenants: undefined }] },

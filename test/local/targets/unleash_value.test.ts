@@ -5,7 +5,7 @@ import { unleashTarget } from "../../../local/targets/unleash.ts";
 import { isSameFlag } from "../../../local/targets/unleash_value.ts";
 
 const common = { project: "default", environment: "production", token: "user:secret", clock: systemClock };
-const target = unleashTarget({ ...common, url: "https://name:password@unleash.acme.example/base/" });
+const target = unleashTarget({ ...common, url: "https://unleash.acme.example/base/" });
 const entry = (value: unknown, name = "new-checkout") => ({
   tenant_id: "t1",
   target: name,
@@ -55,6 +55,15 @@ test.each([
 
 test.each(["a/b", "a b", "ü", "..", "?x", "", "x".repeat(101)])("the flag name %j is rejected", (name) => {
   expect(target.check(entry(true, name))).toContain("the flag's name");
+});
+
+test.each([
+  "unleash.acme.example",
+  "ftp://unleash.acme.example",
+  "https://user:secret@unleash.acme.example",
+  "https://a.example/?t=1",
+])("the address %s is rejected", (url) => {
+  expect(() => unleashTarget({ ...common, url })).toThrow(/^must /);
 });
 
 test("the place names project, environment and flag, and no credentials", () => {
