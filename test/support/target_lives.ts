@@ -182,12 +182,25 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   );
   const setStatus = (change: Change, status: Change["status"]) => void (change.status = status);
 
+  /** Changes whose last operation had no answer: as the service does, the state is read before the next one. */
+  const unsure = new Set<Change>();
+
+  /** A rollback that nothing shows the outcome of leaves the change below it covered. */
+  const isRollbackOpen = (target: Target) =>
+    changes.some((one) => one.target === target && one.change.status === "applied" && unsure.has(one.change));
+
   const operate = async (
     { target, change }: (typeof changes)[number],
     operation: "apply" | "rollback",
     overDrift = false,
   ): Promise<boolean> => {
     const { change_id } = change;
+    if (unsure.delete(change)) {
+      const state = await verify({ target, change });
+      if (state === "applied") setStatus(change, "applied");
+      else if (state !== "unknown" && change.status === "applied") setStatus(change, "rolled_back");
+      if (state === "unknown") unsure.add(change);
+    }
     const wasCovered = target.order.includes(change_id) && !isTop(target, change_id);
     isRaced = false;
     target.unanswered = undefined;
@@ -235,13 +248,14 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
           change.value,
         ), "a rollback reports drift although the target holds the change's value");
       if (error instanceof Crash) restart();
+      if (error instanceof Crash || error instanceof Unanswered) unsure.add(change);
       return false;
     } finally {
       fault = undefined;
     }
   };
 
-  const verify = async ({ target, change }: (typeof changes)[number]): Promise<void> => {
+  const verify = async ({ target, change }: (typeof changes)[number]): Promise<string> => {
     const state = await adapter.verify(change, calm());
     if (target.unanswered === change.change_id) target.unanswered = undefined;
     count(`verify ${state}`);
@@ -249,9 +263,12 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     const isHeld = isTop(target, change.change_id) && isCurrent(target, change.value);
     if (state === "applied")
       require(target.order.includes(change.change_id) &&
-        (isHeld || !isTop(target, change.change_id)), "verify reports a change as applied that is not");
+        (isHeld ||
+          !isTop(target, change.change_id) ||
+          isRollbackOpen(target)), "verify reports a change as applied that is not");
     if (state === "absent" || state === "rolled_back")
       require(!isHeld, `verify reports ${state} of a change whose value stands`);
+    return state;
   };
 
   for (const target of targets) if (roll(2) === 0) await edit(target, newValue());
