@@ -627,9 +627,13 @@ def statement_of(entry, detail, places):
         facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
         own = {"review": "verdict", "note": "item"}.get(decision)
         facts.update({own: detail[own]} if own in detail else {})
-        facts.update({"places": places} if places is not None and decision in ("approve", "approve_emergency") else {})
+        if decision in ("approve", "approve_emergency"):
+            facts.update({} if places is None else {"places": places})
+            facts.update({"seen": detail["seen"]} if "seen" in detail else {})
     for name, fact in facts.items():
-        if not (isinstance(fact, str) or (name == "length" and is_whole(fact, 0)) or (name == "places" and are_places(fact))):
+        is_fact = isinstance(fact, str) or (name == "length" and is_whole(fact, 0))
+        is_fact = is_fact or (name == "places" and are_places(fact))
+        if not (is_fact or (name == "seen" and isinstance(fact, list) and all(isinstance(one, str) for one in fact))):
             return None, None
     return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
 

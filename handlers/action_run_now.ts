@@ -14,8 +14,7 @@ export const actionRunNow = endpoint(
     path: "/api/action/run-now",
     summary: "Run an action now",
     operation: "runAction",
-    description:
-      "Runs a cycle or another action now and answers when it has ended; one that failed says so in its status.",
+    description: "Runs a cycle or another action now and answers when it has ended.",
     example: { action: "cycle" },
     token: true,
     input: z.object({

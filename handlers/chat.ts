@@ -16,7 +16,7 @@ export const chat = endpoint(
     path: "/api/chat",
     summary: "Send a message and get a reply",
     operation: "sendMessage",
-    description: "Answers from records and memories, and cites them. A model can draft a change; it never decides.",
+    description: "Answers from records and memories. A model can draft a change; it never decides.",
     example: { message: "What waits for me?", author: "ana@acme.example" },
     token: "protect_all",
     input: z

@@ -13,14 +13,14 @@ export const chatHistory = endpoint(
     path: "/api/chat/history",
     summary: "The conversation as an HTML fragment",
     operation: "getChatHistory",
-    description: "The newest messages of a conversation, in the order they were written, as escaped HTML list items.",
+    description: "The newest messages of a conversation, oldest first, as escaped HTML list items.",
     example: { limit: 20 },
     input: z.object({
       limit: wholeNumber(1, 500).default(50).describe("How many messages at most."),
       before: line(40).optional().describe("Only messages before this id."),
       author: personName()
         .optional()
-        .describe("Whose own conversation; absent: that of whom the proxy names; without a proxy, all of them."),
+        .describe("Whose own conversation; absent: of whom the proxy names; without a proxy, all."),
       conversation_id: conversation.optional().describe("Which conversation, by name, whatever author says."),
     }),
     output: z.string().meta({ contentMediaType: "text/html" }),

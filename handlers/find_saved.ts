@@ -15,7 +15,7 @@ export const findSaved = endpoint(
     path: "/api/find/saved",
     summary: "Saved questions and fields",
     operation: "listSavedQuestions",
-    description: "Lists queries with names, and the fields of the query language with values to complete them with.",
+    description: "Lists saved queries, and the fields of the query language with values.",
     example: {},
     product: true,
     input: z.object({}),

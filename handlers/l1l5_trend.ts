@@ -15,7 +15,7 @@ export const l1l5Trend = endpoint(
     summary: "Levels of autonomy by day",
     operation: "getAutonomyTrend",
     description:
-      "How many decisions a UTC day were made by whom: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0.",
+      "Decisions a UTC day by level: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0.",
     example: { days: 7 },
     input: z.object({ days: wholeNumber(1, MAX_DAYS).default(30).describe("How many UTC days, today included.") }),
     output: trendSchema,

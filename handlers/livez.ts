@@ -9,7 +9,7 @@ export const livez = endpoint(
     path: "/livez",
     summary: "Liveness",
     operation: "getLiveness",
-    description: "Answers as long as the process runs; for a supervisor that restarts it otherwise.",
+    description: "Answers while the process runs, for a supervisor.",
     example: {},
     open: true,
     nameless: true,

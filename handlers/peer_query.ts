@@ -48,7 +48,7 @@ export const peerQuery = endpoint(
     path: "/api/peer/query",
     summary: "Ask peers",
     operation: "queryPeers",
-    description: "Puts one of a few read-only questions to one peer or to all, and gives their answers.",
+    description: "Puts a read-only question to one peer or to all.",
     example: { path: "/api/state" },
     token: true,
     inAddress: true,

@@ -12,7 +12,7 @@ export const readyz = endpoint(
     path: "/readyz",
     summary: "Readiness",
     operation: "getReadiness",
-    description: "Whether writes would be taken: store, audit chain, intent and clock. For a load balancer.",
+    description: "Whether writes would be taken, for a load balancer.",
     example: {},
     open: true,
     nameless: true,

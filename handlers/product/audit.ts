@@ -40,9 +40,7 @@ export const audit = endpoint(
         format: word(["json", "jsonl", "csv"])
           .optional()
           .describe("jsonl or csv: the whole log as a file, without any filter."),
-        contents: flag()
-          .optional()
-          .describe("With format=jsonl: behind each proposal its content, behind each intent its manifest."),
+        contents: flag().optional().describe("With format=jsonl: contents and manifests too."),
       }),
     output: () =>
       z.union([
@@ -63,7 +61,7 @@ export const audit = endpoint(
         z.string().meta({
           contentMediaType: "application/x-ndjson",
           description:
-            "With format=jsonl: one entry a line, in chain order; with contents, also lines {change_id, content} and {manifest_hash, manifest}.",
+            "With format=jsonl: one entry a line; with contents, also lines {change_id, content} and {manifest_hash, manifest}.",
         }),
         z.string().meta({
           contentMediaType: "text/csv",

@@ -47,7 +47,7 @@ export const auditAcceptLoss = endpoint(
               .nullable()
               .meta({
                 description:
-                  "current_hash of its last entry then; empty where an anchor alone knew of it, null where it is not known how many entries followed.",
+                  "current_hash of its last entry then; empty where only an anchor knew of it, null where it is not known.",
                 examples: ["3cea5977…"],
               }),
           })

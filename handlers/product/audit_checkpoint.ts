@@ -16,8 +16,7 @@ export const auditCheckpoint = endpoint(
     path: "/api/product/audit/checkpoint",
     summary: "Checkpoint of the audit log",
     operation: "getCheckpoint",
-    description:
-      "The log's current length and Merkle root as a C2SP checkpoint. Accept: text/plain returns the signed note alone.",
+    description: "Length and Merkle root as a C2SP checkpoint. Accept: text/plain returns the signed note.",
     example: { cosigned: true },
     product: true,
     input: () =>

@@ -13,8 +13,7 @@ export const certificate = endpoint(
     path: "/api/product/changes/:change_id/certificate",
     summary: "Certificate of one change",
     operation: "getCertificate",
-    description:
-      "One text file that proves offline who consented to what, when and under which rules; countersign-verify checks it.",
+    description: "Proves offline who consented to what, when and under which rules; countersign-verify checks it.",
     example: { change_id: CHANGE_ID },
     product: true,
     input: () => z.object({ change_id: changeId().describe("Id of the change.") }),

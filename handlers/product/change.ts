@@ -7,17 +7,18 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { findWaiterName } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, wholeNumber } from "../../lib/kit/fields.ts";
+import { changeId, flag, wholeNumber } from "../../lib/kit/fields.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { gateSchema } from "../../lib/changes/rules/gates.ts";
+import { seenSchema } from "../../lib/changes/rules/moved_value.ts";
 import { missingSchema } from "../../lib/changes/rules/missing.ts";
 import { signerSchema } from "../../lib/changes/rules/signers.ts";
 import { isFinal } from "../../lib/changes/rules/transitions.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
 import { recordedRevision } from "../../lib/changes/views.ts";
-import { changeDetail } from "../../lib/operations/change_views.ts";
+import { changeDetail, showSeen } from "../../lib/operations/change_views.ts";
 import { relatedSchema } from "../../lib/operations/related.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
@@ -43,6 +44,7 @@ export const change = endpoint(
           .describe(
             "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
           ),
+        seen: flag().optional().describe("Also reads what its places hold now."),
       }),
     output: () =>
       changeSchema().extend({
@@ -56,15 +58,14 @@ export const change = endpoint(
         gates: z.array(gateSchema()).describe("What stands between it and its apply."),
         drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
         related: z.array(relatedSchema()).describe("Other changes that it has to do with."),
-        evidence: evidenceSchema()
-          .nullable()
-          .describe("What similar changes achieved at peers; null without any. It never touches tier or consent."),
+        seen: z.array(seenSchema()).optional().describe("With seen: what each place that can be read holds now."),
+        evidence: evidenceSchema().nullable().describe("What similar changes achieved at peers; null without any."),
       }),
-    shared: ({ wait }) => wait === undefined,
+    shared: ({ wait, seen }) => wait === undefined && !seen,
     notModified: true,
     errors: ["change_not_found", "evidence_mismatch", "too_many_waiting"],
   },
-  async ({ change_id, wait }, call: Call<ChangesDeps>) => {
+  async ({ change_id, wait, seen: isAsked }, call: Call<ChangesDeps>) => {
     const { deps, request } = call;
     if (wait !== undefined) {
       const has = alreadyHas(request);
@@ -79,7 +80,8 @@ export const change = endpoint(
     }
     const detail = await changeDetail(withRequestCache(deps), change_id);
     const evidence = await changeEvidence(deps.store, detail);
-    const revision = recordedRevision(detail);
-    return answer({ ...detail, evidence }, 200, revision === undefined ? {} : { etag: etag(revision) });
+    const read = isAsked ? await showSeen(deps, detail) : {};
+    const revision = isAsked ? undefined : recordedRevision(detail);
+    return answer({ ...detail, evidence, ...read }, 200, revision === undefined ? {} : { etag: etag(revision) });
   },
 );

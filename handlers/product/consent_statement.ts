@@ -4,6 +4,7 @@ import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, freeText, personName, time, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { seenField } from "../../lib/http/decision_declaration.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
 import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
 import { consentStatement } from "../../lib/changes/consent_statement.ts";
@@ -35,6 +36,7 @@ export const consentStatementOf = endpoint(
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
+        seen: seenField().optional().describe("Of a consent: digests of what was seen at the places."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
         length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
         head: z
@@ -52,7 +54,7 @@ export const consentStatementOf = endpoint(
           .optional()
           .describe("What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text."),
       }),
-    jsonFields: ["proposal", "followup"],
+    jsonFields: ["proposal", "followup", "seen"],
     output: () =>
       z.object({
         statement: z.string().meta({

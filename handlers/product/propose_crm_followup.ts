@@ -16,8 +16,7 @@ export const proposeCrmFollowup = endpoint(
     path: "/api/product/propose-crm-followup",
     summary: "Propose a CRM follow-up",
     operation: "proposeCrmFollowup",
-    description:
-      "Proposes a change of kind workflow on the target crm.followup; its risk follows from the number of users.",
+    description: "Proposes a workflow on the target crm.followup; its risk follows from the number of users.",
     example: { tenant_id: "t-100", affected_users: 80, expected_delta_k: 12.5 },
     product: true,
     token: true,

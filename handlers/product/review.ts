@@ -18,7 +18,7 @@ export const review = endpoint(
     path: "/api/product/review",
     summary: "Review an emergency consent",
     operation: "reviewEmergency",
-    description: "Says afterwards whether an emergency consent was right; the ordinary quorum's people do this.",
+    description: "Says afterwards whether an emergency consent was right.",
     example: {
       change_id: CHANGE_ID,
       approver: "ana@acme.example",

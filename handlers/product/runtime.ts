@@ -37,10 +37,7 @@ export const runtime = endpoint(
         identity: identitySchema(),
         intent: intentSummary(),
         changes: z.array(changeSchema()).describe("Changes, newest first."),
-        total: z
-          .number()
-          .int()
-          .describe("How many there are, of this status where one is given; with other filters, how many match."),
+        total: z.number().int().describe("How many there are, or match the filters."),
         next: z.string().nullable().describe("before of the next page; null at the end."),
         audit: z
           .object({

@@ -59,7 +59,7 @@ export const entrySchema = once(() =>
         examples: ["3cea5977…"],
       }),
     })
-    .describe("One entry of the hash-chained audit log; as a receipt in an answer it is worth keeping."),
+    .describe("One entry of the audit log; as a receipt it is worth keeping."),
 );
 export type AuditEntry = z.infer<ReturnType<typeof entrySchema>>;
 

@@ -21,6 +21,7 @@ export interface StatementInput {
   note?: string | undefined;
   verdict?: Verdict | undefined;
   item?: LateItem | undefined;
+  seen?: readonly string[] | undefined;
   until?: string | undefined;
   length?: number | undefined;
   head?: string | undefined;
@@ -78,6 +79,7 @@ const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> =
   note: (decision) => decision !== "propose",
   verdict: (decision) => decision === "review",
   item: (decision) => decision === "note",
+  seen: (decision) => decision === "approve" || decision === "approve_emergency",
   until: (decision) => decision === "freeze",
   length: (decision) => decision === "accept_loss",
   head: (decision) => decision === "accept_loss",
@@ -99,13 +101,13 @@ async function contentToErase({ store }: ChangesDeps, { change_id }: StatementIn
 /** Returns the decision and its subject; of a proposal also its content. */
 async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = deps;
-  const { decision, approver, change_id, verdict, item } = input;
+  const { decision, approver, change_id, verdict, item, seen } = input;
   if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
   if (decision === "note" && item === undefined) throw invalidField("item", "is required");
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
     const { change } = await findChange(store, change_id);
-    return { about: { decision, verdict, item, ...changeFacts(decision, change) } };
+    return { about: { decision, verdict, item, seen, ...changeFacts(decision, change) } };
   }
   const stated = proposalIn(input);
   const proposal = { ...stated, proposer: stated.proposer ?? approver };

@@ -29,10 +29,10 @@ export async function fileProposal(
   requested: ProposeInput,
   stated: Actor,
   proof: ProofInput,
-  asked?: Asked,
+  { asked, seen }: { asked?: Asked; seen?: string[] | null | undefined } = {},
 ): Promise<ProposalResult | AppError> {
   const { tx, at } = transaction;
-  const facts = await proposalFacts(transaction, requested, at);
+  const facts = { ...(await proposalFacts(transaction, requested, at)), seen };
   const { input } = facts;
   const places = findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;

@@ -78,8 +78,8 @@ async function isProven(
   );
   const decision = emergency ? ("approve_emergency" as const) : ("approve" as const);
   for (const { detail } of telling) {
-    const { manifest_hash = "" } = detail;
-    const decided = { origin, decision, ...changeFacts(decision, change), approver, note, manifest_hash };
+    const { manifest_hash = "", seen } = detail;
+    const decided = { origin, decision, ...changeFacts(decision, change), seen, approver, note, manifest_hash };
     if (await isGiven(decided, detail, signing)) return true;
   }
   return false;

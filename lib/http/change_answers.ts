@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
+import { seenSchema } from "../changes/rules/moved_value.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
 
@@ -13,7 +14,7 @@ export const proposalAnswer = once(() =>
       target_spelling: z
         .string()
         .optional()
-        .describe("Present where the target is recorded in another spelling than requested: the one first applied."),
+        .describe("Present where the target is recorded in the spelling first applied."),
       audit_entry: entrySchema(),
     })
     .describe("A change that was put on record, with its receipt."),
@@ -30,7 +31,7 @@ export const decisionAnswer = once(() =>
       missing: z
         .array(missingSchema())
         .optional()
-        .describe("Of an approval that is not enough yet: whose consent is still needed; absent otherwise."),
+        .describe("Of an approval that is not enough yet: whose consent is still needed."),
       change: changeSchema(),
       audit_entry: entrySchema(),
     })
@@ -64,6 +65,7 @@ export const operationAnswer = once(() =>
         })
         .nullable()
         .describe("What the host product did, or in a dry run would do; null without an adapter."),
+      seen: z.array(seenSchema()).optional().describe("Of a dry run: what each place that can be read holds now."),
       audit_entry: entrySchema().nullable().describe("The receipt; null for a dry run."),
     })
     .describe("An apply or rollback, done or rehearsed."),

@@ -35,9 +35,9 @@ export function operationReply(result: OperationResult | DryRunResult): Reply {
     const { members, ...reply } = changeReply(result);
     return { ...reply, members: { ...members, adapter: result.adapter } };
   }
-  const { change, adapter } = result;
+  const { change, adapter, seen } = result;
   const { change_id, status, revision } = change;
-  return { members: { change_id, status, dry_run: true, change, audit_entry: null, adapter }, revision };
+  return { members: { change_id, status, dry_run: true, change, audit_entry: null, adapter, seen }, revision };
 }
 
 /** Replies with the freeze in force. */

@@ -18,6 +18,10 @@ export const decisionTerms = { ...terms, output: decisionAnswer } as const;
 /** The fields of a decision on a change, apart from the name of its author. */
 export const decisionFields = () => ({ change_id: changeId().describe("Id of the change."), ...fields() });
 
+/** Digests of what places hold: 64 hex digits, or `absent`. */
+export const seenField = () =>
+  z.array(z.string().regex(/^([0-9a-f]{64}|absent)$/, "must be 64 lower-case hex digits, or absent")).max(100);
+
 /** The errors of a decision on a change, apart from those of its type. */
 export const DECISION_ERRORS = ["change_not_found", "illegal_transition", ...REFUSALS, "version_mismatch"] as const;
 

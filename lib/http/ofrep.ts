@@ -20,7 +20,7 @@ export const contextSchema = z
       targetingKey: z
         .string("must be text")
         .optional()
-        .describe("The tenant whose values are asked for; without it, those meant for every tenant."),
+        .describe("The tenant; without it, values meant for every tenant."),
     },
     "must be an object",
   )
@@ -28,7 +28,7 @@ export const contextSchema = z
 
 const metadata = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-  .describe("Where the value comes from: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`.");
+  .describe("Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`.");
 const key = z.string().describe("The flag's key: the target.");
 const errorDetails = z.string().describe("A sentence for people.");
 

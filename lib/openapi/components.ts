@@ -9,7 +9,8 @@ import { freezeAnswer } from "../http/decision_declaration.ts";
 import { signedAt } from "../http/proof_fields.ts";
 import { rpcAnswerSchema } from "../http/rpc_answer.ts";
 import { episodeSchema } from "../changes/drift.ts";
-import { approvalSchema, changeSchema, lateNoteSchema, reviewSchema } from "../changes/rules/change.ts";
+import { seenSchema } from "../changes/rules/moved_value.ts";
+import { approvalSchema, changeSchema, lateNoteSchema, placeSchema, reviewSchema } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
 import { intentSummary } from "../operations/intent_view.ts";
 import { freezeSchema } from "../changes/rules/freeze.ts";
@@ -42,6 +43,8 @@ export const NAMED: Named = new Map<unknown, string>([
   [outcomeSchema(), "Outcome"],
   [gateSchema(), "Gate"],
   [missingSchema(), "MissingConsent"],
+  [placeSchema(), "Place"],
+  [seenSchema(), "Seen"],
   [signerSchema(), "Signer"],
   [evidenceSchema(), "Evidence"],
   [proofSchema(), "Proof"],
@@ -147,7 +150,7 @@ export function componentsFor(paths: object) {
       [BEARER]: {
         type: "http",
         scheme: "bearer",
-        description: "The secret of an agent of the intent; for reads also the value of SVC_READ_TOKEN.",
+        description: "Secret of an agent; for reads also the value of SVC_READ_TOKEN.",
       },
     },
   };

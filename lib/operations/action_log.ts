@@ -45,7 +45,7 @@ export const actionSchema = z
     action: actionName.describe("What was run."),
     status: z
       .enum(["running", "completed", "failed", "disabled", "interrupted"])
-      .describe("How it ended; disabled: this host has no such part; interrupted: its process ended first."),
+      .describe("How it ended; disabled: the host has no such part; interrupted: its process ended."),
     started_at: z.string().meta({ description: "When it began.", format: "date-time" }),
     duration_ms: z.number().int().nullable().describe("How long it took, in milliseconds; null while running."),
     result: z.unknown().describe("What came of it: any JSON, long ones cut."),

@@ -10,6 +10,9 @@ import { showAtTime } from "../changes/expiry.ts";
 import { heldNow } from "../changes/freeze.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/in_force.ts";
+import type { Gate } from "../changes/rules/gates.ts";
+import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
+import { readSeen } from "../changes/seen.ts";
 import type { Outcome, OutcomeRecord } from "../changes/rules/outcome.ts";
 import { standingsOf } from "../changes/standings.ts";
 import { changeView } from "../changes/views.ts";
@@ -100,6 +103,19 @@ export async function changeDetail(deps: ChangesDeps, changeId: string) {
     findRelated(deps, view),
   ]);
   return { ...view, outcome, drift: drift?.value ?? null, related };
+}
+
+/** Reads what the places of a change hold now, with the gate of a value that no consent saw; nothing where none can be read. */
+export async function showSeen(deps: ChangesDeps, view: Awaited<ReturnType<typeof changeDetail>>) {
+  const seen = await readSeen(deps, view).catch(() => undefined);
+  const moved = seen && isLive(view.status) ? findMovedValues(view, deps.product!.intent, seen) : undefined;
+  if (!moved) return { seen };
+  const gate: Gate = {
+    gate: "target_moved",
+    state: moved.blocks ? "block" : "warn",
+    message: describeMovedValues(moved),
+  };
+  return { seen, gates: [...view.gates, gate] };
 }
 
 async function outcomeNow(deps: ChangesDeps, changeId: string): Promise<Outcome | null> {

@@ -19,7 +19,7 @@ export const relatedSchema = once(() =>
       relations: z
         .array(z.enum(RELATIONS))
         .describe(
-          "live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it.",
+          "live: waits on the same target; holds: the target holds it; supersedes and superseded_by: one takes the other's place.",
         ),
     })
     .describe("One of them."),

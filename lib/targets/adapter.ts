@@ -154,7 +154,12 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   const digestValue = (held: TargetValue | undefined): string | null =>
     held?.value === undefined ? null : sha256(canonicalJson(held.value));
 
-  const applyValue = async (change: Change, entry: Entry, known: EffectRecord | undefined, signal: AbortSignal) => {
+  const applyValue = async (
+    change: Change,
+    entry: Entry,
+    known: EffectRecord | undefined,
+    { signal, expected }: { signal: AbortSignal; expected: readonly string[] | undefined },
+  ) => {
     const next = { value: change.value };
     const replaced = await effects.other((await effects.target(change))?.owner);
     let record = known;
@@ -165,6 +170,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         await effects.finishApply(change, held.version);
         return { result: "applied", previous: toHeld(record.previous) };
       }
+      if (expected && !expected.includes(digestValue(held) ?? "absent"))
+        throw new Error("the target holds another value than the consent saw");
       const attempt = newAttempt(change, "apply");
       const { value: _, ...spelled } = entry;
       record = { state: "pending", attempt, place: system.place(entry), entry: spelled, previous: held, next };
@@ -252,6 +259,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
     locate: (entry) => ({ system: system.name, place: system.place(entry) }),
 
+    reader: (entry) => (signal) => read(entry, signal),
+
     async ping(signal) {
       await noting(async () => system.ping?.(signal)).catch(() => undefined);
     },
@@ -282,7 +291,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       }
     },
 
-    async apply(change, signal): Promise<AdapterResult> {
+    async apply(change, signal, expected): Promise<AdapterResult> {
       const entry = await findEntry(change);
       const reason = findRefusal(entry);
       if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
@@ -295,7 +304,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         if (setsValue(change) && record.superseded_by === undefined) await setAgain(change, entry, signal);
         return { result: "applied", ...(setsValue(change) && { previous: toHeld(record.previous) }) };
       }
-      if (setsValue(change)) return applyValue(change, entry, record, signal);
+      if (setsValue(change)) return applyValue(change, entry, record, { signal, expected });
       const previous = toHeld(await read(entry, signal));
       const attempt = newAttempt(change, "apply");
       const replaced = await effects.other((await effects.target(change))?.owner);

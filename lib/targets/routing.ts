@@ -49,8 +49,9 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
       return { system: name, place: adapter.locate?.(entry).place ?? name };
     },
     carries: (change) => of(change).carries?.(change) ?? true,
+    reader: (entry) => of(entry).reader?.(entry),
     validate: async (change, signal) => of(change).validate(change, signal),
-    apply: async (change, signal) => of(change).apply(change, signal),
+    apply: async (change, signal, expected) => of(change).apply(change, signal, expected),
     verify: async (change, signal) => of(change).verify(change, signal),
     rollback: async (change, signal, readFacts, overDrift) => of(change).rollback(change, signal, readFacts, overDrift),
     held: async (change, signal) => of(change).held?.(change, signal),

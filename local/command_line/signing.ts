@@ -28,6 +28,8 @@ interface Decided {
   note: string;
   /** Item of a late note. */
   item?: string | undefined;
+  /** Digests of what its places held. */
+  seen?: readonly string[] | undefined;
   change: ChangeDetail;
 }
 
@@ -71,14 +73,18 @@ export async function signed(session: Session, matter: Matter, key: string, isSu
 export async function signDecision(
   session: Session,
   change_id: string,
-  decided: Omit<Decided, "change">,
+  decided: Omit<Decided, "change" | "seen">,
   key: string,
   isSure: boolean,
 ) {
-  const change = await session.client.get("/api/product/changes/{change_id}", { params: { path: { change_id } } });
+  const isConsent = decided.decision === "approve" || decided.decision === "approve_emergency";
+  const params = { path: { change_id }, ...(isConsent && { query: { seen: true } }) };
+  const change = await session.client.get("/api/product/changes/{change_id}", { params });
   if (change.change_id !== change_id) throw new NotDone(`the service shows ${change.change_id}; sign nothing`);
   session.say(`${changeText(change)}\n`);
-  const fields = await signed(session, { ...decided, change }, key, isSure);
+  const seen = change.seen?.map(({ digest }) => digest);
+  const proof = await signed(session, { ...decided, change, seen }, key, isSure);
+  const fields = { ...proof, ...(seen && { seen }) };
   return { fields, params: { header: { "If-Match": `"${change.revision}"` } } };
 }
 
@@ -95,14 +101,14 @@ async function statementFor({ client }: Session, matter: Matter, at: string): Pr
   throw new NotDone(`what the service wants signed is not what it shows; nothing was signed\n${both}`);
 }
 
-function aboutChange({ decision, approver, item, change }: Decided) {
+function aboutChange({ decision, approver, item, seen, change }: Decided) {
   const { change_id, digest, audit_entries } = change;
   const facts = changeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
   if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
   if (sha256(canonicalContent(change)) !== digest)
     throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
-  return { asked: { approver, change_id, item }, facts: { origin, decision, approver, item, ...facts } };
+  return { asked: { approver, change_id, item, seen }, facts: { origin, decision, approver, item, seen, ...facts } };
 }
 
 async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Done) {

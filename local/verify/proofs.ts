@@ -155,7 +155,7 @@ function statementOf(entry: Entry, detail: Detail, places: unknown): { statement
     return undefined;
   }
   if (decision === undefined || by === undefined || at === undefined) return undefined;
-  const { digest, manifest_hash, note = "", verdict, item, length, head } = detail;
+  const { digest, manifest_hash, note = "", verdict, item, length, head, seen } = detail;
   const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
   const until = detail["until"] ?? undefined;
@@ -164,12 +164,13 @@ function statementOf(entry: Entry, detail: Detail, places: unknown): { statement
   const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = ACTS.has(decision)
     ? { ...shared, actor: by, until, ...own }
-    : { ...shared, approver: by, change_id, digest, ...ofDecision, ...(isConsent && { places }) };
+    : { ...shared, approver: by, change_id, digest, ...ofDecision, ...(isConsent && { places, seen }) };
   const isFact = ([name, fact]: [string, unknown]): boolean =>
     fact === undefined ||
     typeof fact === "string" ||
     (name === "length" && isWhole(fact, 0)) ||
-    (name === "places" && arePlaces(fact));
+    (name === "places" && arePlaces(fact)) ||
+    (name === "seen" && Array.isArray(fact) && fact.every((one) => typeof one === "string"));
   if (!Object.entries(facts).every(isFact)) return undefined;
   const names = [...Object.keys(facts), ...PLACE].sort();
   return { statement: JSON.stringify(facts, names), by };

@@ -7,10 +7,13 @@ import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
 import type { Replayed } from "../replies.ts";
 import { type Missing, missingConsents } from "../rules/missing.ts";
+import type { Change } from "../rules/change.ts";
 import { refuseOverdue } from "../rules/overdue.ts";
 import { changeFacts } from "../rules/statement.ts";
+import type { ProductRuntime } from "../runtime.ts";
+import { countReadable } from "../seen.ts";
 import { type Enacted, governed, type Transaction } from "../transaction.ts";
-import type { AppError } from "../../kit/errors.ts";
+import { type AppError, invalidField } from "../../kit/errors.ts";
 
 /** A decision on one change, and whose it is. */
 export interface DecisionInput extends ProofInput {
@@ -20,6 +23,8 @@ export interface DecisionInput extends ProofInput {
   note?: string | undefined;
   /** Consent for an emergency. */
   emergency?: boolean | undefined;
+  /** Digests of what the places hold, as the approver saw them. */
+  seen?: readonly string[] | undefined;
 }
 
 /** A recorded decision; `missing`: the consents that an approval still lacks. */
@@ -27,9 +32,22 @@ export interface DecisionResult extends Enacted {
   missing: Missing[];
 }
 
+/** Requires a digest for each place that can be read, where digests are given or the intent asks for them. */
+function requireSeen({ adapter, intent }: ProductRuntime, change: Change, seen: DecisionInput["seen"]): void {
+  const count = countReadable(adapter, change);
+  if (seen === undefined ? intent.policy.on_moved === "report" || count === 0 : seen.length === count) return;
+  const path = `GET /api/product/changes/${change.change_id}?seen=1`;
+  throw invalidField(
+    "seen",
+    seen === undefined
+      ? `is required: the intent's on_moved is block, so a consent says what it saw; ${path} has the digests`
+      : `must have ${count} ${count === 1 ? "digest" : "digests"}, one a place that can be read, and has ${seen.length}; ${path} has them`,
+  );
+}
+
 /** Records a decision; before a revocation an operation that was left on the change is resolved. */
 export async function recordDecision(caller: Caller, input: DecisionInput): Promise<DecisionResult | Replayed> {
-  const { type, change_id, name, note = "", emergency, proof, at } = input;
+  const { type, change_id, name, note = "", emergency, seen, proof, at } = input;
   if (type === "revoke") await resolveEndedLease(caller.deps, change_id);
   const record = async (transaction: Transaction): Promise<DecisionResult | AppError> => {
     const { tx, now } = transaction;
@@ -38,14 +56,15 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const expired = await expireIfDue(transaction, caller.deps, before);
     if (expired) return expired;
     if (type === "approve") refuseOverdue(before.change, { intent, now });
+    if (type === "approve") requireSeen(transaction.product, before.change, seen);
     const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
     if (lease) throw leaseError(lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
-    const decided = { decision, ...changeFacts(decision, before.change), approver: name, note };
+    const decided = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
     const signature = await present(transaction, decided, { proof, at });
     const command =
       type === "approve"
-        ? { type, name, note, emergency, signature, target_owner: await transaction.ledger.owner(before.change) }
+        ? { type, name, note, emergency, seen, signature, target_owner: await transaction.ledger.owner(before.change) }
         : { type, name, note, signature };
     const actor = actorBehind(name, signature, findActor(caller, name));
     const judged = type === "approve" ? await asProven(transaction, before) : before.change;

@@ -14,6 +14,7 @@ import { askHost, type HostRun, isUnresolved, lastStart, nameSystem, runOnHost }
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
 import { findCarrier } from "../places.ts";
 import { type Lease, readRecord } from "../records.ts";
+import { readSeen } from "../seen.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -29,15 +30,17 @@ export async function runOperation(
   const left = dry_run ? undefined : await resolveLeases(deps, change_id);
   return deps.mutex(change_id, async () => {
     const before = operation === "apply" || dry_run ? undefined : await askBeforeRollback(deps, change_id);
+    const seen = operation === "apply" ? await askBeforeApply(deps, change_id, dry_run) : undefined;
     const started = await governed(
       caller,
-      (transaction) => startOperation(transaction, caller, input, { left, before }),
+      (transaction) => startOperation(transaction, caller, input, { left, before, seen }),
       // A rollback is never rejected for a clock that is wrong.
       { anyClock: operation === "rollback" },
     );
     if (isReplayed(started) || isResult(started)) return started;
     if ("lease" in started) return recordRun(caller, started.lease, await runAdapter(deps, started));
-    const result = await runDry(findCarrier(deps.product?.adapter, started.record.change), started);
+    const dry = await runDry(findCarrier(deps.product?.adapter, started.record.change), started);
+    const result = { ...dry, ...(seen && { seen }) };
     // A dry run uses up its idempotency key: the key must not repeat as an apply.
     return caller.replies ? governed(caller, async () => result) : result;
   });
@@ -50,11 +53,18 @@ async function askBeforeRollback({ store, product }: Caller["deps"], changeId: s
   return adapter && change.status === "applied" ? askHost(adapter, change) : undefined;
 }
 
-function runAdapter(deps: Caller["deps"], { lease, record }: Started): Promise<HostRun> {
+/** Reads what an apply would replace; `null` where it cannot be read now. */
+async function askBeforeApply(deps: Caller["deps"], changeId: string, dryRun: boolean | undefined) {
+  const change = (await readRecord(deps.store, changeId))?.change;
+  if (!change) return undefined;
+  return readSeen(deps, change, !dryRun).catch(() => null);
+}
+
+function runAdapter(deps: Caller["deps"], { lease, record, expected }: Started): Promise<HostRun> {
   const { operation, ends, mayBeGone, over_drift: overDrift } = lease;
   // Near the end of its lease an operation starts no further step: another process may take over soon.
   const inTime = (): boolean => deps.clock.now() <= lastStart(ends);
-  const options = { inTime, mayBeGone, readFacts: rollbackFacts(deps), overDrift };
+  const options = { inTime, mayBeGone, readFacts: rollbackFacts(deps), overDrift, expected };
   return runOnHost(deps.product!.adapter!, record.change, operation, options);
 }
 

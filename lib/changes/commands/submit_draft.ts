@@ -28,7 +28,7 @@ export const submitDraft = (
     if (stored !== undefined) return { change_id: stored };
     const reason = await whyNotFiled(transaction, input);
     if (reason) return reason;
-    const draft = await fileProposal(transaction, input, serviceItself(input.proposer), {}, asked);
+    const draft = await fileProposal(transaction, input, serviceItself(input.proposer), {}, { asked });
     if (draft instanceof AppError) return draft;
     keepDraft(transaction, draft.record.change);
     draftRecord?.markStored(transaction.tx, draft.record.change.change_id);

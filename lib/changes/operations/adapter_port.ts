@@ -50,6 +50,13 @@ export interface Location {
   place: string;
 }
 
+/** The current value of a target; `value` is absent where it holds nothing. */
+export interface Reading {
+  value?: unknown;
+  /** Differs when the value differs. */
+  version: string;
+}
+
 /** The configuration of target systems, for the log. */
 export interface TargetsInForce {
   /** SHA-256 of the file. */
@@ -71,12 +78,17 @@ export interface ProductAdapter {
   readonly configuration?: TargetsInForce | undefined;
   /** Returns where a value is set; without it the place is the adapter's name. Asks nothing. Throws `NoTargetSystem`. */
   locate?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): Location;
+  /** Returns what reads the target of an entry; undefined where its system cannot be read. */
+  reader?(
+    entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">,
+  ): ((signal: AbortSignal) => Promise<Reading>) | undefined;
   /** The systems of an adapter that has several, each with a capability of its own. */
   readonly systems?: readonly { name: string; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
   carries?(change: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   validate(change: Change, signal: AbortSignal): Promise<Validation>;
-  apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
+  /** `expected`: the digests of the only values that may be replaced; of others it throws. */
+  apply(change: Change, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
   /** `readFacts`: an adapter that stores what it replaced compares that with the log before it restores it. */
   /** `overDrift`: restores over a value that another program set, instead of throwing `TargetDrifted`. */

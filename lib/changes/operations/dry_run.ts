@@ -3,6 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import { step } from "../../kit/time_limit.ts";
 import type { ProductAdapter } from "./adapter_port.ts";
 import type { Operation } from "../rules/command.ts";
+import type { Seen } from "../rules/moved_value.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { findMove } from "../places.ts";
@@ -24,6 +25,8 @@ export interface DryRunResult {
   entry: null;
   /** Null without an adapter; its `host` is what the host shows of the change, `null` where it cannot be asked. */
   adapter: object | null;
+  /** What the places of an apply hold. */
+  seen?: readonly Seen[] | undefined;
 }
 
 /** Asks the adapter what the operation would do. */

@@ -103,6 +103,8 @@ export interface RunOptions {
   readFacts?: ReadRollbackFacts | undefined;
   /** Lets a rollback restore over a value that another program set. */
   overDrift?: boolean | undefined;
+  /** The digests of the only values that an apply may replace. */
+  expected?: readonly string[] | undefined;
 }
 
 /**
@@ -113,7 +115,7 @@ export async function runOnHost(
   adapter: ProductAdapter,
   change: Change,
   operation: Operation,
-  { inTime = () => true, mayBeGone, readFacts, overDrift }: RunOptions = {},
+  { inTime = () => true, mayBeGone, readFacts, overDrift, expected }: RunOptions = {},
 ): Promise<HostRun> {
   const look = (): Promise<HostState> => stateOf(adapter, change);
   const undo = async (): Promise<HostState> => {
@@ -137,7 +139,9 @@ export async function runOnHost(
   let result: AdapterResult;
   try {
     result = await step((signal) =>
-      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, readFacts, overDrift),
+      operation === "apply"
+        ? adapter.apply(change, signal, expected)
+        : adapter.rollback(change, signal, readFacts, overDrift),
     );
   } catch (error) {
     if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });

@@ -12,6 +12,7 @@ import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import { describeMovedValues, findMovedValues, mustBeAsSeen, type Seen } from "../rules/moved_value.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
@@ -50,6 +51,8 @@ export interface OperationResult extends Enacted {
 export interface Started {
   lease: Lease;
   record: ChangeRecord;
+  /** The digests of the only values that the apply may replace. */
+  expected?: readonly string[] | undefined;
 }
 
 /** The host's answers before an operation starts. */
@@ -58,6 +61,8 @@ export interface HostAnswers {
   left?: Resolution | undefined;
   /** The host's state before a rollback. */
   before?: HostState | undefined;
+  /** What the places of a change hold before its apply; `null`: they cannot be read now. */
+  seen?: readonly Seen[] | null | undefined;
 }
 
 const MAX_FAILED_APPLIES = 1000;
@@ -70,7 +75,7 @@ export async function startOperation(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
-  { left, before }: HostAnswers,
+  { left, before, seen }: HostAnswers,
 ): Promise<OperationResult | Started | DryRun | AppError> {
   const { operation, change_id, note, evidence, dry_run } = input;
   const { tx, product, now } = transaction;
@@ -105,6 +110,7 @@ export async function startOperation(
     // A dry run touches nothing, so nothing holds it back.
     if (!dry_run) {
       await refuseMovedPlaces(transaction, change);
+      refuseMovedValues(transaction, proven, seen, request);
       await refuseHeldBack(transaction, record, proven, request);
     }
   }
@@ -118,7 +124,9 @@ export async function startOperation(
     return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
   const { owner } = caller.deps;
   const mayBeGone = await allowsAbsence(transaction, change, before);
-  return { lease: takeLease(transaction, change, { ...request, owner, ...(mayBeGone && { mayBeGone }) }), record };
+  const taken = takeLease(transaction, change, { ...request, owner, ...(mayBeGone && { mayBeGone }) });
+  const expected = mustBeAsSeen(change, product.intent) ? seen?.map(({ digest }) => digest) : undefined;
+  return { lease: taken, record, expected };
 }
 
 /**
@@ -138,6 +146,34 @@ async function refuseMovedPlaces({ ledger, product }: Transaction, change: Chang
   const { change_id } = change;
   const details = { change_id, places: moved, allowed: allowedInstead(change, product.intent) };
   throw new AppError("target_moved", `${describeMove(moved)}; revoke ${change_id}, and propose it again`, details);
+}
+
+/** Rejects an apply over a value that no consent saw, or notes it for the entry, as the intent says. */
+function refuseMovedValues(
+  { product }: Transaction,
+  change: Change,
+  seen: HostAnswers["seen"],
+  request: OperationRequest,
+): void {
+  const { change_id } = change;
+  if (seen === null && mustBeAsSeen(change, product.intent))
+    throw new AppError(
+      "adapter_failed",
+      `the target of ${change_id} cannot be read now, so nobody can say whether it holds what the consent saw; try again later`,
+      { change_id, stage: "validate" },
+    );
+  const found = seen && findMovedValues(change, product.intent, seen);
+  if (!found) return;
+  if (!found.blocks) {
+    request.value_moved = found.moved;
+    return;
+  }
+  const details = { change_id, seen, allowed: allowedInstead(change, product.intent) };
+  throw new AppError(
+    "target_moved",
+    `${describeMovedValues(found)}; revoke ${change_id}, and propose it again`,
+    details,
+  );
 }
 
 /** Rejects a rollback at another place than the change was applied at (409 `target_drifted`). */

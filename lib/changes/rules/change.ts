@@ -23,6 +23,7 @@ export const approvalSchema = once(() =>
         .literal(true)
         .optional()
         .describe("Given in an emergency, for which alone it counts; absent otherwise."),
+      seen: z.array(z.string()).optional().describe("Digests of what its places held, as the approver saw them."),
       key: z.string().optional().describe("Id of the key that signed it; absent where none did."),
     })
     .describe("One consent to a change. Distinct names count towards the number that is required."),
@@ -180,6 +181,10 @@ export const changeSchema = once(() =>
           examples: ["chg_019a8f3e…"],
         }),
       places: z.array(placeSchema()).optional().describe("Where each value is set; absent without a target system."),
+      seen_by_policy: z
+        .array(z.string())
+        .optional()
+        .describe("Of a minor change: digests of what its places held when proposed."),
       review: reviewSchema().optional(),
       late_notes: z.array(lateNoteSchema()).optional().describe("What was said of it late; absent where nothing was."),
       erased: z

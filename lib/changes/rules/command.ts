@@ -48,6 +48,8 @@ export type Command =
       asked?: Asked | undefined;
       /** The places that the values would be set at. */
       places?: readonly ValuePlace[] | undefined;
+      /** Digests of what the places hold, of a proposal that may be minor; `null`: they could not be read. */
+      seen?: readonly string[] | null | undefined;
       signature?: Presented | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */
@@ -57,6 +59,8 @@ export type Command =
       note: string;
       target_owner: string | null;
       emergency?: boolean | undefined;
+      /** Digests of what the places held, as the approver saw them. */
+      seen?: readonly string[] | undefined;
       signature?: Presented | undefined;
     }
   | { type: "review"; name: string; note: string; verdict: Verdict; signature?: Presented | undefined }

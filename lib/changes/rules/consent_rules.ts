@@ -33,7 +33,7 @@ export const consentRules = () => ({
   owners: list(owners())
     .default([])
     .describe(
-      "Who must be among those who consent to changes of their targets; an owner who is an approver too counts for both.",
+      "Who must be among those who consent to changes of their targets; an owner who is an approver counts for both.",
     ),
   approval_ttl_hours: finite()
     .positive("must be above 0")
@@ -43,6 +43,10 @@ export const consentRules = () => ({
     .enum(["report", "block"], "must be report or block")
     .default("report")
     .describe("What an apply does when another change was applied on the target since the consent."),
+  on_moved: z
+    .enum(["report", "block"], "must be report or block")
+    .default("report")
+    .describe("What an apply does when a place holds another value than a counted consent saw."),
   windows: windows().prefault({}).describe("When changes may be applied."),
   break_glass: breakGlass().optional().describe("Consent in an emergency; absent: there is none."),
 });

@@ -55,6 +55,8 @@ export interface Detail {
   sets_nothing?: Change["sets_nothing"];
   value_hint?: Change["value_hint"];
   places?: Change["places"];
+  /** Digests of what the places held: of a consent as the approver saw them, of a minor change when it was proposed. */
+  seen?: string[];
   digest?: string;
   /** Of a model's draft: the message of the chat that asked for it. */
   message_id?: string;

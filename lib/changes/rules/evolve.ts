@@ -105,6 +105,7 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
     ...(detail.sets_nothing === undefined ? {} : { sets_nothing: detail.sets_nothing }),
     ...(detail.value_hint === undefined ? {} : { value_hint: detail.value_hint }),
     ...(detail.places === undefined ? {} : { places: detail.places }),
+    ...(detail.seen === undefined ? {} : { seen_by_policy: detail.seen }),
     status,
     resolution: null,
     created_at: timestamp,
@@ -127,7 +128,10 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   const { decision, approver = null, note = null } = detail;
   const last = { approver, approval_note: note };
   if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
-  const signature = detail.key === undefined ? {} : { key: detail.key };
+  const signature = {
+    ...(detail.seen === undefined ? {} : { seen: detail.seen }),
+    ...(detail.key === undefined ? {} : { key: detail.key }),
+  };
   const emergency = detail.emergency ? ({ emergency: true } as const) : {};
   const approvals = [
     ...change.approvals,

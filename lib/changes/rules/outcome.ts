@@ -73,9 +73,7 @@ export const outcomeSchema = once(() =>
       trend_before: z
         .number()
         .nullable()
-        .describe(
-          "How it moved in the 30 UTC days before the apply, or since its first feed a day or more before; up is good.",
-        ),
+        .describe("How it moved in the 30 UTC days before the apply, or since its first feed; up is good."),
       trend_days: z.number().nullable().describe("Over how many days that was."),
       good: z.enum(["up", "down"]).nullable().describe("In which direction the KPI is good; null without a KPI."),
       current: z.number().nullable().describe("Its value now, or at the end; null before the first feed."),
@@ -96,9 +94,7 @@ export const outcomeSchema = once(() =>
       ended_by: z
         .enum(ENDINGS)
         .nullable()
-        .describe(
-          "Why it is final: horizon reached, rolled back (by a guardrail), or its target changed; null while open.",
-        ),
+        .describe("Why it is final: horizon reached, rolled back, or its target changed; null while open."),
       replaced_by: z
         .string()
         .nullable()

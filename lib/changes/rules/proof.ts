@@ -13,13 +13,11 @@ export const proofSchema = once(() => {
   });
   const ssh = z.strictObject({
     type: z.literal("ssh").describe("An SSH key signed."),
-    signature: text.describe("Armoured SSHSIG of the namespace countersign-consent, as ssh-keygen -Y sign makes it."),
+    signature: text.describe("Armoured SSHSIG, as ssh-keygen -Y sign -n countersign-consent makes it."),
   });
   return z
     .discriminatedUnion("type", [webauthn, ssh], "must have the type webauthn or ssh")
-    .describe(
-      "A passkey's or SSH key's signature of the decision's statement; in a form, JSON text. Whoever has keys must sign.",
-    );
+    .describe("Signature of the decision's statement; in a form, JSON text. Whoever has keys must sign.");
 });
 export type Proof = z.infer<ReturnType<typeof proofSchema>>;
 export type Assertion = Extract<Proof, { type: "webauthn" }>;

@@ -12,7 +12,7 @@ import { keysOf } from "./signing.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
-  const { input, minor_today, target_owner, live, limit_reached, asked, places } = command;
+  const { input, minor_today, target_owner, live, limit_reached, asked, places, seen } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -41,6 +41,7 @@ export function propose(command: Proposal, context: Context): Decided {
     ...(setsNothing(input) ? { sets_nothing: true } : {}),
     ...hintOf(input, proposer_kind),
     ...(places && { places }),
+    ...(minor && seen && { seen }),
     risk: content.risk,
     kpi: content.kpi,
     proposer: content.proposer,
@@ -83,12 +84,12 @@ export const proposedContent = (proposal: Graded, context: Grading): Content =>
   contentOf(proposal.input, grade(proposal, context).tier);
 
 /** A proposal and what the log tells that its tier depends on. */
-export type Graded = Pick<Proposal, "input" | "minor_today" | "rolled_back">;
+export type Graded = Pick<Proposal, "input" | "minor_today" | "rolled_back" | "seen">;
 type Grading = Pick<Context, "intent" | "actor">;
 
 /** Returns the tier of a proposal and, where minor was asked for and not granted, why. */
 export function grade(
-  { input, minor_today, rolled_back }: Graded,
+  { input, minor_today, rolled_back, seen }: Graded,
   { intent, actor }: Grading,
 ): { tier: Tier; tier_reason?: string } {
   const { policy, principals } = intent;
@@ -104,6 +105,8 @@ export function grade(
   if (proposer_kind === "model") return waits("It is not minor: a model's draft waits for people.");
   if (proposer_kind === "agent" && !policy.minor?.agents)
     return waits("It is not minor: the intent lets no agent's change be minor.");
+  // The policy consents to replacing what is there, which nobody can name.
+  if (seen === null) return waits("It is not minor: its target system cannot be read now.");
   if (rolled_back !== undefined)
     return waits(
       `It is not minor: ${input.target} was rolled back at ${rolled_back}, and for 24 hours a person must approve a change of it first.`,

@@ -26,6 +26,11 @@ export function rulesInForce(intent: Intent): string[] {
     ...(policy.on_stale === "block"
       ? ["an apply is rejected when another change was applied on its target since the last consent"]
       : []),
+    ...(policy.on_moved === "block"
+      ? [
+          "an apply is rejected when a target holds another value than a consent saw, and each consent must say what it saw",
+        ]
+      : []),
     ...emergency(policy),
     ...policy.windows.deny.map(
       ({ from, to, reason }) => `nothing is applied from ${from} to ${to}${reason === "" ? "" : `: ${reason}`}`,

@@ -11,9 +11,7 @@ export const signerSchema = once(() =>
       authenticated: z
         .enum(["proxy", "agent", "signature", "signature_unattended", "token", "claimed"])
         .nullable()
-        .describe(
-          "How that is known: signed, vouched for by proxy or token, or merely claimed; null: the service itself.",
-        ),
+        .describe("How that is known: signed, by proxy or token, or claimed; null: the service itself."),
       key: z.string().nullable().describe("Id of the key that signed; null: not signed."),
     })
     .describe("Who consented, and how that is known."),

@@ -141,7 +141,7 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
 /** One more consent; the change is approved when enough distinct names have given theirs. */
 function approval(
   change: Change,
-  { name, note, target_owner, signature }: Extract<Consent, { type: "approve" }>,
+  { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
   approved: Status,
   intent: Intent,
 ): object {
@@ -161,6 +161,7 @@ function approval(
     status: change.status,
     approver: name,
     note,
+    ...(seen && { seen }),
     progress: `${given} of ${needed}`,
   };
   const missing = missingOrdinary(after, intent);
@@ -186,7 +187,7 @@ const hasConsented = (change: Change, name: string, intent: Intent, inEmergency 
 /** A consent for an emergency counts for that alone; at the quorum of those whom the intent names for it the change is approved. */
 function emergencyApproval(
   change: Change,
-  { name, note, target_owner, signature }: Extract<Consent, { type: "approve" }>,
+  { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
   intent: Intent,
 ): object {
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
@@ -207,6 +208,7 @@ function emergencyApproval(
     status: change.status,
     approver: name,
     note,
+    ...(seen && { seen }),
     progress: `${given} of ${needed}`,
   };
   if (given < needed) return decided;

@@ -36,6 +36,8 @@ export interface StatementFacts extends Facts {
   item?: string | undefined;
   /** The places of the values that a consent is given to. */
   places?: readonly ValuePlace[] | undefined;
+  /** Digests of what the places held, as the approver saw them. */
+  seen?: readonly string[] | undefined;
 }
 
 /** Returns what the statement of a decision says of a change. */

@@ -157,6 +157,7 @@ export const OPERATIONS = {
         description:
           "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
       },
+      seen: { type: "boolean", description: "Also reads what its places hold now." },
     },
   },
   "GET /api/product/changes/{change_id}/certificate": {
@@ -217,6 +218,7 @@ export const OPERATIONS = {
         type: "boolean",
         description: "Consent under break_glass: needs a note, and passes freeze and windows.",
       },
+      seen: { type: "json", description: "Digests of what you saw at its places, in their order." },
     },
   },
   "POST /api/product/deny": {

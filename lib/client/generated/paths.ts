@@ -654,6 +654,9 @@ export interface paths {
         query?: {
           /** Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named. */
           wait?: number | undefined;
+
+          /** Also reads what its places hold now. */
+          seen?: boolean | undefined;
         };
         header?: {
           /** The ETag of what the caller has: answered with 304 while that holds. */
@@ -702,6 +705,9 @@ export interface paths {
                 /** live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it. */
                 relations: ("live" | "holds" | "supersedes" | "superseded_by")[];
               }[];
+
+              /** With seen: what each place that can be read holds now. */
+              seen?: components["schemas"]["Seen"][];
 
               /** What similar changes achieved at peers; null without any. It never touches tier or consent. */
               evidence: components["schemas"]["Evidence"] | null;
@@ -1109,6 +1115,9 @@ export interface paths {
 
             /** Consent under break_glass: needs a note, and passes freeze and windows. */
             emergency?: boolean | undefined;
+
+            /** Digests of what you saw at its places, in their order. */
+            seen?: string[] | undefined;
           }
         >;
       };
@@ -1266,6 +1275,9 @@ export interface paths {
 
             /** The item that a late note adds. */
             item?: "rationale" | "note" | undefined;
+
+            /** Of a consent: digests of what was seen at the places. */
+            seen?: string[] | undefined;
 
             /** Of a freeze: when it ends by itself. */
             until?: string | undefined;
@@ -2904,6 +2916,9 @@ export interface components {
         /** What an apply does when another change was applied on the target since the consent. */
         on_stale: "report" | "block";
 
+        /** What an apply does when a place holds another value than a counted consent saw. */
+        on_moved: "report" | "block";
+
         /** When changes may be applied. */
         windows: {
           /** Periods without applies. */
@@ -3066,19 +3081,10 @@ export interface components {
       supersedes?: string;
 
       /** Where each value is set; absent without a target system. */
-      places?: {
-        /** Its tenant. */
-        tenant_id: string;
+      places?: components["schemas"]["Place"][];
 
-        /** Its target, as proposed. */
-        target: string;
-
-        /** Name of the target system. */
-        system: string;
-
-        /** Type, address without credentials, and key. */
-        place: string;
-      }[];
+      /** Of a minor change: digests of what its places held when proposed. */
+      seen_by_policy?: string[];
       review?: components["schemas"]["Review"];
 
       /** What was said of it late; absent where nothing was. */
@@ -3117,8 +3123,26 @@ export interface components {
       /** Given in an emergency, for which alone it counts; absent otherwise. */
       emergency?: true;
 
+      /** Digests of what its places held, as the approver saw them. */
+      seen?: string[];
+
       /** Id of the key that signed it; absent where none did. */
       key?: string;
+    };
+
+    /** Where a value is set. */
+    Place: {
+      /** Its tenant. */
+      tenant_id: string;
+
+      /** Its target, as proposed. */
+      target: string;
+
+      /** Name of the target system. */
+      system: string;
+
+      /** Type, address without credentials, and key. */
+      place: string;
     };
 
     /** The review of an emergency consent. */
@@ -3530,6 +3554,21 @@ export interface components {
       since: string;
     };
 
+    /** What a place held when it was read. */
+    Seen: {
+      /** The place that was read. */
+      place: string;
+
+      /** SHA-256 (hex) of the value's RFC 8785 JSON; absent where it holds nothing. */
+      digest: string;
+
+      /** The version that its system gives it. */
+      version: string;
+
+      /** When it was read. */
+      at: string;
+    };
+
     /** What peers saw after similar changes. */
     Evidence: {
       /** The KPI it is about. */
@@ -3637,6 +3676,9 @@ export interface components {
           value: unknown;
         } | null;
       } | null;
+
+      /** Of a dry run: what each place that can be read holds now. */
+      seen?: components["schemas"]["Seen"][];
 
       /** The receipt; null for a dry run. */
       audit_entry: components["schemas"]["AuditEntry"] | null;

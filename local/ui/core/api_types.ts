@@ -1,4 +1,5 @@
 /** What the service answers, by the library's own declarations. Only types come over; no code of the library does. */
+import type { Seen } from "../../../lib/changes/rules/moved_value.ts";
 import type * as z from "zod";
 import type { verifyReport } from "../../../lib/changes/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
@@ -59,7 +60,11 @@ export type ShownKey = ShownKeys[string][number];
 export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 
 /** One change with all that belongs to it. */
-export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & { evidence?: Evidence | null };
+export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & {
+  evidence?: Evidence | null;
+  /** Absent where no place can be read. */
+  seen?: readonly Seen[];
+};
 /** What waits, as the service tells it. */
 export type { InboxAnswer };
 export type InboxItem = InboxAnswer["pending"]["items"][number];

@@ -28,6 +28,8 @@ export interface Decided {
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
+  /** Digests of what its places held. */
+  seen?: readonly string[] | undefined;
 }
 
 /** A decision on a change; it is not stated where the digest is not that of the content that is shown. */

@@ -60,7 +60,7 @@ export function ChangePage({ id }: { id: string }) {
     data: change,
     error,
     reload,
-  } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal), {
+  } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, { seen: 1 }, signal), {
     concerns: (news) =>
       news?.type === "audit" ? isAbout(news.data, id, shown.current) : news?.type === "tick" && !!shown.current?.drift,
   });
@@ -217,7 +217,7 @@ const Done = ({ decided: { deed, answer } }: { decided: Decided }) => (
 function commandsOf(change: ChangeDetail, name: string): string {
   const token = adminToken.get() !== "";
   const steps = change.allowed_actions.map((action) =>
-    curlPost(`api/product/${action}`, fieldsOf(action as Deed, change.change_id, name || "YOUR_NAME", ""), {
+    curlPost(`api/product/${action}`, fieldsOf(action as Deed, change, name || "YOUR_NAME", ""), {
       revision: change.revision,
       token,
     }),

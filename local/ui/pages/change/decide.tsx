@@ -62,7 +62,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     event.preventDefault();
     if (busy || changed.now || (signs && !prove)) return;
     if (person) personName.set(name.trim());
-    const fields = fieldsOf(deed, change.change_id, signs ? asSent(name) : name.trim(), note);
+    const fields = fieldsOf(deed, change, signs ? asSent(name) : name.trim(), note);
     void decide(async () => ({ ...fields, ...(signs && (await prove!())) }));
   };
 

@@ -14,8 +14,7 @@ export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: s
   const [prove, setProve] = useState<Prove | undefined>();
   const { change } = deciding;
   const approve = () =>
-    prove &&
-    void decide(async () => ({ ...fieldsOf("approve", change.change_id, asSent(name), ""), ...(await prove()) }));
+    prove && void decide(async () => ({ ...fieldsOf("approve", change, asSent(name), ""), ...(await prove()) }));
   return (
     <div class="one-tap">
       <SignDecision

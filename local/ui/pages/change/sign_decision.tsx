@@ -1,7 +1,7 @@
 /** The signature of a decision on a change. */
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { brief } from "../../core/format.ts";
-import { type Deed, DEEDS } from "../../domain/deeds.ts";
+import { type Deed, DEEDS, findSeen } from "../../domain/deeds.ts";
 import { shortly } from "../../domain/sentences.ts";
 import { decisionOn } from "../../domain/statement.ts";
 import { Signing, type SigningProps } from "../../parts/signing.tsx";
@@ -15,7 +15,13 @@ export function SignDecision({
   ...signing
 }: SigningProps & { change: ChangeDetail; deed: Deed; note: string }) {
   const { says, decision, fields } = DEEDS[deed];
-  const decided = { decision: decision!, approver: signing.name, note, verdict: fields?.["verdict"] };
+  const decided = {
+    decision: decision!,
+    approver: signing.name,
+    note,
+    verdict: fields?.["verdict"],
+    seen: findSeen(deed, change),
+  };
   return (
     <Signing
       {...signing}

@@ -1,0 +1,46 @@
+/** Values that were changed on a target system after somebody consented to replace them. */
+import * as z from "zod";
+import { once } from "../../kit/once.ts";
+import type { Change } from "./change.ts";
+import type { Intent } from "./intent.ts";
+import { standingApprovals } from "./policy.ts";
+
+/** The value of a place, by its digest. */
+export const seenSchema = once(() =>
+  z
+    .object({
+      place: z.string().describe("The place that was read."),
+      digest: z.string().describe("SHA-256 (hex) of the value's RFC 8785 JSON; absent where it holds nothing."),
+      version: z.string().describe("The version that its system gives it."),
+      at: z.iso.datetime().describe("When it was read."),
+    })
+    .describe("What a place held when it was read."),
+);
+export type Seen = z.infer<ReturnType<typeof seenSchema>>;
+
+/** Places that hold something else than a counted consent saw. */
+export interface MovedValues {
+  moved: readonly Pick<Seen, "place" | "digest">[];
+  /** The apply is rejected: for a consent of the policy always, otherwise as `policy.on_moved` says. */
+  blocks: boolean;
+}
+
+/** Compares what places hold with what each counted consent saw; undefined where no consent saw anything else. */
+export function findMovedValues(change: Change, intent: Intent, now: readonly Seen[]): MovedValues | undefined {
+  const saw = [
+    ...(change.seen_by_policy ? [change.seen_by_policy] : []),
+    ...standingApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : [])),
+  ];
+  const moved = now
+    .filter(({ digest }, index) => saw.some((digests) => digests[index] !== digest))
+    .map(({ place, digest }) => ({ place, digest }));
+  return moved.length === 0 ? undefined : { moved, blocks: mustBeAsSeen(change, intent) };
+}
+
+/** Returns true where an apply may replace nothing but what its consents saw. */
+export const mustBeAsSeen = ({ seen_by_policy }: Change, { policy }: Intent): boolean =>
+  seen_by_policy !== undefined || policy.on_moved === "block";
+
+/** Says which places hold something else than was seen. */
+export const describeMovedValues = ({ moved }: Pick<MovedValues, "moved">): string =>
+  `${moved.map(({ place }) => place).join(", ")} ${moved.length === 1 ? "holds" : "hold"} another value than the consent saw`;

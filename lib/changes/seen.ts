@@ -1,0 +1,75 @@
+/** Readings of target systems: what a place holds, for those who decide and for the apply that follows their decision. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import type { Clock, Sha256 } from "../kit/platform.ts";
+import { step } from "../kit/time_limit.ts";
+import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
+import { findCarrier, findPlaces } from "./places.ts";
+import type { Content } from "./rules/content.ts";
+import { listEntries } from "./rules/list_entries.ts";
+import type { Seen } from "./rules/moved_value.ts";
+
+/** Dependencies of a reading. */
+interface ReadingDeps {
+  product?: { adapter?: ProductAdapter | undefined } | undefined;
+  clock: Clock;
+  sha256: Sha256;
+}
+
+type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+
+/** How long a reading may be shown again. */
+const FRESH_MS = 5000;
+const MAX_READINGS = 1000;
+
+/** The newest readings of each adapter, by place. */
+const readings = new WeakMap<ProductAdapter, Map<string, { at: number; reading: Promise<Seen> }>>();
+
+/** Returns the digest of a value as a consent records it. */
+export const digestReading = ({ value }: Reading, sha256: Sha256): string =>
+  value === undefined ? "absent" : sha256(canonicalJson(value));
+
+/** Lists what reads each place of a change; empty where the system cannot be read. */
+function listReaders(adapter: ProductAdapter | undefined, change: Placed) {
+  if (!adapter?.reader || !findCarrier(adapter, change)) return [];
+  const places = findPlaces(adapter, change) ?? [];
+  return listEntries(change).flatMap(({ tenant_id, target, value }, index) => {
+    const read = value === undefined ? undefined : adapter.reader!({ tenant_id, target, value, kind: change.kind });
+    return read ? [{ place: places[index]!.place, read }] : [];
+  });
+}
+
+/** Counts the places of a change that can be read, each of which a consent may name a digest of. */
+export const countReadable = (adapter: ProductAdapter | undefined, change: Placed): number =>
+  listReaders(adapter, change).length;
+
+/** Reads the places of a change; undefined where none can be read. `isFresh`: reads again what was just read. */
+export async function readSeen(
+  { product, clock, sha256 }: ReadingDeps,
+  change: Placed,
+  isFresh = false,
+): Promise<Seen[] | undefined> {
+  const adapter = product?.adapter;
+  const readers = listReaders(adapter, change);
+  if (!adapter || readers.length === 0) return undefined;
+  const known = readings.get(adapter) ?? new Map<string, { at: number; reading: Promise<Seen> }>();
+  readings.set(adapter, known);
+  const now = clock.now();
+  return Promise.all(
+    readers.map(({ place, read }) => {
+      const last = known.get(place);
+      if (last && !isFresh && now - last.at < FRESH_MS) return last.reading;
+      const at = new Date(now).toISOString();
+      const reading = step(read).then((found) => ({
+        place,
+        digest: digestReading(found, sha256),
+        version: found.version,
+        at,
+      }));
+      known.delete(place);
+      known.set(place, { at: now, reading });
+      if (known.size > MAX_READINGS) known.delete(known.keys().next().value!);
+      reading.catch(() => known.delete(place));
+      return reading;
+    }),
+  );
+}

@@ -1,0 +1,134 @@
+/** What an approver saw on the target system, and what becomes of it when the target moves before the apply. */
+import { expect, test } from "vitest";
+import { systemClock } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { sha256 } from "../../../local/node_ports.ts";
+import { memoryTarget } from "../../support/memory_target.ts";
+import { sshPen } from "../../support/passkeys.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { service, type TestService } from "../../support/service.ts";
+import { person, proven, statementOf } from "../../support/signed.ts";
+
+const ENTRY = { tenant_id: "t1", target: "flags/a" };
+const VALUE = { ...ENTRY, kind: "config", value: "1", reversible: true };
+const OLD = sha256('"old"');
+
+async function onMemory(policy: object = {}, over: object = {}) {
+  const target = memoryTarget();
+  let reads = 0;
+  const read: typeof target.system.read = (...args) => {
+    reads++;
+    return target.system.read(...args);
+  };
+  const adapter = targetAdapter({ ...target.system, read }, { store: memoryStore(), clock: systemClock });
+  const routed = routedAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
+  const api = await service({ adapter: routed, intent: { policy, ...over } });
+  const set = (text: string): void => target.overwrite({ ...ENTRY, kind: "config" }, text);
+  set('"old"');
+  return { api, set, reads: () => reads, target };
+}
+const approve = (api: TestService, change_id: string, more: object = {}) =>
+  api.post("approve", { change_id, approver: "ana", ...more });
+const applied = async (api: TestService, id: string) =>
+  JSON.parse(
+    (await api.get(`audit?change_id=${id}`)).body.entries.find(
+      ({ event_type }: { event_type: string }) => event_type === "change_applied",
+    )?.detail ?? "{}",
+  );
+
+test("a change and its dry run show what its place holds, read once in five seconds", async () => {
+  const { api, reads } = await onMemory();
+  const { change_id } = await api.propose(VALUE);
+  const seen = [{ place: expect.any(String), digest: OLD, version: expect.any(String), at: expect.any(String) }];
+  expect((await api.get(`changes/${change_id}`)).body).not.toHaveProperty("seen");
+  const before = reads();
+  expect((await api.get(`changes/${change_id}?seen=1`)).body.seen).toEqual(seen);
+  expect((await api.get(`changes/${change_id}?seen=1`)).body.seen).toEqual(seen);
+  expect(reads()).toBe(before + 1);
+  api.deps.clock.advance(6000);
+  expect((await api.post("apply", { change_id, dry_run: "true" })).body.seen).toEqual(seen);
+});
+
+test("a consent records what its approver saw, and any other number of digests is 400", async () => {
+  const { api } = await onMemory();
+  const { change_id } = await api.propose(VALUE);
+  for (const seen of ["[]", `["${OLD}","${OLD}"]`, '["x"]']) {
+    const reply = await approve(api, change_id, { seen });
+    expect([reply.status, reply.body.code, reply.body.fields[0].field.split(".")[0]]).toEqual([
+      400,
+      "invalid_field",
+      "seen",
+    ]);
+  }
+  const { body } = await approve(api, change_id, { seen: JSON.stringify([OLD]) });
+  expect(body.change.approvals).toMatchObject([{ approver: "ana", seen: [OLD] }]);
+  expect(JSON.parse(body.audit_entry.detail).seen).toEqual([OLD]);
+});
+
+test("an apply over another value than was seen is reported in its entry, and the gate says so", async () => {
+  const { api, set } = await onMemory();
+  const { change_id } = await api.propose(VALUE);
+  await approve(api, change_id, { seen: JSON.stringify([OLD]) });
+  set('"other"');
+  api.deps.clock.advance(6000);
+  const { gates } = (await api.get(`changes/${change_id}?seen=1`)).body;
+  expect(gates).toContainEqual(expect.objectContaining({ gate: "target_moved", state: "warn" }));
+  await api.must("apply", change_id);
+  expect((await applied(api, change_id)).value_moved).toMatchObject([{ digest: sha256('"other"') }]);
+});
+
+test("under on_moved block such an apply is 409, and a consent must say what it saw", async () => {
+  const { api, set } = await onMemory({ on_moved: "block" });
+  const { change_id } = await api.propose(VALUE);
+  const without = await approve(api, change_id);
+  expect([without.status, without.body.fields[0].field]).toEqual([400, "seen"]);
+  await approve(api, change_id, { seen: JSON.stringify([OLD]) });
+  set('"other"');
+  const reply = await api.post("apply", { change_id });
+  expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
+  set('"old"');
+  await api.must("apply", change_id);
+});
+
+test("an edit between the judgement and the write is not overwritten under block", async () => {
+  const { api, set, target } = await onMemory({ on_moved: "block" });
+  const { change_id } = await api.propose(VALUE);
+  await approve(api, change_id, { seen: JSON.stringify([OLD]) });
+  target.edits.push(() => set('"other"'));
+  expect((await api.post("apply", { change_id })).status).toBe(502);
+  expect((await target.system.read({ ...ENTRY, kind: "config", value: 1 }, new AbortController().signal)).value).toBe(
+    "other",
+  );
+});
+
+test("a consent of the policy saw what the proposal found, whatever on_moved says", async () => {
+  const { api, set } = await onMemory({ minor: { kinds: ["config"], targets: ["flags/*"] } });
+  const minor = { ...VALUE, tier: "minor", risk: "low", affected_users: "1" };
+  const change = await api.propose(minor);
+  expect(change).toMatchObject({ status: "approved", seen_by_policy: [OLD] });
+  set('"other"');
+  const reply = await api.post("apply", { change_id: change.change_id });
+  expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
+});
+
+test("a signed consent signs what was seen, and one that is edited in the log counts no more", async () => {
+  const pen = sshPen();
+  const { api } = await onMemory({}, { principals: { ana: person(pen) } });
+  const { change_id } = await api.propose(VALUE);
+  const fields = { decision: "approve", approver: "ana", change_id, seen: JSON.stringify([OLD]) };
+  const statement = await statementOf(api, fields);
+  expect(JSON.parse(statement)).toMatchObject({ seen: [OLD], places: [{ system: "flags" }] });
+  const wrong = await approve(api, change_id, { seen: JSON.stringify([sha256("1")]), ...proven(pen, statement) });
+  expect([wrong.status, wrong.body.code]).toEqual([403, "proof_invalid"]);
+  await approve(api, change_id, { seen: JSON.stringify([OLD]), ...proven(pen, statement) });
+  await api.must("apply", change_id);
+});
+
+test("a system that cannot be read gives nothing, and asks for nothing", async () => {
+  const api = await service({ adapter: scriptedAdapter(), intent: { policy: { on_moved: "block" } } });
+  const { change_id } = await api.propose(VALUE);
+  expect((await api.get(`changes/${change_id}?seen=1`)).body).not.toHaveProperty("seen");
+  expect((await approve(api, change_id)).status).toBe(200);
+});
