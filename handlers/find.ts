@@ -18,7 +18,7 @@ export const find = endpoint(
     summary: "Find changes",
     operation: "findChanges",
     description:
-      "Finds changes by words and field:value terms that all match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields.",
+      "Finds changes by words and field:value terms that all match; a minus negates. GET /api/find/saved lists the fields.",
     example: { q: "is:pending risk:high", limit: 20 },
     product: true,
     input: z.object({

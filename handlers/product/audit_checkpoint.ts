@@ -37,7 +37,7 @@ export const auditCheckpoint = endpoint(
           length: z.number().int().describe("How many entries the checkpoint covers."),
           root: z.string().meta({
             description: "Root of the Merkle tree over them, base64.",
-            examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="],
+            examples: ["Hf2TKiQN…"],
           }),
           signed: z.boolean().describe("Whether the log signed it."),
           key: z.string().nullable().describe("Verifier key of the log; null when not signed."),

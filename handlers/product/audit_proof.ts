@@ -41,15 +41,13 @@ export const auditProof = endpoint(
           .optional()
           .meta({
             description: "Of a consistency proof: its root, base64.",
-            examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="],
+            examples: ["Hf2TKiQN…"],
           }),
         length: z.number().int().describe("Length of the log that is proved."),
-        root: z
-          .string()
-          .meta({ description: "Its root, base64.", examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="] }),
+        root: z.string().meta({ description: "Its root, base64.", examples: ["Hf2TKiQN…"] }),
         proof: z.array(z.string()).meta({
           description: "Hashes of the proof (RFC 6962), base64.",
-          examples: [["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="]],
+          examples: [["Hf2TKiQN…"]],
         }),
         checkpoint: z.string().nullable().describe("Checkpoint of that length; null when the newest is of another."),
       }),

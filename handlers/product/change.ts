@@ -58,7 +58,7 @@ export const change = endpoint(
         gates: z.array(gateSchema()).describe("What stands between it and its apply."),
         drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
         related: z.array(relatedSchema()).describe("Other changes that it has to do with."),
-        seen: z.array(seenSchema()).optional().describe("With seen: what each place that can be read holds now."),
+        seen: z.array(seenSchema()).optional().describe("With seen: what its places hold now."),
         evidence: evidenceSchema().nullable().describe("What similar changes achieved at peers; null without any."),
       }),
     shared: ({ wait, seen }) => wait === undefined && !seen,

@@ -39,10 +39,7 @@ export const entrySchema = once(() =>
         .string()
         .meta({ description: "When it was written: RFC 3339, UTC.", examples: ["2026-11-20T09:30:00.000Z"] }),
       event_type: z.enum(EVENT_TYPES).describe("What happened."),
-      change_id: z.string().meta({
-        description: "The change that it is about; empty when about none.",
-        examples: ["chg_019a8f3e…"],
-      }),
+      change_id: z.string().describe("The change that it is about; empty when about none."),
       tenant: z
         .string()
         .meta({ description: "The tenant of that change; empty when about none.", examples: ["t-100"] }),

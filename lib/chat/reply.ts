@@ -44,7 +44,7 @@ export const chatAnswer = z.object({
         .array(
           z.object({
             kind: z.string().meta({ description: "What sort of record.", examples: ["change"] }),
-            id: z.string().meta({ description: "Its id.", examples: ["chg_019a8f3e…"] }),
+            id: z.string().describe("Its id."),
           }),
         )
         .describe("The records it goes by."),

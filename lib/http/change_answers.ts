@@ -65,7 +65,7 @@ export const operationAnswer = once(() =>
         })
         .nullable()
         .describe("What the host product did, or in a dry run would do; null without an adapter."),
-      seen: z.array(seenSchema()).optional().describe("Of a dry run: what each place that can be read holds now."),
+      seen: z.array(seenSchema()).optional().describe("Of a dry run: what its places hold now."),
       audit_entry: entrySchema().nullable().describe("The receipt; null for a dry run."),
     })
     .describe("An apply or rollback, done or rehearsed."),

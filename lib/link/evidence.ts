@@ -20,7 +20,7 @@ export const evidenceSchema = once(() =>
       effective_n: z.number().describe("How many insights of equal trust would weigh as much."),
       mean_delta: z.number().describe("Their mean gain, weighed by trust; up is good."),
       verdicts: z
-        .record(z.enum(TOLD_VERDICTS), z.number().int().describe("How many insights have this verdict."))
+        .record(z.enum(TOLD_VERDICTS), z.number().int().describe("Insights of this verdict."))
         .describe("How often each verdict came."),
       insight_ids: z.array(z.string()).meta({ description: "Which insights.", examples: [["ins_7"]] }),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),

@@ -44,13 +44,7 @@ export const recalledSchema = z
     }),
     at: z.string().meta({ description: "When that was.", format: "date-time" }),
     score: z.number().describe("How well it fits; for comparing within one answer."),
-    ref: z
-      .string()
-      .nullable()
-      .meta({
-        description: "Id of the record it is about; null when about none.",
-        examples: ["chg_019a8f3e…"],
-      }),
+    ref: z.string().nullable().describe("Id of the record it is about; null when about none."),
   })
   .describe("Something remembered, as it was found.");
 export type Recalled = z.infer<typeof recalledSchema>;

@@ -32,18 +32,10 @@ export const activityRowSchema = once(() =>
       kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
       title: z.string().meta({
         description: "What was noticed, in a sentence.",
-        examples: [
-          "“Raise the seat limit” (limits.seats for tenant t1): drifted, the host product shows another value",
-        ],
+        examples: ["“Raise the seat limit” (limits.seats): drifted"],
       }),
       detail: z.string().meta({ description: "More of it; may be empty.", examples: ["Outage of the mail provider."] }),
-      ref: z
-        .string()
-        .nullable()
-        .meta({
-          description: "Id of the record it is about; null when about none.",
-          examples: ["chg_019a8f3e…"],
-        }),
+      ref: z.string().nullable().describe("Id of the record it is about; null when about none."),
     })
     .describe("What the service noticed, for people."),
 );

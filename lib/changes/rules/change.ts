@@ -23,7 +23,7 @@ export const approvalSchema = once(() =>
         .literal(true)
         .optional()
         .describe("Given in an emergency, for which alone it counts; absent otherwise."),
-      seen: z.array(z.string()).optional().describe("Digests of what its places held, as the approver saw them."),
+      seen: z.array(z.string()).optional().describe("Digests of what the approver saw at its places."),
       key: z.string().optional().describe("Id of the key that signed it; absent where none did."),
     })
     .describe("One consent to a change. Distinct names count towards the number that is required."),
@@ -91,10 +91,7 @@ export type ValuePlace = z.infer<ReturnType<typeof placeSchema>>;
 export const changeSchema = once(() =>
   z
     .object({
-      change_id: z.string().meta({
-        description: "Id of the change: chg_ and a UUIDv7, which sorts by time.",
-        examples: ["chg_019a8f3e…"],
-      }),
+      change_id: z.string().describe("Id of the change: chg_ and a UUIDv7, which sorts by time."),
       tenant_id: z.string().meta({ description: "The tenant of the product whom it is for.", examples: ["t-100"] }),
       kind: z.enum(KINDS).describe("What sort of thing is changed."),
       target: z.string().meta({
@@ -173,18 +170,9 @@ export const changeSchema = once(() =>
       decided_at: time().nullable().describe("When the last decision was made; null before any."),
       applied_at: time().nullable().describe("When the host product confirmed it; null before."),
       rolled_back_at: time().nullable().describe("When it was taken back; null unless it was."),
-      supersedes: z
-        .string()
-        .optional()
-        .meta({
-          description: "The change whose place this one takes, where its proposer says so.",
-          examples: ["chg_019a8f3e…"],
-        }),
+      supersedes: z.string().optional().describe("The change whose place this one takes, where its proposer says so."),
       places: z.array(placeSchema()).optional().describe("Where each value is set; absent without a target system."),
-      seen_by_policy: z
-        .array(z.string())
-        .optional()
-        .describe("Of a minor change: digests of what its places held when proposed."),
+      seen_by_policy: z.array(z.string()).optional().describe("Of a minor change: digests at its proposal."),
       review: reviewSchema().optional(),
       late_notes: z.array(lateNoteSchema()).optional().describe("What was said of it late; absent where nothing was."),
       erased: z

@@ -38,7 +38,7 @@ export const consentRules = () => ({
   approval_ttl_hours: finite()
     .positive("must be above 0")
     .optional()
-    .describe("After how many hours an approved change that is not applied lapses; absent: never."),
+    .describe("After how many hours an approved change lapses; absent: never."),
   on_stale: z
     .enum(["report", "block"], "must be report or block")
     .default("report")

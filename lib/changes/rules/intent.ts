@@ -105,7 +105,7 @@ export const policySchema = once(() =>
       }),
     )
       .default([])
-      .describe("What happens when a KPI worsens after the newest reversible apply that is watched."),
+      .describe("What happens when a KPI worsens after the newest watched apply."),
   }),
 );
 

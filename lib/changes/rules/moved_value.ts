@@ -10,7 +10,7 @@ export const seenSchema = once(() =>
   z
     .object({
       place: z.string().describe("The place that was read."),
-      digest: z.string().describe("SHA-256 (hex) of the value's RFC 8785 JSON; absent where it holds nothing."),
+      digest: z.string().describe("SHA-256 (hex) of its RFC 8785 JSON; absent: it holds nothing."),
       version: z.string().describe("The version that its system gives it."),
       at: z.iso.datetime().describe("When it was read."),
     })

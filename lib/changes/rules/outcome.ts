@@ -27,7 +27,7 @@ const TREND_MS = 30 * DAY_MS;
 /** So many of the changes that share a movement are named. */
 export const NAMED = 10;
 
-const id = () => z.string().meta({ description: "The applied change.", examples: ["chg_019a8f3e…"] });
+const id = () => z.string().describe("The applied change.");
 
 const laterSchema = once(() =>
   z.object({
@@ -95,18 +95,12 @@ export const outcomeSchema = once(() =>
         .enum(ENDINGS)
         .nullable()
         .describe("Why it is final: horizon reached, rolled back, or its target changed; null while open."),
-      replaced_by: z
-        .string()
-        .nullable()
-        .meta({
-          description: "The change that took its target; null unless that ended it.",
-          examples: ["chg_019a8f3e…"],
-        }),
+      replaced_by: z.string().nullable().describe("The change that took its target; null unless that ended it."),
       later: laterSchema().nullable().describe("What the KPI did after the end; it changes no verdict."),
       side_effects: z.array(sideEffectSchema()).describe("Every other KPI that moved between the apply and the end."),
       words: z.string().meta({
         description: "Promised and measured movement in a sentence, each with its direction.",
-        examples: ["no_show_rate: expected to fall by 0.02, it fell by 0.012 (better), a KPI of the whole product."],
+        examples: ["no_show_rate: expected to fall by 0.02, it fell by 0.012 (better)."],
       }),
       as_of: z.string().meta({ description: "As of when this is so.", format: "date-time" }),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),

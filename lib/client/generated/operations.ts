@@ -112,10 +112,7 @@ export const OPERATIONS = {
         description: "jsonl or csv: the whole log as a file, without any filter.",
         choices: ["json", "jsonl", "csv"],
       },
-      contents: {
-        type: "boolean",
-        description: "With format=jsonl: behind each proposal its content, behind each intent its manifest.",
-      },
+      contents: { type: "boolean", description: "With format=jsonl: contents and manifests too." },
     },
   },
   "GET /api/product/audit/verify": {
@@ -162,8 +159,7 @@ export const OPERATIONS = {
   },
   "GET /api/product/changes/{change_id}/certificate": {
     summary: "Certificate of one change",
-    description:
-      "One text file that proves offline who consented to what, when and under which rules; countersign-verify checks it.",
+    description: "Proves offline who consented to what, when and under which rules; countersign-verify checks it.",
     fields: { change_id: { type: "string", required: true, description: "Id of the change." } },
   },
   "POST /api/product/propose": {
@@ -330,7 +326,7 @@ export const OPERATIONS = {
   "GET /api/find": {
     summary: "Find changes",
     description:
-      "Finds changes by words and field:value terms that all match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields.",
+      "Finds changes by words and field:value terms that all match; a minus negates. GET /api/find/saved lists the fields.",
     fields: {
       q: { type: "string", description: "The query; empty: every change." },
       limit: { type: "integer", description: "How many rows at most." },

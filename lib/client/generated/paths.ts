@@ -96,7 +96,7 @@ export interface paths {
               /** Changes, newest first. */
               changes: components["schemas"]["Change"][];
 
-              /** How many there are, of this status where one is given; with other filters, how many match. */
+              /** How many there are, or match the filters. */
               total: number;
 
               /** before of the next page; null at the end. */
@@ -177,7 +177,7 @@ export interface paths {
           /** jsonl or csv: the whole log as a file, without any filter. */
           format?: "json" | "jsonl" | "csv" | undefined;
 
-          /** With format=jsonl: behind each proposal its content, behind each intent its manifest. */
+          /** With format=jsonl: contents and manifests too. */
           contents?: boolean | undefined;
         };
         header?: never;
@@ -284,7 +284,7 @@ export interface paths {
                 message: string;
               }[];
 
-              /** What this answer cannot show; a length and head that you kept take both kinds of loss off. */
+              /** What this answer cannot show without a length and head that you kept. */
               not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
 
               /** How stored changes compare with the log; null where the chain itself is broken. */
@@ -316,7 +316,7 @@ export interface paths {
   "/api/product/audit/checkpoint": {
     /** Checkpoint of the audit log
      *
-     * The log's current length and Merkle root as a C2SP checkpoint. Accept: text/plain returns the signed note alone. */
+     * Length and Merkle root as a C2SP checkpoint. Accept: text/plain returns the signed note. */
     get: {
       parameters: {
         query?: {
@@ -515,7 +515,7 @@ export interface paths {
                 /** How many entries the log had. */
                 length: number;
 
-                /** current_hash of its last entry then; empty where an anchor alone knew of it, null where it is not known how many entries followed. */
+                /** current_hash of its last entry then; empty where only an anchor knew of it, null where it is not known. */
                 head: string | null;
               };
 
@@ -603,7 +603,7 @@ export interface paths {
   "/api/product/co-evolution": {
     /** Insights learnt from peers
      *
-     * What changes achieved at peers, the last received first, and what this node tells them. */
+     * What changes achieved at peers, newest first, and what this node tells them. */
     get: {
       parameters: {
         query?: {
@@ -702,14 +702,14 @@ export interface paths {
                 status: components["schemas"]["ChangeStatus"];
                 resolution: components["schemas"]["ChangeResolution"];
 
-                /** live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it. */
+                /** live: waits on the same target; holds: the target holds it; supersedes and superseded_by: one takes the other's place. */
                 relations: ("live" | "holds" | "supersedes" | "superseded_by")[];
               }[];
 
-              /** With seen: what each place that can be read holds now. */
+              /** With seen: what its places hold now. */
               seen?: components["schemas"]["Seen"][];
 
-              /** What similar changes achieved at peers; null without any. It never touches tier or consent. */
+              /** What similar changes achieved at peers; null without any. */
               evidence: components["schemas"]["Evidence"] | null;
             };
           };
@@ -720,7 +720,7 @@ export interface paths {
   "/api/product/changes/{change_id}/certificate": {
     /** Certificate of one change
      *
-     * One text file that proves offline who consented to what, when and under which rules; countersign-verify checks it. */
+     * Proves offline who consented to what, when and under which rules; countersign-verify checks it. */
     get: {
       parameters: {
         query?: never;
@@ -973,7 +973,7 @@ export interface paths {
   "/api/product/propose-crm-followup": {
     /** Propose a CRM follow-up
      *
-     * Proposes a change of kind workflow on the target crm.followup; its risk follows from the number of users. */
+     * Proposes a workflow on the target crm.followup; its risk follows from the number of users. */
     post: {
       parameters: {
         query?: never;
@@ -1478,7 +1478,7 @@ export interface paths {
   "/api/product/review": {
     /** Review an emergency consent
      *
-     * Says afterwards whether an emergency consent was right; the ordinary quorum's people do this. */
+     * Says afterwards whether an emergency consent was right. */
     post: {
       parameters: {
         query?: never;
@@ -1830,7 +1830,7 @@ export interface paths {
   "/api/find": {
     /** Find changes
      *
-     * Finds changes by words and field:value terms that all match; a minus negates. Counts, groups and measures time. GET /api/find/saved lists the fields. */
+     * Finds changes by words and field:value terms that all match; a minus negates. GET /api/find/saved lists the fields. */
     get: {
       parameters: {
         query?: {
@@ -1893,7 +1893,7 @@ export interface paths {
   "/api/find/saved": {
     /** Saved questions and fields
      *
-     * Lists queries with names, and the fields of the query language with values to complete them with. */
+     * Lists saved queries, and the fields of the query language with values. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -2041,7 +2041,7 @@ export interface paths {
   "/api/chat": {
     /** Send a message and get a reply
      *
-     * Answers from records and memories, and cites them. A model can draft a change; it never decides. */
+     * Answers from records and memories. A model can draft a change; it never decides. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -2141,7 +2141,7 @@ export interface paths {
   "/api/chat/history": {
     /** The conversation as an HTML fragment
      *
-     * The newest messages of a conversation, in the order they were written, as escaped HTML list items. */
+     * The newest messages of a conversation, oldest first, as escaped HTML list items. */
     get: {
       parameters: {
         query?: {
@@ -2151,7 +2151,7 @@ export interface paths {
           /** Only messages before this id. */
           before?: string | undefined;
 
-          /** Whose own conversation; absent: that of whom the proxy names; without a proxy, all of them. */
+          /** Whose own conversation; absent: of whom the proxy names; without a proxy, all. */
           author?: string | undefined;
 
           /** Which conversation, by name, whatever author says. */
@@ -2364,7 +2364,7 @@ export interface paths {
   "/api/l1l5_trend": {
     /** Levels of autonomy by day
      *
-     * How many decisions a UTC day were made by whom: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0. */
+     * Decisions a UTC day by level: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0. */
     get: {
       parameters: {
         query?: {
@@ -2445,7 +2445,7 @@ export interface paths {
   "/api/action/run-now": {
     /** Run an action now
      *
-     * Runs a cycle or another action now and answers when it has ended; one that failed says so in its status. */
+     * Runs a cycle or another action now and answers when it has ended. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: {
@@ -2543,7 +2543,7 @@ export interface paths {
   "/api/peer/query": {
     /** Ask peers
      *
-     * Puts one of a few read-only questions to one peer or to all, and gives their answers. */
+     * Puts a read-only question to one peer or to all. */
     post: {
       parameters: {
         query: {
@@ -2689,7 +2689,7 @@ export interface paths {
   "/{origin_hash}/checkpoint": {
     /** The last checkpoint that this witness cosigned of another log
      *
-     * What this witness cosigned last of a log that it watches, for whoever compares. */
+     * What this witness cosigned last of a log that it watches. */
     get: {
       parameters: {
         query?: never;
@@ -2744,7 +2744,7 @@ export interface paths {
   "/livez": {
     /** Liveness
      *
-     * Answers as long as the process runs; for a supervisor that restarts it otherwise. */
+     * Answers while the process runs, for a supervisor. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -2763,7 +2763,7 @@ export interface paths {
   "/readyz": {
     /** Readiness
      *
-     * Whether writes would be taken: store, audit chain, intent and clock. For a load balancer. */
+     * Whether writes would be taken, for a load balancer. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -2898,7 +2898,7 @@ export interface components {
         /** After how many hours a pending change expires; absent: never. */
         consent_ttl_hours?: number;
 
-        /** Who must be among those who consent to changes of their targets; an owner who is an approver too counts for both. */
+        /** Who must be among those who consent to changes of their targets; an owner who is an approver counts for both. */
         owners: {
           /** Targets that they own; * stands for any characters. */
           targets: string[];
@@ -2910,7 +2910,7 @@ export interface components {
           required: number;
         }[];
 
-        /** After how many hours an approved change that is not applied lapses; absent: never. */
+        /** After how many hours an approved change lapses; absent: never. */
         approval_ttl_hours?: number;
 
         /** What an apply does when another change was applied on the target since the consent. */
@@ -2967,7 +2967,7 @@ export interface components {
         /** Targets that may not be changed; * stands for any characters. */
         forbidden_targets: string[];
 
-        /** What happens when a KPI worsens after the newest reversible apply that is watched. */
+        /** What happens when a KPI worsens after the newest watched apply. */
         guardrails: {
           /** Which KPI. */
           kpi: string;
@@ -3083,7 +3083,7 @@ export interface components {
       /** Where each value is set; absent without a target system. */
       places?: components["schemas"]["Place"][];
 
-      /** Of a minor change: digests of what its places held when proposed. */
+      /** Of a minor change: digests at its proposal. */
       seen_by_policy?: string[];
       review?: components["schemas"]["Review"];
 
@@ -3123,7 +3123,7 @@ export interface components {
       /** Given in an emergency, for which alone it counts; absent otherwise. */
       emergency?: true;
 
-      /** Digests of what its places held, as the approver saw them. */
+      /** Digests of what the approver saw at its places. */
       seen?: string[];
 
       /** Id of the key that signed it; absent where none did. */
@@ -3178,7 +3178,7 @@ export interface components {
       at: string;
     };
 
-    /** One entry of the hash-chained audit log; as a receipt in an answer it is worth keeping. */
+    /** One entry of the audit log; as a receipt it is worth keeping. */
     AuditEntry: {
       /** Name of the log that it belongs to. */
       origin: string;
@@ -3228,7 +3228,7 @@ export interface components {
       current_hash: string;
     };
 
-    /** A passkey's or SSH key's signature of the decision's statement; in a form, JSON text. Whoever has keys must sign. */
+    /** Signature of the decision's statement; in a form, JSON text. Whoever has keys must sign. */
     Proof:
       | {
           /** A passkey signed. */
@@ -3250,7 +3250,7 @@ export interface components {
           /** An SSH key signed. */
           type: "ssh";
 
-          /** Armoured SSHSIG of the namespace countersign-consent, as ssh-keygen -Y sign makes it. */
+          /** Armoured SSHSIG, as ssh-keygen -Y sign -n countersign-consent makes it. */
           signature: string;
         };
 
@@ -3364,7 +3364,7 @@ export interface components {
       /** Round trip in milliseconds; null when not measured. */
       rtt_ms: number | null;
 
-      /** rewritten: its log no longer continues the stored one; lost: the same, and a person accepted the loss. */
+      /** rewritten: its log no longer continues the stored one; lost: so, and a person accepted the loss. */
       log: "consistent" | "lost" | "rewritten" | "unknown";
 
       /** Why the log is so; null when there is nothing to say. */
@@ -3439,7 +3439,7 @@ export interface components {
       /** How old that was at the apply. */
       baseline_age_hours: number | null;
 
-      /** How it moved in the 30 UTC days before the apply, or since its first feed a day or more before; up is good. */
+      /** How it moved in the 30 UTC days before the apply, or since its first feed; up is good. */
       trend_before: number | null;
 
       /** Over how many days that was. */
@@ -3469,7 +3469,7 @@ export interface components {
       /** open while feeds still change it; then final: its verdict stays. */
       state: "open" | "final";
 
-      /** Why it is final: horizon reached, rolled back (by a guardrail), or its target changed; null while open. */
+      /** Why it is final: horizon reached, rolled back, or its target changed; null while open. */
       ended_by: "horizon" | "rollback" | "guardrail" | "change" | null;
 
       /** The change that took its target; null unless that ended it. */
@@ -3523,7 +3523,7 @@ export interface components {
       /** Who consented. */
       approver: string;
 
-      /** How that is known: signed, vouched for by proxy or token, or merely claimed; null: the service itself. */
+      /** How that is known: signed, by proxy or token, or claimed; null: the service itself. */
       authenticated: "proxy" | "agent" | "signature" | "signature_unattended" | "token" | "claimed" | null;
 
       /** Id of the key that signed; null: not signed. */
@@ -3559,7 +3559,7 @@ export interface components {
       /** The place that was read. */
       place: string;
 
-      /** SHA-256 (hex) of the value's RFC 8785 JSON; absent where it holds nothing. */
+      /** SHA-256 (hex) of its RFC 8785 JSON; absent: it holds nothing. */
       digest: string;
 
       /** The version that its system gives it. */
@@ -3591,16 +3591,16 @@ export interface components {
 
       /** How often each verdict came. */
       verdicts: {
-        /** How many insights have this verdict. */
+        /** Insights of this verdict. */
         met: number;
 
-        /** How many insights have this verdict. */
+        /** Insights of this verdict. */
         missed: number;
 
-        /** How many insights have this verdict. */
+        /** Insights of this verdict. */
         regressed: number;
 
-        /** How many insights have this verdict. */
+        /** Insights of this verdict. */
         inconclusive: number;
       };
 
@@ -3616,7 +3616,7 @@ export interface components {
       /** Ids of other live changes on the same tenant and target. */
       conflicts: string[];
 
-      /** Present where the target is recorded in another spelling than requested: the one first applied. */
+      /** Present where the target is recorded in the spelling first applied. */
       target_spelling?: string;
       audit_entry: components["schemas"]["AuditEntry"];
     };
@@ -3635,7 +3635,7 @@ export interface components {
       /** All consents so far, oldest first. */
       approvals: components["schemas"]["Approval"][];
 
-      /** Of an approval that is not enough yet: whose consent is still needed; absent otherwise. */
+      /** Of an approval that is not enough yet: whose consent is still needed. */
       missing?: components["schemas"]["MissingConsent"][];
       change: components["schemas"]["Change"];
       audit_entry: components["schemas"]["AuditEntry"];
@@ -3677,7 +3677,7 @@ export interface components {
         } | null;
       } | null;
 
-      /** Of a dry run: what each place that can be read holds now. */
+      /** Of a dry run: what its places hold now. */
       seen?: components["schemas"]["Seen"][];
 
       /** The receipt; null for a dry run. */
@@ -3880,16 +3880,16 @@ export interface components {
 
           /** How often each item is missing. */
           missing: {
-            /** On how many records this is missing. */
+            /** Records that lack it. */
             rationale: number;
 
-            /** On how many records this is missing. */
+            /** Records that lack it. */
             decider: number;
 
-            /** On how many records this is missing. */
+            /** Records that lack it. */
             note: number;
 
-            /** On how many records this is missing. */
+            /** Records that lack it. */
             verdict: number;
           };
 
@@ -4232,7 +4232,7 @@ export interface components {
       /** What was run. */
       action: components["schemas"]["ActionName"];
 
-      /** How it ended; disabled: this host has no such part; interrupted: its process ended first. */
+      /** How it ended; disabled: the host has no such part; interrupted: its process ended. */
       status: "running" | "completed" | "failed" | "disabled" | "interrupted";
 
       /** When it began. */
@@ -4259,7 +4259,7 @@ export interface components {
 
     /** Who asks; only the tenant in it counts. */
     FlagContext: {
-      /** The tenant whose values are asked for; without it, those meant for every tenant. */
+      /** The tenant; without it, values meant for every tenant. */
       targetingKey?: string;
     } & Record<string, unknown>;
 
@@ -4274,7 +4274,7 @@ export interface components {
       /** `TARGETING_MATCH` where the tenant has a value of its own, else `STATIC`. */
       reason: "STATIC" | "TARGETING_MATCH";
 
-      /** Where the value comes from: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`. */
+      /** Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`. */
       metadata: Record<string, string | number | boolean>;
     };
 

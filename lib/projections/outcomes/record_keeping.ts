@@ -16,7 +16,7 @@ export const MEMORY_DAYS = 90;
 
 const gapSchema = once(() =>
   z.object({
-    change_id: z.string().meta({ description: "A closed change.", examples: ["chg_019a8f3e…"] }),
+    change_id: z.string().describe("A closed change."),
     closed_at: z.string().meta({ description: "When it was closed.", format: "date-time" }),
     missing: z.array(z.enum(RECORD_ITEMS)).describe("What is not on its record."),
   }),
@@ -35,7 +35,7 @@ export const memorySchema = once(() =>
     present: z.number().int().describe("Items of these that are, those that were added late too."),
     late: z.number().int().describe("How many of those present were added late."),
     missing: z
-      .record(z.enum(RECORD_ITEMS), z.number().int().describe("On how many records this is missing."))
+      .record(z.enum(RECORD_ITEMS), z.number().int().describe("Records that lack it."))
       .describe("How often each item is missing."),
     gaps: z.array(gapSchema()).describe("The newest changes with something missing."),
   }),

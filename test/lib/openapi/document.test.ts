@@ -272,7 +272,7 @@ test("a body that is answered under a further status is shown there too", () => 
 
 test("shared shapes are named once, those that nobody needs are left out", () => {
   const { components } = openApiOf([declared({ output: z.object({ changes: z.array(changeSchema()) }) })], "1.2.3");
-  expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval", "Review", "LateNote"]);
+  expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval", "Place", "Review", "LateNote"]);
   expect(components.schemas["Change"]!.properties!["approvals"]).toEqual({
     type: "array",
     description: expect.any(String),
