@@ -25,7 +25,7 @@ export interface DryRunResult {
   entry: null;
   /** Null without an adapter; its `host` is what the host shows of the change, `null` where it cannot be asked. */
   adapter: object | null;
-  /** What the places of an apply hold. */
+  /** The current values of the places of an apply. */
   seen?: readonly Seen[] | undefined;
 }
 

@@ -61,7 +61,7 @@ export interface HostAnswers {
   left?: Resolution | undefined;
   /** The host's state before a rollback. */
   before?: HostState | undefined;
-  /** What the places of a change hold before its apply; `null`: they cannot be read now. */
+  /** The values of the places of a change before its apply; `null`: they cannot be read now. */
   seen?: readonly Seen[] | null | undefined;
 }
 

@@ -17,7 +17,7 @@ export const proofSchema = once(() => {
   });
   return z
     .discriminatedUnion("type", [webauthn, ssh], "must have the type webauthn or ssh")
-    .describe("Signature of the decision's statement; in a form, JSON text. Whoever has keys must sign.");
+    .describe("Signature of the decision's statement; in a form, JSON text. People with keys must sign.");
 });
 export type Proof = z.infer<ReturnType<typeof proofSchema>>;
 export type Assertion = Extract<Proof, { type: "webauthn" }>;

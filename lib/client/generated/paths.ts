@@ -3228,7 +3228,7 @@ export interface components {
       current_hash: string;
     };
 
-    /** Signature of the decision's statement; in a form, JSON text. Whoever has keys must sign. */
+    /** Signature of the decision's statement; in a form, JSON text. People with keys must sign. */
     Proof:
       | {
           /** A passkey signed. */

@@ -1,5 +1,5 @@
 /** What can be done with a change: how it is called, where it is sent, and what of it is signed. */
-import type { Action, ChangeDetail } from "../core/api_types.ts";
+import type { Action } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 
@@ -139,30 +139,15 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
   },
 };
 
-/** Returns the digests of what the page shows at the places of a change, which a consent records. */
-export function findSeen(deed: Deed, { seen }: Pick<ChangeDetail, "seen">): string[] | undefined {
-  const { decision } = DEEDS[deed];
-  const isConsent = decision === "approve" || decision === "approve_emergency";
-  return isConsent ? seen?.map(({ digest }) => digest) : undefined;
-}
-
 /** The fields that it sends. */
-export function fieldsOf(
-  deed: Deed,
-  change: Pick<ChangeDetail, "change_id" | "seen">,
-  name: string,
-  note: string,
-): Fields {
+export function fieldsOf(deed: Deed, change_id: string, name: string, note: string): Fields {
   const { person, acts, fields } = DEEDS[deed];
-  const { change_id } = change;
-  const seen = findSeen(deed, change);
   const said = note === "" ? undefined : note;
   const known = name === "" ? undefined : name;
   return {
     change_id,
     ...(person && { [person]: name, note: said }),
     ...(acts && { actor: known, note: said }),
-    ...(seen && { seen: JSON.stringify(seen) }),
     ...fields,
   };
 }

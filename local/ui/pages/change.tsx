@@ -217,7 +217,7 @@ const Done = ({ decided: { deed, answer } }: { decided: Decided }) => (
 function commandsOf(change: ChangeDetail, name: string): string {
   const token = adminToken.get() !== "";
   const steps = change.allowed_actions.map((action) =>
-    curlPost(`api/product/${action}`, fieldsOf(action as Deed, change, name || "YOUR_NAME", ""), {
+    curlPost(`api/product/${action}`, fieldsOf(action as Deed, change.change_id, name || "YOUR_NAME", ""), {
       revision: change.revision,
       token,
     }),

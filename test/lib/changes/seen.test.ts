@@ -1,4 +1,4 @@
-/** What an approver saw on the target system, and what becomes of it when the target moves before the apply. */
+/** An approver's view of the target system, and an apply after the target has moved. */
 import { expect, test } from "vitest";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";

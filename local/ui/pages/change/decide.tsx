@@ -12,6 +12,7 @@ import { listCautions } from "../../domain/cautions.ts";
 import { requestOf } from "../../domain/sentences.ts";
 import { Named } from "../../parts/change_name.tsx";
 import { Cautions } from "../../parts/cautions.tsx";
+import { makeSeenField } from "../../domain/seen.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Lines } from "../../parts/field.tsx";
 import { Notice, sentenceOf } from "../../parts/notice.tsx";
@@ -62,8 +63,9 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     event.preventDefault();
     if (busy || changed.now || (signs && !prove)) return;
     if (person) personName.set(name.trim());
-    const fields = fieldsOf(deed, change, signs ? asSent(name) : name.trim(), note);
-    void decide(async () => ({ ...fields, ...(signs && (await prove!())) }));
+    const fields = fieldsOf(deed, change.change_id, signs ? asSent(name) : name.trim(), note);
+    const seen = makeSeenField(decision, change);
+    void decide(async () => ({ ...fields, ...seen, ...(signs && (await prove!())) }));
   };
 
   return (

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { fieldsOf } from "../../domain/deeds.ts";
 import { asSent } from "../../domain/keys.ts";
+import { makeSeenField } from "../../domain/seen.ts";
 import { KeptTokenField } from "../../parts/person_fields.tsx";
 import { SendFailure } from "./send_failure.tsx";
 import { SignDecision } from "./sign_decision.tsx";
@@ -14,7 +15,12 @@ export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: s
   const [prove, setProve] = useState<Prove | undefined>();
   const { change } = deciding;
   const approve = () =>
-    prove && void decide(async () => ({ ...fieldsOf("approve", change, asSent(name), ""), ...(await prove()) }));
+    prove &&
+    void decide(async () => ({
+      ...fieldsOf("approve", change.change_id, asSent(name), ""),
+      ...makeSeenField("approve", change),
+      ...(await prove()),
+    }));
   return (
     <div class="one-tap">
       <SignDecision

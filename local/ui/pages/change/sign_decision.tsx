@@ -1,7 +1,8 @@
 /** The signature of a decision on a change. */
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { brief } from "../../core/format.ts";
-import { type Deed, DEEDS, findSeen } from "../../domain/deeds.ts";
+import { type Deed, DEEDS } from "../../domain/deeds.ts";
+import { findSeen } from "../../domain/seen.ts";
 import { shortly } from "../../domain/sentences.ts";
 import { decisionOn } from "../../domain/statement.ts";
 import { Signing, type SigningProps } from "../../parts/signing.tsx";
@@ -20,7 +21,7 @@ export function SignDecision({
     approver: signing.name,
     note,
     verdict: fields?.["verdict"],
-    seen: findSeen(deed, change),
+    seen: findSeen(decision, change),
   };
   return (
     <Signing
