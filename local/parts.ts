@@ -1,4 +1,6 @@
 /** The parts of the program that its options switch on. */
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { keepCheckpoints } from "../lib/audit/anchor.ts";
 import { openLlm } from "../lib/llm/open.ts";
 import { systemClock } from "../lib/kit/platform.ts";
@@ -18,6 +20,7 @@ import { evolvedFiles } from "./evolved_files.ts";
 import { fileAdapter } from "./targets/file.ts";
 import { startLink } from "./link/start_link.ts";
 import { processMetrics } from "./metrics.ts";
+import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 import { watchOf, witnessesOf } from "./watch.ts";
 
@@ -48,11 +51,15 @@ export function adapterOf(options: Options, store: Store, identity: Identity): P
   const { productConfig, productAdapter, adapterSecret, targetsFile } = options;
   const { product_id, instance_id } = identity;
   const common = { product_id, instance_id, clock: systemClock };
-  if (targetsFile) return targetsFile.open(store, identity);
+  if (targetsFile) return targetsFile.open(store, identity, copiesFolder(options));
   if (productConfig !== undefined) return fileAdapter({ path: productConfig, store, ...common });
   if (productAdapter === undefined || adapterSecret === undefined) return undefined;
   return webhookAdapter({ url: productAdapter, secret: adapterSecret, ...common });
 }
+
+/** Names the folder for copies of this process alone; several processes may share a database. */
+const copiesFolder = ({ state }: Options): string =>
+  isDatabase(state) ? join(tmpdir(), `countersign-${process.pid}`) : dirname(resolve(state));
 
 /** Starts what runs beside the requests, and returns how each part is let go. */
 export async function startParts(deps: Deps, options: Options, fetch: Handler): Promise<(() => Promise<unknown>)[]> {

@@ -259,6 +259,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
     locate: (entry) => ({ system: system.name, place: system.place(entry) }),
 
+    isCumulative,
+
     reader: (entry) => (signal) => read(entry, signal),
 
     async ping(signal) {

@@ -49,6 +49,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
       return { system: name, place: adapter.locate?.(entry).place ?? name };
     },
     carries: (change) => of(change).carries?.(change) ?? true,
+    isCumulative: (entry) => of(entry).isCumulative?.(entry) ?? false,
     reader: (entry) => of(entry).reader?.(entry),
     validate: async (change, signal) => of(change).validate(change, signal),
     apply: async (change, signal, expected) => of(change).apply(change, signal, expected),

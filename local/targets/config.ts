@@ -27,7 +27,8 @@ interface ConfiguredSystem {
 
 /** The file as it was read, with its secrets. */
 export interface TargetsFile extends TargetsInForce {
-  open(store: Store, identity: Identity): ProductAdapter;
+  /** `folder`: for copies that this process alone uses. */
+  open(store: Store, identity: Identity, folder: string): ProductAdapter;
 }
 
 const shared = {
@@ -58,14 +59,14 @@ export function readTargets(path: string, env: Environment): TargetsFile {
   return {
     hash,
     systems: shown,
-    open: (store, identity) =>
+    open: (store, identity, folder) =>
       routedAdapter(
         systems.map(({ stated: { name, match, kinds, tenants }, open }) => ({
           name,
           match,
           kinds,
           tenants,
-          adapter: open({ store, identity, clock: systemClock }),
+          adapter: open({ store, identity, clock: systemClock, folder }),
         })),
         { hash, systems: shown },
       ),

@@ -1,4 +1,5 @@
 /** The types of target systems that `--targets` may name: their fields, and how each is opened. */
+import { join } from "node:path";
 import * as z from "zod";
 import { filled } from "../../lib/changes/rules/fields.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
@@ -13,6 +14,7 @@ import { etcdTarget, parseOrigin } from "./etcd.ts";
 import { fileTarget } from "./file.ts";
 import { flagdTarget } from "./flagd.ts";
 import { gateAdapter } from "./gate.ts";
+import { gitTarget } from "./git.ts";
 import { postgresTarget } from "./postgres.ts";
 import { unleashTarget } from "./unleash.ts";
 import { parseUnleashUrl } from "./unleash_api.ts";
@@ -22,6 +24,8 @@ export interface SystemParts {
   store: Store;
   identity: Identity;
   clock: Clock;
+  /** Folder of this process for copies that may be made again. */
+  folder: string;
 }
 
 type Fields = Readonly<Record<string, unknown>> & { name: string; type: string };
@@ -143,6 +147,35 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
         user: secrets["user_env"],
         password: secrets["password_env"],
       }),
+  },
+  git: {
+    fields: {
+      url: filled(),
+      branch: filled(),
+      path: filled(),
+      ssh_key_file: filled().optional(),
+      known_hosts_file: filled().optional(),
+      token_env: variable().optional(),
+      signing_key_file: filled().optional(),
+    },
+    template: (stated) => ({ field: "path", text: textIn(stated, "path") }),
+    show: asStated,
+    open: ({ stated, secrets, clock, key, path, folder }) => {
+      const file = (field: string): string | undefined =>
+        stated[field] === undefined ? undefined : path(textIn(stated, field));
+      return gitTarget({
+        name: stated.name,
+        url: textIn(stated, "url"),
+        branch: textIn(stated, "branch"),
+        path: key,
+        folder: join(folder, `git-${stated.name}`),
+        sshKeyFile: file("ssh_key_file"),
+        knownHostsFile: file("known_hosts_file"),
+        token: secrets["token_env"],
+        signingKey: file("signing_key_file"),
+        clock,
+      });
+    },
   },
   webhook: {
     fields: { url: filled(), secret_env: variable() },

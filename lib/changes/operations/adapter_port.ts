@@ -82,6 +82,8 @@ export interface ProductAdapter {
   reader?(
     entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">,
   ): ((signal: AbortSignal) => Promise<Reading>) | undefined;
+  /** Returns true where changes of a target add to each other: no later one supersedes an earlier. */
+  isCumulative?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   /** The systems of an adapter that has several, each with a capability of its own. */
   readonly systems?: readonly { name: string; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */

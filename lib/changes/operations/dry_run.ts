@@ -38,7 +38,7 @@ export async function runDry(
   const moved = findMove(adapter, change);
   const shown = adapter && {
     name: nameSystem(adapter, change),
-    ...(operation === "apply" ? await validate(adapter, record) : previewRollback(record, { owner, passes })),
+    ...(operation === "apply" ? await validate(adapter, record) : previewRollback(adapter, record, { owner, passes })),
     ...(moved ? { host: null, moved } : await readHost(adapter, change)),
   };
   return { change, entry: null, adapter: shown ?? null };
@@ -60,8 +60,12 @@ async function validate(adapter: ProductAdapter, { change }: ChangeRecord) {
 }
 
 /** Previews a rollback: it restores the value before the change, unless a later change owns the target. */
-function previewRollback({ change, applied }: ChangeRecord, { owner, passes }: Pick<DryRun, "owner" | "passes">) {
-  const owns = owner === change.change_id;
+function previewRollback(
+  adapter: ProductAdapter,
+  { change, applied }: ChangeRecord,
+  { owner, passes }: Pick<DryRun, "owner" | "passes">,
+) {
+  const owns = owner === change.change_id || (adapter.isCumulative?.(change) ?? false);
   const { previous_digest } = applied ?? {};
   return {
     result: owns ? "restores" : "superseded",
