@@ -1,0 +1,54 @@
+/** Both offline verifiers rebuild what a consent signs of a change's places, and of what the approver saw there. */
+import { expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { systemClock } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { memoryTarget } from "../../support/memory_target.ts";
+import { sshPen } from "../../support/passkeys.ts";
+import { service } from "../../support/service.ts";
+import { person, proven, statementOf } from "../../support/signed.ts";
+import { pythonMissing, verify, verifyInPython } from "../../tamper/verifiers.ts";
+import { rehashed, write } from "../../tamper/world.ts";
+
+async function signedLog(): Promise<AuditEntry[]> {
+  const pen = sshPen();
+  const adapter = targetAdapter(memoryTarget().system, { store: memoryStore(), clock: systemClock });
+  const targets = routedAdapter([{ name: "flags", match: ["*"], adapter }]);
+  const api = await service({ adapter: targets, intent: { principals: { ana: person(pen) } } });
+  const { change_id } = await api.propose({ target: "flags/a", value: "1" });
+  const seen = JSON.stringify(["absent"]);
+  const fields = { decision: "approve", approver: "ana", change_id, seen };
+  const proof = proven(pen, await statementOf(api, fields));
+  const reply = await api.post("approve", { change_id, approver: "ana", seen, ...proof });
+  expect(reply.status).toBe(200);
+  return (await api.get("audit?limit=100")).body.entries;
+}
+
+/** The log with another text in the detail of one event, and hashes that match it. */
+function edited(entries: readonly AuditEntry[], type: string, [from, to]: [string, string]): AuditEntry[] {
+  const index = entries.findIndex(({ event_type }) => event_type === type);
+  const entry = entries[index]!;
+  expect(entry.detail).toContain(from);
+  const other = { ...entry, detail: entry.detail.replace(from, to) };
+  return rehashed(entries.with(index, other), index);
+}
+
+const EDITS: Record<string, [string, [string, string]] | undefined> = {
+  "the log as it was written": undefined,
+  "another place in the proposal": ["change_proposed", ['"system":"flags"', '"system":"other"']],
+  "another digest in the consent": ["consent_decision", ['"seen":["absent"]', `"seen":["${"0".repeat(64)}"]`]],
+  "no digest in the consent": ["consent_decision", ['"seen":["absent"],', ""]],
+};
+
+test.each(Object.entries(EDITS))("both verifiers judge %s", async (_, edit) => {
+  const entries = await signedLog();
+  const log = write(edit ? edited(entries, ...edit) : entries);
+  const rules = edit ? ["proof"] : [];
+  const { findings } = await verify(log);
+  expect(findings.map(({ rule }) => rule)).toEqual(rules);
+  if (pythonMissing !== null) return;
+  const [inPython] = verifyInPython([{ what: "", log: Buffer.from(log), kept: [] }]);
+  expect(inPython!.findings.map(({ rule }) => rule)).toEqual(rules);
+});
