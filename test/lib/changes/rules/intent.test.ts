@@ -79,6 +79,7 @@ const REFUSED: [field: string, over: Manifest][] = [
   ["policy.consent_ttl_hours", policy({ consent_ttl_hours: 0 })],
   ["policy.approval_ttl_hours", policy({ approval_ttl_hours: -1 })],
   ["policy.on_stale", policy({ on_stale: "ignore" })],
+  ["policy.on_moved", policy({ on_moved: "ignore" })],
   ["policy.owners.0.approvers", policy({ owners: [{ targets: ["*"], approvers: [] }] })],
   ["policy.owners.0.targets", policy({ owners: [{ targets: [], approvers: ["ana"] }] })],
   ["policy.owners.0.required", policy({ owners: [{ targets: ["*"], approvers: ["ana"], required: 0 }] })],
@@ -191,6 +192,7 @@ const EVERYTHING = manifest({
     owners: [{ targets: ["billing.*"], approvers: ["ana", "bo"], required: 2 }],
     approval_ttl_hours: 24,
     on_stale: "block",
+    on_moved: "block",
     break_glass: { approvers: ["bo"], required: 1, review_hours: 48 },
     windows: {
       deny: [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }],
@@ -427,6 +429,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "a change that waits for consent longer than 72 hours expires",
     "an approved change that is not applied within 24 hours lapses",
     "an apply is rejected when another change was applied on its target since the last consent",
+    "an apply is rejected when a target holds another value than a consent saw, and each consent must say what it saw",
     'in an emergency 1 consent of "bo" suffices and passes windows and a freeze, to be reviewed within 48 hours',
     "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
