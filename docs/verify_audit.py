@@ -593,6 +593,7 @@ def decision_of(entry, detail):
     return "approve_emergency" if urgent else decision, text_of(detail.get("approver"))
 
 
+ABSENT = object()
 PLACE = {"tenant_id", "target", "system", "place"}
 
 
@@ -628,7 +629,7 @@ def statement_of(entry, detail, places):
         own = {"review": "verdict", "note": "item"}.get(decision)
         facts.update({own: detail[own]} if own in detail else {})
         if decision in ("approve", "approve_emergency"):
-            facts.update({} if places is None else {"places": places})
+            facts.update({} if places is ABSENT else {"places": places})
             facts.update({"seen": detail["seen"]} if "seen" in detail else {})
     for name, fact in facts.items():
         is_fact = isinstance(fact, str) or (name == "length" and is_whole(fact, 0))
@@ -683,8 +684,8 @@ class Proofs:
         detail, rule = object_in(entry["detail"]), "form"
         message = why_unclear(entry, detail)
         if detail is not None and message is None:
-            if event == "change_proposed" and "places" in detail:
-                self.places[entry["change_id"]] = detail["places"]
+            if event == "change_proposed":
+                self.places.setdefault(entry["change_id"], detail.get("places", ABSENT))
             if event == "intent_in_force":
                 rule, message = "intent", self.learn(entry["id"], detail)
             else:
@@ -714,7 +715,7 @@ class Proofs:
         return None
 
     def judge(self, entry, detail):
-        statement, by = statement_of(entry, detail, self.places.get(entry["change_id"]))
+        statement, by = statement_of(entry, detail, self.places.get(entry["change_id"], ABSENT))
         if statement is None or detail.get("statement") != statement:
             return "its statement is not of this entry"
         proof = detail["proof"] if isinstance(detail["proof"], dict) else {}
@@ -1682,7 +1683,7 @@ class Certificate:
     def signatures(self, life, intents):
         """The keys that signed decisions, by entry, where the signature is valid; and the entries that lack one."""
         signed, unsigned = {}, set()
-        places = {entry["change_id"]: detail.get("places") for entry, detail in life[:1]}
+        places = {entry["change_id"]: detail.get("places", ABSENT) for entry, detail in life[:1]}
         for entry, detail in life:
             intent, message = intents.get(manifest_in(detail)), None
             keys = self.people if self.people is not None else intent and intent.keys

@@ -4,6 +4,7 @@ import { invalidField } from "../kit/errors.ts";
 import { type Caller, requirePerson } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
+import { readFound } from "./seen.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
 import { type Content, digestOf } from "./rules/content.ts";
@@ -113,7 +114,11 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const now = new Date(clock.now()).toISOString();
-  const facts = await readLedger(deps, (ledger, evidence) => proposalFacts({ ledger, evidence }, proposal, now));
+  const found = await readFound(deps, proposal);
+  const facts = {
+    ...(await readLedger(deps, (ledger, evidence) => proposalFacts({ ledger, evidence }, proposal, now))),
+    seen: found,
+  };
   // A signature makes its signer known, which a minor change may need.
   const context = { intent: product!.intent, actor: signerActor(approver) };
   const content = proposedContent(facts, context);

@@ -9,6 +9,7 @@ import { recordRefusal } from "./refusals.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { digestOf } from "./rules/content.ts";
+import { findCovered } from "./rules/list_entries.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
 import type { Presented } from "./rules/signing.ts";
@@ -34,7 +35,9 @@ export async function fileProposal(
   const { tx, at } = transaction;
   const facts = { ...(await proposalFacts(transaction, requested, at)), seen };
   const { input } = facts;
-  const places = findPlaces(transaction.product.adapter, input);
+  // What is forbidden is rejected, and recorded, whatever covers it.
+  const isForbidden = findCovered(input, transaction.product.intent.policy.forbidden_targets) !== undefined;
+  const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;
   const blocks = transaction.product.intent.policy.on_conflict === "block";
   const conflicts = await (blocks ? transaction.ledger.live(input) : liveOn(tx, input));

@@ -72,9 +72,7 @@ export function findMove(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
   }
-  const isSame =
-    recorded.length === now.length &&
-    recorded.every(({ system, place }, index) => system === now[index]!.system && place === now[index]!.place);
+  const isSame = recorded.length === now.length && recorded.every(({ place }, index) => place === now[index]!.place);
   return isSame ? undefined : { recorded, now };
 }
 

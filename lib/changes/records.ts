@@ -10,6 +10,7 @@ import type { KpiState } from "./rules/kpi.ts";
 import { sameName, sameTarget } from "./rules/names.ts";
 import { type ChangeRecord, isRecord } from "./rules/record.ts";
 import { asRead, type Written } from "./rules/written_record.ts";
+import type { MovedPlaces } from "./places.ts";
 import type { MovedValues } from "./rules/moved_value.ts";
 import type { TargetOwners } from "./rules/stale_target.ts";
 import type { Identity } from "./runtime.ts";
@@ -57,6 +58,8 @@ export interface OperationRequest extends Actor {
   target_moved?: TargetOwners | undefined;
   /** Places that hold another value than a consent saw, which the intent only reports. */
   value_moved?: MovedValues["moved"] | undefined;
+  /** The place of a rollback over drift, where the configuration gives another than the proposal. */
+  place_moved?: MovedPlaces["now"] | undefined;
   /** The rollback restores over a value that another program set. */
   over_drift?: boolean | undefined;
   /** It is approved in an emergency. */

@@ -1,9 +1,13 @@
 /** Readings of target systems: what a place holds, for those who decide and for the apply that follows their decision. */
+import { AppError } from "../kit/errors.ts";
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Clock, Sha256 } from "../kit/platform.ts";
 import { step } from "../kit/time_limit.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { readLedger } from "./ledger/ledger.ts";
 import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
-import { findCarrier, findPlaces } from "./places.ts";
+import { findCarrier, findMove, findPlaces } from "./places.ts";
+import type { Change } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { listEntries } from "./rules/list_entries.ts";
 import type { Seen } from "./rules/moved_value.ts";
@@ -28,24 +32,27 @@ const readings = new WeakMap<ProductAdapter, Map<string, { at: number; reading: 
 export const digestReading = ({ value }: Reading, sha256: Sha256): string =>
   value === undefined ? "absent" : sha256(canonicalJson(value));
 
-/** Lists what reads each place of a change; empty where the system cannot be read. */
-function listReaders(adapter: ProductAdapter | undefined, change: Placed) {
+/** Lists the readers of the places of a change; empty where the system cannot be read. */
+function listReaders(adapter: ProductAdapter | undefined, change: Placed | Change) {
   if (!adapter?.reader || !findCarrier(adapter, change)) return [];
+  // A consent is given for the recorded places: what another one holds says nothing of them.
+  if ("change_id" in change && findMove(adapter, change)) return [];
   const places = findPlaces(adapter, change) ?? [];
   return listEntries(change).flatMap(({ tenant_id, target, value }, index) => {
     const read = value === undefined ? undefined : adapter.reader!({ tenant_id, target, value, kind: change.kind });
-    return read ? [{ place: places[index]!.place, read }] : [];
+    const key = JSON.stringify([places[index]?.place, tenant_id, target]);
+    return read ? [{ place: places[index]!.place, key, read }] : [];
   });
 }
 
 /** Counts the places of a change that can be read, each of which a consent may name a digest of. */
-export const countReadable = (adapter: ProductAdapter | undefined, change: Placed): number =>
+export const countReadable = (adapter: ProductAdapter | undefined, change: Placed | Change): number =>
   listReaders(adapter, change).length;
 
 /** Reads the places of a change; undefined where none can be read. `isFresh`: reads again what was just read. */
 export async function readSeen(
   { product, clock, sha256 }: ReadingDeps,
-  change: Placed,
+  change: Placed | Change,
   isFresh = false,
 ): Promise<Seen[] | undefined> {
   const adapter = product?.adapter;
@@ -55,9 +62,9 @@ export async function readSeen(
   readings.set(adapter, known);
   const now = clock.now();
   return Promise.all(
-    readers.map(({ place, read }) => {
-      const last = known.get(place);
-      if (last && !isFresh && now - last.at < FRESH_MS) return last.reading;
+    readers.map(({ place, key, read }) => {
+      const last = known.get(key);
+      if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
       const reading = step(read).then((found) => ({
         place,
@@ -65,11 +72,27 @@ export async function readSeen(
         version: found.version,
         at,
       }));
-      known.delete(place);
-      known.set(place, { at: now, reading });
+      known.delete(key);
+      known.set(key, { at: now, reading });
       if (known.size > MAX_READINGS) known.delete(known.keys().next().value!);
-      reading.catch(() => known.delete(place));
+      reading.catch(() => known.delete(key));
       return reading;
     }),
   );
+}
+
+/** Reads what a proposal that may be minor would replace; `null` where that cannot be read now. */
+export async function readFound(
+  deps: ChangesDeps,
+  stated: Placed & { tier?: string | undefined },
+): Promise<string[] | null | undefined> {
+  if (stated.tier !== "minor" || !deps.product?.adapter?.reader) return undefined;
+  try {
+    const target = await readLedger(deps, (ledger) => ledger.spelling(stated));
+    return (await readSeen(deps, { ...stated, target }))?.map(({ digest }) => digest);
+  } catch (error) {
+    // The proposal itself is rejected for it.
+    if (error instanceof AppError) return undefined;
+    return null;
+  }
 }

@@ -35,7 +35,7 @@ export async function listCapabilities(
   const intent = "--product-intent PATH";
   // Where what waits cannot be read, that is told by its follower.
   const systems = product?.adapter
-    ? (product.adapter.systems ?? [{ ...product.adapter, adapter: product.adapter }])
+    ? (product.adapter.systems ?? [{ name: product.adapter.name, adapter: product.adapter }])
     : [];
   const [single] = systems.length === 1 ? systems : [];
   // Each of several systems has a capability of its own.

@@ -123,7 +123,7 @@ export const COLLECTIONS = {
   insights_shared: { key: "<16 digits>", record: "SharedRecord", writer: "link", retention: "500 newer insights", purpose: "Insights that this node shares." },
 
   effects: { key: "<change_id>", record: "EffectRecord", writer: "targets", erasure: "adapter", purpose: "What each change replaced on its target system, so that a rollback restores it." },
-  effect_targets: { key: "<target>\\n<tenant>\\n", record: "EffectTarget", writer: "targets", purpose: "The change that holds each target of a target system." },
+  effect_targets: { key: "<target>\\n<tenant>\\n<SHA-256 of the place>", record: "EffectTarget", writer: "targets", purpose: "The change that holds each target of a target system." },
   file_tenants: { key: "<tenant>", record: "{ made: boolean }", writer: "file target", purpose: "Tenants whose object in the product config file the service made." },
 } as const satisfies Record<Collection, CollectionSchema>;
 

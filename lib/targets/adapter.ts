@@ -40,7 +40,7 @@ export interface Preview {
 export function targetAdapter(system: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
   const { store, clock, sha256 = fastestSha256() } = options;
   const isCumulative = (entry: Entry): boolean => system.isCumulative?.(entry) ?? false;
-  const effects = storedEffects(store, isCumulative);
+  const effects = storedEffects(store, { isCumulative, sha256 });
 
   /** Why the system could not be reached when it was last asked. */
   let unreachable: string | null = null;
@@ -70,6 +70,15 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     const { tenant_id, kind, value } = change;
     const target = (await effects.target(change))?.target ?? change.target;
     return { tenant_id, target, kind, value };
+  };
+
+  /** A place that the configuration or another spelling moved is never written to, but by a rollback over drift. */
+  const requirePlace = ({ places }: Change, entry: Entry): void => {
+    const recorded = places?.[0]?.place;
+    if (recorded !== undefined && recorded !== system.place(entry))
+      throw new Error(
+        `the target system would set ${system.place(entry)}, and the change was proposed for ${recorded}`,
+      );
   };
 
   const findRefusal = (entry: Entry): string | undefined =>
@@ -154,6 +163,11 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   const digestValue = (held: TargetValue | undefined): string | null =>
     held?.value === undefined ? null : sha256(canonicalJson(held.value));
 
+  const requireExpected = (held: TargetValue, expected: readonly string[] | undefined): void => {
+    if (expected && !expected.includes(digestValue(held) ?? "absent"))
+      throw new Error("the target holds another value than the consent saw");
+  };
+
   const applyValue = async (
     change: Change,
     entry: Entry,
@@ -170,8 +184,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
         await effects.finishApply(change, held.version);
         return { result: "applied", previous: toHeld(record.previous) };
       }
-      if (expected && !expected.includes(digestValue(held) ?? "absent"))
-        throw new Error("the target holds another value than the consent saw");
+      requireExpected(held, expected);
       const attempt = newAttempt(change, "apply");
       const { value: _, ...spelled } = entry;
       record = { state: "pending", attempt, place: system.place(entry), entry: spelled, previous: held, next };
@@ -193,11 +206,16 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     value ? { detail: { overwrote: digestValue(value) } } : {};
 
   /** Sets the value of an applied change again where the target no longer holds it. */
-  const setAgain = async (change: Change, entry: Entry, signal: AbortSignal): Promise<void> => {
+  const setAgain = async (
+    change: Change,
+    entry: Entry,
+    { signal, expected }: { signal: AbortSignal; expected: readonly string[] | undefined },
+  ): Promise<void> => {
     const next = { value: change.value, version: "" };
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const held = await read(entry, signal);
       if (isEqual(held, next)) return;
+      requireExpected(held, expected);
       const set = await system.compareAndSet(entry, next, held, newAttempt(change, "restore"), signal);
       if (set.done) return;
       if ("rejected" in set) throw new Error(set.rejected);
@@ -297,13 +315,15 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       const entry = await findEntry(change);
       const reason = findRefusal(entry);
       if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
+      requirePlace(change, entry);
       await settleOther(change, signal);
       const { record, outcome } = await settle(change, entry, signal);
       if (outcome === "open") throw new Error(unfinished(change, record!.attempt.operation));
       const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
       if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
       if (record?.state === "applied" || wasRollingBack) {
-        if (setsValue(change) && record.superseded_by === undefined) await setAgain(change, entry, signal);
+        if (setsValue(change) && record.superseded_by === undefined)
+          await setAgain(change, entry, { signal, expected });
         return { result: "applied", ...(setsValue(change) && { previous: toHeld(record.previous) }) };
       }
       if (setsValue(change)) return applyValue(change, entry, record, { signal, expected });
@@ -338,6 +358,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     async rollback(change, signal, readLog, overDrift = false): Promise<AdapterResult> {
       const { change_id, status } = change;
       const entry = await findEntry(change);
+      if (!overDrift) requirePlace(change, entry);
       await settleOther(change, signal);
       const { record, outcome } = await settleState(change, entry, signal);
       if (outcome === "open") throw new Error(unfinished(change, record!.attempt.operation));

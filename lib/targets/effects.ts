@@ -1,4 +1,5 @@
 /** The durable record of what each change does on its target system: written before the system is. */
+import type { Sha256 } from "../kit/platform.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { targetKey } from "../changes/records.ts";
 import type { Store, Tx } from "../store/store.ts";
@@ -34,7 +35,7 @@ export interface EffectRecord {
   earlier?: Pick<EffectRecord, "state" | "attempt" | "superseded_by"> | undefined;
 }
 
-/** `effect_targets/<target>\n<tenant>\n`, and `…-` for the changes that set nothing, `…<change_id>` for a cumulative one. */
+/** `effect_targets/<target>\n<tenant>\n<SHA-256 of the place>`, and `…-` for the changes that set nothing, `…<change_id>` for a cumulative one. */
 export interface EffectTarget {
   /** The spelling with which the target was first applied. */
   target: string;
@@ -59,14 +60,24 @@ function findRollback(known: EffectRecord | undefined): EffectRecord["earlier"] 
   return { state, attempt, superseded_by };
 }
 
-/** Effects in the service's store. `isCumulative`: the change shares its target with no other. */
+/** Dependencies of the effects. */
+export interface EffectOptions {
+  /** Returns true for a change that shares its target with no other. */
+  isCumulative: (change: Change) => boolean;
+  sha256: Sha256;
+}
+
+/** Effects in the service's store. */
 export function storedEffects(
   store: Pick<Store, "get" | "list" | "transact">,
-  isCumulative: (change: Change) => boolean,
+  { isCumulative, sha256 }: EffectOptions,
 ) {
-  /** The key of a target among those of changes that set a value, or among those that set none. */
-  const keyOf = (change: Change): string =>
-    targetKey(change) + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "");
+  /** The key of a target at the place of a change, among those of changes that set a value, or among those that set none. */
+  const keyOf = (change: Change): string => {
+    const place = change.places?.[0]?.place;
+    const at = place === undefined ? "" : sha256(place);
+    return targetKey(change) + at + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "");
+  };
   const change = async (tx: Tx, id: string, over: (record: EffectRecord) => EffectRecord): Promise<void> => {
     const found = (await tx.get("effects", id))?.value;
     if (found) tx.put("effects", id, over(found));

@@ -38,7 +38,8 @@ export function expandTemplate(template: string, values: TemplateValues): string
 
 function findValueProblem(name: keyof TemplateValues, value: string, follows: string): string | undefined {
   if (name === "tenant" && value.includes("/")) return `${JSON.stringify(value)} contains /`;
-  if (follows !== "" && value.includes(follows))
+  // Also where the value ends as the text begins: of acme_ and __ nobody could tell where the value ends.
+  if (follows !== "" && (value + follows).indexOf(follows) !== value.length)
     return `${JSON.stringify(value)} contains ${JSON.stringify(follows)}, which follows it there`;
   const isDots = value.split("/").some((segment) => segment === "." || segment === "..");
   return isDots ? `${JSON.stringify(value)} has a segment . or ..` : undefined;

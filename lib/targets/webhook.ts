@@ -140,7 +140,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
 
   const { origin, pathname, search } = new URL(url);
   // The path may be a secret; another one is another place all the same.
-  const path = pathname + search === "/" ? "" : ` path ${fastestSha256()(pathname + search).slice(0, 8)}`;
+  const path = pathname + search === "/" ? "" : ` path ${fastestSha256()(pathname + search).slice(0, 32)}`;
 
   return {
     name,

@@ -204,6 +204,7 @@ function describeAddress(url: string): string {
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw new TypeError("the address of the database must read postgres://user@host:port/database");
   const { hostname, port, pathname, searchParams } = new URL(url);
+  if (pathname.length < 2) throw new TypeError("the address of the database must name the database");
   const [host, at] = [searchParams.get("host") ?? hostname, searchParams.get("port") ?? port];
   return `postgres ${host.toLowerCase()}:${at || 5432}${decodeURIComponent(pathname)}`;
 }

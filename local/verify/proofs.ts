@@ -114,7 +114,7 @@ export function createProofCheck(policy: Policy | undefined, places: Places = ne
       const detail = parseObject(decoded(entry.detail));
       const unclear = whyUnclear(entry, detail);
       if (!detail || unclear !== undefined) return finding("form", unclear);
-      if (entry.eventType === "change_proposed" && detail["places"] !== undefined)
+      if (entry.eventType === "change_proposed" && !places.has(decoded(entry.changeId)))
         places.set(decoded(entry.changeId), detail["places"]);
       if (entry.eventType === "intent_in_force") return finding("intent", intents.learn(entry.id, detail));
       return finding("proof", (detail["proof"] === undefined ? judgeUnsigned : judge)(entry, detail));

@@ -34,8 +34,9 @@ export interface DecisionResult extends Enacted {
 
 /** Requires a digest for each place that can be read, where digests are given or the intent asks for them. */
 function requireSeen({ adapter, intent }: ProductRuntime, change: Change, seen: DecisionInput["seen"]): void {
+  if (seen === undefined && intent.policy.on_moved === "report") return;
   const count = countReadable(adapter, change);
-  if (seen === undefined ? intent.policy.on_moved === "report" || count === 0 : seen.length === count) return;
+  if (seen === undefined ? count === 0 : seen.length === count) return;
   const path = `GET /api/product/changes/${change.change_id}?seen=1`;
   throw invalidField(
     "seen",

@@ -1,5 +1,6 @@
 /** Facts about a rollback from the log: an adapter compares what it has stored with them. */
 import { detailIn } from "../rules/event.ts";
+import type { Change } from "../rules/change.ts";
 import { contentIn } from "../rules/content.ts";
 import { setsNothing } from "../rules/list_entries.ts";
 import { changeOf, type ChangeRecord, differences } from "../rules/record.ts";
@@ -41,7 +42,8 @@ async function isSuperseded(log: Log, { change }: ChangeRecord): Promise<boolean
     const later = await readChange(log, id);
     const under = later && (await ownerBefore(log, later));
     if (!later || under === undefined) return undefined;
-    if (later.change.status === "applied" && !leavesTarget(log, later)) return true;
+    const isOver = isSamePlace(later.change, change) && !leavesTarget(log, later);
+    if (later.change.status === "applied" && isOver) return true;
     id = under;
   }
   return false;
@@ -55,10 +57,15 @@ async function replacedBy(log: Log, change: ChangeRecord): Promise<Pick<Rollback
     const under = id === null ? undefined : await readChange(log, id);
     if (!under || (under.change.status === "applied" && !leavesTarget(log, under)))
       return { digest: top.applied.previous_digest };
+    // What another place held says nothing of this one.
+    if (!isSamePlace(under.change, change.change)) return {};
     top = under;
   }
   return {};
 }
+
+/** Returns true where two changes of a target set the same place: a configuration may route them to different systems. */
+const isSamePlace = (a: Change, b: Change): boolean => a.places?.[0]?.place === b.places?.[0]?.place;
 
 /** Returns the owner of the target before an apply; undefined where the log does not say. */
 const ownerBefore = async ({ evidence }: Log, { applied }: ChangeRecord): Promise<string | null | undefined> =>

@@ -73,13 +73,25 @@ export const recordFailure = (
 
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
 const reasonFacts = (request: OperationRequest): object => {
-  const { actor, authenticated, note, evidence, target_moved, value_moved, over_drift, emergency, mended } = request;
+  const {
+    actor,
+    authenticated,
+    note,
+    evidence,
+    target_moved,
+    value_moved,
+    place_moved,
+    over_drift,
+    emergency,
+    mended,
+  } = request;
   return {
     ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
     ...(note ? { note } : {}),
     ...(evidence ? { evidence } : {}),
     ...(target_moved ? { target_moved } : {}),
     ...(value_moved ? { value_moved } : {}),
+    ...(place_moved ? { place_moved } : {}),
     ...(over_drift ? { over_drift } : {}),
     ...(emergency ? { emergency } : {}),
     ...(mended ? { mended } : {}),

@@ -115,7 +115,10 @@ export async function startOperation(
     }
   }
   requireRevision(caller, change.revision);
-  if (operation === "rollback" && !dry_run && !over_drift) refuseDriftedPlaces(transaction, change);
+  if (operation === "rollback" && !dry_run) {
+    if (over_drift) request.place_moved = findMove(product.adapter, change)?.now;
+    else refuseDriftedPlaces(transaction, change);
+  }
   if (dry_run) {
     const owner = await transaction.ledger.owner(change);
     return { operation, record, owner, passes: await findPassed(transaction, record) };

@@ -27,9 +27,11 @@ export interface MovedValues {
 
 /** Compares what places hold with what each counted consent saw; undefined where no consent saw anything else. */
 export function findMovedValues(change: Change, intent: Intent, now: readonly Seen[]): MovedValues | undefined {
+  const isBlocked = intent.policy.on_moved === "block";
   const saw = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
-    ...standingApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : [])),
+    // A consent of before such a policy says nothing of what it saw, and so not that it saw this.
+    ...standingApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : isBlocked ? [[]] : [])),
   ];
   const moved = now
     .filter(({ digest }, index) => saw.some((digests) => digests[index] !== digest))

@@ -11,7 +11,7 @@ export const ABSENT: TargetValue = { version: "absent" };
 /** Returns the text of a value that was not read from a file. */
 const renderJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** Returns the text to write; `undefined` where the file already holds the value or is to be removed and absent. */
+/** Returns the text to write: the current text where the value is the same. */
 export function renderFile(held: TargetValue, next: TargetValue): string {
   if (next.raw === undefined) {
     const isSame = held.value !== undefined && canonicalJson(held.value) === canonicalJson(next.value);

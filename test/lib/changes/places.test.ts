@@ -7,6 +7,7 @@ import type { Entry } from "../../../lib/targets/port.ts";
 import { routedAdapter } from "../../../lib/targets/routing.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, type TestService } from "../../support/service.ts";
 
 const VALUE = { tenant_id: "t1", target: "flags/a", value: "1", reversible: true };
@@ -130,4 +131,51 @@ test("a change of a gate is recorded, and sets nothing", async () => {
   const { body } = await api.get(`changes/${id}`);
   expect(body).not.toHaveProperty("places");
   await api.must("rollback", id);
+});
+
+test("two systems of one target by kind are rolled back each by itself, in any order", async () => {
+  for (const order of [
+    [0, 1],
+    [1, 0],
+  ] as const) {
+    const store = memoryStore();
+    const [first, second] = [memoryTarget(), memoryTarget()];
+    const adapterOf = ({ system }: typeof first, name: string) =>
+      targetAdapter({ ...system, name, place: () => name }, { store, clock: systemClock });
+    const api = await service({
+      adapter: routedAdapter([
+        { name: "settings", match: ["app/*"], kinds: ["config"], adapter: adapterOf(first, "at settings") },
+        { name: "flags", match: ["app/*"], kinds: ["feature_flag"], adapter: adapterOf(second, "at flags") },
+      ]),
+    });
+    const entry = { tenant_id: "t1", target: "app/x", kind: "config" } as const;
+    first.overwrite(entry, '"v0"');
+    second.overwrite(entry, '"w0"');
+    const ids = [
+      await api.bring("applied", { ...VALUE, target: "app/x", value: '"vA"', kind: "config" }),
+      await api.bring("applied", { ...VALUE, target: "app/x", value: '"wB"', kind: "feature_flag" }),
+    ];
+    expect([first.raw(entry), second.raw(entry)]).toEqual(['"vA"', '"wB"']);
+    for (const index of order) await api.must("rollback", ids[index]!);
+    expect([first.raw(entry), second.raw(entry)]).toEqual(['"v0"', '"w0"']);
+  }
+});
+
+test("a change is never set under another spelling than its place names", async () => {
+  const { api, faults, raw } = await placed();
+  faults.push("rejected");
+  const other = await api.bring("approved", { ...VALUE, target: "flags/Seats" });
+  expect((await api.post("apply", { change_id: other })).status).toBe(502);
+  const id = await api.bring("approved", { ...VALUE, target: "flags/seats" });
+  const reply = await api.post("apply", { change_id: id });
+  expect(reply.status).toBe(200);
+  const held = (target: string) => raw({ tenant_id: "t1", target, kind: "config" });
+  expect([held("flags/seats"), held("flags/Seats")]).toEqual(["1", undefined]);
+});
+
+test("a forbidden target is rejected and recorded, whatever covers it", async () => {
+  const adapter = routedAdapter([{ name: "flags", match: ["flags/*"], adapter: scriptedAdapter() }]);
+  const api = await service({ adapter, intent: { policy: { forbidden_targets: ["billing.*"] } } });
+  const reply = await api.post("propose", { ...VALUE, target: "billing.plan", kind: "config", summary: "Set it" });
+  expect([reply.status, reply.body.code]).toEqual([403, "forbidden_target"]);
 });

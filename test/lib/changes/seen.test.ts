@@ -92,6 +92,16 @@ test("under on_moved block such an apply is 409, and a consent must say what it 
   await api.must("apply", change_id);
 });
 
+test("under block a consent that says nothing of what it saw does not count as having seen the value", async () => {
+  const { api } = await onMemory({ on_moved: "report" });
+  const { change_id } = await api.propose(VALUE);
+  await approve(api, change_id);
+  const policy = { ...api.deps.product!.intent.policy, on_moved: "block" as const };
+  api.deps.product!.intent = { ...api.deps.product!.intent, policy };
+  const reply = await api.post("apply", { change_id });
+  expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
+});
+
 test("an edit between the judgement and the write is not overwritten under block", async () => {
   const { api, set, target } = await onMemory({ on_moved: "block" });
   const { change_id } = await api.propose(VALUE);

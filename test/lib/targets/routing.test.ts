@@ -77,6 +77,7 @@ test.each([
   ["{tenant}:{rest}", "a:b", "x", 'tenant "a:b" contains ":"'],
   ["{rest}:{tenant}", "a", "x:y", 'rest "x:y" contains ":"'],
   ["config/{rest}.json", "a", "x.json", 'rest "x.json" contains ".json"'],
+  ["{tenant}__{rest}", "acme_", "x", 'tenant "acme_" contains "__"'],
   ["config/{rest}", "a", "x/../y", 'rest "x/../y" has a segment . or ..'],
   ["/{tenant}/{rest}", "..", "x", 'tenant ".." has a segment . or ..'],
 ])("the template %s rejects %s and %s", (template, tenant, rest, problem) => {
