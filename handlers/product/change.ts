@@ -81,7 +81,7 @@ export const change = endpoint(
     const detail = await changeDetail(withRequestCache(deps), change_id);
     const evidence = await changeEvidence(deps.store, detail);
     const read = isAsked ? await showSeen(deps, detail) : {};
-    const revision = isAsked ? undefined : recordedRevision(detail);
+    const revision = recordedRevision(detail);
     return answer({ ...detail, evidence, ...read }, 200, revision === undefined ? {} : { etag: etag(revision) });
   },
 );

@@ -35,7 +35,7 @@ export async function fileProposal(
   const { tx, at } = transaction;
   const facts = { ...(await proposalFacts(transaction, requested, at)), seen };
   const { input } = facts;
-  // What is forbidden is rejected, and recorded, whatever covers it.
+  // A forbidden target is rejected and recorded, whatever system covers it.
   const isForbidden = findCovered(input, transaction.product.intent.policy.forbidden_targets) !== undefined;
   const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;

@@ -57,7 +57,7 @@ async function replacedBy(log: Log, change: ChangeRecord): Promise<Pick<Rollback
     const under = id === null ? undefined : await readChange(log, id);
     if (!under || (under.change.status === "applied" && !leavesTarget(log, under)))
       return { digest: top.applied.previous_digest };
-    // What another place held says nothing of this one.
+    // The value of another place says nothing of this one.
     if (!isSamePlace(under.change, change.change)) return {};
     top = under;
   }

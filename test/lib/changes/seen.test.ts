@@ -92,7 +92,7 @@ test("under on_moved block such an apply is 409, and a consent must say what it 
   await api.must("apply", change_id);
 });
 
-test("under block a consent that says nothing of what it saw does not count as having seen the value", async () => {
+test("under block a consent without digests does not count as having seen the value", async () => {
   const { api } = await onMemory({ on_moved: "report" });
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id);

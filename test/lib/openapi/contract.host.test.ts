@@ -50,8 +50,8 @@ const APART: Record<string, string[]> = {
       "addLateNote",
     ].map((operation) => [operation, ["proof", "at"]]),
   ),
-  approveChange: ["proof", "at", "emergency"],
-  getConsentStatement: ["proposal", "followup", "verdict", "item", "until", "length", "head"],
+  approveChange: ["proof", "at", "emergency", "seen"],
+  getConsentStatement: ["proposal", "followup", "verdict", "item", "seen", "until", "length", "head"],
 };
 
 /** What is answered only of a log that is watched; test/lib/audit/watching.test.ts asks it of one. */
