@@ -1,7 +1,7 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive, isReviewDue } from "../../../lib/changes/rules/in_force.ts";
-import type { ChangeDetail, IntentView } from "../core/api_types.ts";
+import type { Action, ChangeDetail, IntentView } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
@@ -14,6 +14,7 @@ import { listCautions } from "../domain/cautions.ts";
 import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
+import { makeSeenField } from "../domain/seen.ts";
 import { isPasskey, keysOf } from "../domain/keys.ts";
 import { offersOf } from "../domain/offers.ts";
 import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
@@ -216,11 +217,10 @@ const Done = ({ decided: { deed, answer } }: { decided: Decided }) => (
 /** The reading of this page, and each step that is possible now, as commands. */
 function commandsOf(change: ChangeDetail, name: string): string {
   const token = adminToken.get() !== "";
-  const steps = change.allowed_actions.map((action) =>
-    curlPost(`api/product/${action}`, fieldsOf(action as Deed, change.change_id, name || "YOUR_NAME", ""), {
-      revision: change.revision,
-      token,
-    }),
-  );
+  const steps = (change.allowed_actions as Action[]).map((action) => {
+    const seen = makeSeenField(action === "approve" ? action : undefined, change);
+    const fields = { ...fieldsOf(action, change.change_id, name || "YOUR_NAME", ""), ...seen };
+    return curlPost(`api/product/${action}`, fields, { revision: change.revision, token });
+  });
   return [curlGet(`api/product/changes/${change.change_id}`), ...steps].join("\n\n");
 }

@@ -202,6 +202,8 @@ export function Raw({
   intent: IntentView | undefined;
   commands: string;
 }) {
+  // The values of target systems are no part of the record.
+  const { seen: _, ...record } = change;
   return (
     <Panel title="For programs">
       <details>
@@ -210,7 +212,7 @@ export function Raw({
       </details>
       <details>
         <summary>Raw JSON</summary>
-        <Json label="The change as JSON" of={change} />
+        <Json label="The change as JSON" of={record} />
       </details>
       <Facts
         wide
