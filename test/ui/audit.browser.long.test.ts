@@ -84,7 +84,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
 
   test("an altered entry shows on its change's page", async () => {
     const page = await open(ANA);
-    await page.route(`**/api/product/changes/${denied}`, async (route) => {
+    await page.route(`**/api/product/changes/${denied}*`, async (route) => {
       const body = await (await route.fetch()).json();
       body.audit_entries[1].detail = body.audit_entries[1].detail.replace("denied", "approved");
       await route.fulfill({ json: body });

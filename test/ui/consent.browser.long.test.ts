@@ -131,7 +131,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   test("content that is not what its digest says is not signed", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
-    await page.route(`**/api/product/changes/${id}`, async (route) => {
+    await page.route(`**/api/product/changes/${id}*`, async (route) => {
       const change = await (await route.fetch()).json();
       await route.fulfill({ json: { ...change, value: 26 } });
     });
