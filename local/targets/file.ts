@@ -1,6 +1,5 @@
 /** The product config file as a target system: a JSON file that the host product reads or watches. */
 import * as nodeFiles from "node:fs/promises";
-import { resolve } from "node:path";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
@@ -25,6 +24,8 @@ declare module "../../lib/store/store.ts" {
 export interface FileTargetOptions {
   /** The name of the system; `file` when absent. */
   name?: string;
+  /** The path in places, as it was configured: a restored copy in another folder is the same place. `path` when absent. */
+  shownPath?: string;
   /** The config file; a missing folder is made by the first write. */
   path: string;
   /** Stores which tenants' objects in the file the service made. */
@@ -45,7 +46,7 @@ export const fileAdapter = (options: FileTargetOptions): ProductAdapter =>
 /** The file as a target system. A target keeps the spelling that the file has for it. */
 export function fileTarget(options: FileTargetOptions): TargetSystem {
   const { name = "file", store, product_id, instance_id, clock, files = nodeFiles } = options;
-  const path = resolve(options.path);
+  const { path, shownPath = path } = options;
   const file = textFile({ path, noun: "product config file", files, clock });
 
   const parse = (text: string | undefined): Config => {
@@ -96,7 +97,7 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     name,
     guard: "checked",
     check: () => undefined,
-    place: ({ tenant_id, target }) => `file ${path} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
+    place: ({ tenant_id, target }) => `file ${shownPath} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
 
     read: (entry, signal) => file.read((text) => structuredClone(valueIn(parseToRead(text), entry)), signal),
 

@@ -1,6 +1,5 @@
 /** A flagd file as a target system: a target is a flag, and only the text of that flag is replaced. */
 import * as nodeFiles from "node:fs/promises";
-import { resolve } from "node:path";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
@@ -22,6 +21,8 @@ import { type Edit, textFile } from "./text_file.ts";
 /** The file, and how an entry becomes the key of a flag. */
 export interface FlagdTargetOptions {
   path: string;
+  /** The path in places, as it was configured; `path` when absent. */
+  shownPath?: string;
   clock: Clock;
   /** The name of the system; `flagd` when absent. */
   name?: string;
@@ -39,7 +40,14 @@ const CHANGE_ID = "change_id";
 
 /** The flagd file as a target system. */
 export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
-  const { path, clock, name = "flagd", flagKey = ({ target }) => target, files = nodeFiles } = options;
+  const {
+    path,
+    shownPath = path,
+    clock,
+    name = "flagd",
+    flagKey = ({ target }) => target,
+    files = nodeFiles,
+  } = options;
   const file = textFile({ path, noun: "flagd file", keepMark: true, files, clock });
 
   // A rename would replace the link, and readers that watch its target would see nothing.
@@ -58,7 +66,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
   return {
     name,
     guard: "checked",
-    place: (entry) => `flagd ${resolve(path)} ${JSON.stringify(flagKey(entry))}`,
+    place: (entry) => `flagd ${shownPath} ${JSON.stringify(flagKey(entry))}`,
 
     check(entry) {
       if (entry.value === undefined || !isDefinition(entry.value)) return undefined;

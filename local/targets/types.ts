@@ -77,14 +77,27 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     fields: { path: path() },
     show: asStated,
     open: ({ stated, store, identity, clock, path }) =>
-      fileTarget({ name: stated.name, path: path(textIn(stated, "path")), store, clock, ...identity }),
+      fileTarget({
+        name: stated.name,
+        path: path(textIn(stated, "path")),
+        shownPath: textIn(stated, "path"),
+        store,
+        clock,
+        ...identity,
+      }),
   },
   flagd: {
     fields: { file: path(), key: filled().optional() },
     template: keyTemplate,
     show: asStated,
     open: ({ stated, clock, key, path }) =>
-      flagdTarget({ name: stated.name, path: path(textIn(stated, "file")), clock, flagKey: key }),
+      flagdTarget({
+        name: stated.name,
+        path: path(textIn(stated, "file")),
+        shownPath: textIn(stated, "file"),
+        clock,
+        flagKey: key,
+      }),
   },
   unleash: {
     fields: {
