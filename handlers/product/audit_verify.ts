@@ -67,7 +67,7 @@ export const auditVerify = endpoint(
         losses: z.array(lossSchema()).describe("Losses of the log's end that were accepted, oldest first."),
         not_checked: z
           .array(z.enum(["tail_truncation", "full_rewrite", "state_mismatch"]))
-          .describe("What this answer cannot show without a length and head that you kept."),
+          .describe("Limits of this answer without a length and head that you kept."),
         state: z
           .object({
             compared: z.number().int().describe("How many changes were compared."),

@@ -59,7 +59,7 @@ export const change = endpoint(
         drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
         related: z.array(relatedSchema()).describe("Other changes that it has to do with."),
         seen: z.array(seenSchema()).optional().describe("With seen: what its places hold now."),
-        evidence: evidenceSchema().nullable().describe("What similar changes achieved at peers; null without any."),
+        evidence: evidenceSchema().nullable().describe("Results of similar changes at peers; null without any."),
       }),
     shared: ({ wait, seen }) => wait === undefined && !seen,
     notModified: true,

@@ -14,7 +14,7 @@ export const coEvolution = endpoint(
     path: "/api/product/co-evolution",
     summary: "Insights learnt from peers",
     operation: "listInsights",
-    description: "What changes achieved at peers, newest first, and what this node tells them.",
+    description: "Results of changes at peers, newest first, and those that this node shares.",
     example: { limit: 20 },
     product: true,
     input: () => z.object({ limit: wholeNumber(1, 500).default(100).describe("How many insights at most.") }),

@@ -36,7 +36,7 @@ export const consentStatementOf = endpoint(
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
-        seen: seenField().optional().describe("Of a consent: digests of what was seen at the places."),
+        seen: seenField().optional().describe("Digests that go with a consent."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
         length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
         head: z

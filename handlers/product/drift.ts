@@ -11,7 +11,7 @@ export const drift = endpoint(
     path: "/api/product/drift",
     summary: "Drift between the host product and what was applied",
     operation: "getDrift",
-    description: "Whether targets still hold what was applied, as of the last check.",
+    description: "Targets that no longer hold what was applied, as of the last check.",
     example: {},
     product: true,
     input: () => z.object({}),

@@ -12,7 +12,15 @@ import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { LateItem, Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
-import { type Act, ACTS, challengeOf, changeFacts, type Decision, statementText } from "./rules/statement.ts";
+import {
+  type Act,
+  ACTS,
+  challengeOf,
+  changeFacts,
+  type Decision,
+  isConsent,
+  statementText,
+} from "./rules/statement.ts";
 
 /** The decision or act, and its author. */
 export interface StatementInput {
@@ -80,7 +88,7 @@ const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> =
   note: (decision) => decision !== "propose",
   verdict: (decision) => decision === "review",
   item: (decision) => decision === "note",
-  seen: (decision) => decision === "approve" || decision === "approve_emergency",
+  seen: isConsent,
   until: (decision) => decision === "freeze",
   length: (decision) => decision === "accept_loss",
   head: (decision) => decision === "accept_loss",

@@ -1,16 +1,15 @@
 /** Readings of target systems: what a place holds, for those who decide and for the apply that follows their decision. */
 import { AppError } from "../kit/errors.ts";
-import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Clock, Sha256 } from "../kit/platform.ts";
 import { step } from "../kit/time_limit.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
+import type { ProductAdapter } from "./operations/adapter_port.ts";
 import { findCarrier, findMove, findPlaces } from "./places.ts";
 import type { Change } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { listEntries } from "./rules/list_entries.ts";
-import type { Seen } from "./rules/moved_value.ts";
+import { digestReading, type Seen } from "./rules/moved_value.ts";
 
 /** Dependencies of a reading. */
 interface ReadingDeps {
@@ -27,10 +26,6 @@ const MAX_READINGS = 1000;
 
 /** The newest readings of each adapter, by place. */
 const readings = new WeakMap<ProductAdapter, Map<string, { at: number; reading: Promise<Seen> }>>();
-
-/** Returns the digest of a value as a consent records it. */
-export const digestReading = ({ value }: Reading, sha256: Sha256): string =>
-  value === undefined ? "absent" : sha256(canonicalJson(value));
 
 /** Lists the readers of the places of a change; empty where the system cannot be read. */
 function listReaders(adapter: ProductAdapter | undefined, change: Placed | Change) {

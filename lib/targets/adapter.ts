@@ -7,11 +7,13 @@ import type {
   ProductAdapter,
   ReadRollbackFacts,
 } from "../changes/operations/adapter_port.ts";
+import { digestReading } from "../changes/rules/moved_value.ts";
 import { TargetDrifted } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Store } from "../store/store.ts";
 import { type EffectRecord, storedEffects } from "./effects.ts";
 import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
+import { reachableReads } from "./reachable_reads.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 
 /** Tries of a write when the target changes between the read and the write. */
@@ -42,22 +44,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   const isCumulative = (entry: Entry): boolean => system.isCumulative?.(entry) ?? false;
   const effects = storedEffects(store, { isCumulative, sha256 });
 
-  /** Why the system could not be reached when it was last asked. */
-  let unreachable: string | null = null;
-  const noting = async <T>(ask: () => Promise<T>): Promise<T> => {
-    try {
-      const answer = await ask();
-      unreachable = null;
-      return answer;
-    } catch (error) {
-      if (!(error instanceof TargetRejected)) unreachable = error instanceof Error ? error.message : String(error);
-      throw error;
-    }
-  };
-
-  /** Another machine is asked again when it does not answer: a read changes nothing. */
-  const read = (entry: Entry, signal: AbortSignal): Promise<TargetValue> =>
-    noting(() => (system.ping ? retried(() => system.read(entry, signal), signal) : system.read(entry, signal)));
+  const { read, ping, findProblem } = reachableReads(system);
 
   const newAttempt = ({ change_id }: Change, operation: Attempt["operation"]): Attempt => ({
     change_id,
@@ -164,7 +151,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     held?.value === undefined ? null : sha256(canonicalJson(held.value));
 
   const requireExpected = (held: TargetValue, expected: readonly string[] | undefined): void => {
-    if (expected && !expected.includes(digestValue(held) ?? "absent"))
+    if (expected && !expected.includes(digestReading(held, sha256)))
       throw new Error("the target holds another value than the consent saw");
   };
 
@@ -281,9 +268,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
     reader: (entry) => (signal) => read(entry, signal),
 
-    async ping(signal) {
-      await noting(async () => system.ping?.(signal)).catch(() => undefined);
-    },
+    ping,
 
     async validate(change, signal) {
       const entry = await findEntry(change);
@@ -384,33 +369,13 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       return restorePrevious(change, entry, record, { signal, overDrift });
     },
 
-    async findProblem() {
-      try {
-        await system.probe?.();
-        return unreachable;
-      } catch (error) {
-        return error instanceof Error ? error.message : String(error);
-      }
-    },
+    findProblem,
 
     async forget({ change_id }) {
       await effects.forget(change_id);
       await system.removeLeftovers?.();
     },
   };
-}
-
-/** Asks again after 0.1 and 0.4 s, give or take half, so that many processes do not ask at once. */
-async function retried<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (const pause of [100, 400]) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (error instanceof TargetRejected || signal.aborted) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
-    }
-  }
-  return ask();
 }
 
 const BY_HAND = "set by hand what was there before, and roll back again";

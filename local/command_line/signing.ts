@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
-import { type Act, changeFacts, type Decision, statementText } from "../../lib/changes/rules/statement.ts";
+import { type Act, changeFacts, type Decision, isConsent, statementText } from "../../lib/changes/rules/statement.ts";
 import { sha256 } from "../node_ports.ts";
 import { changeText } from "./change_text.ts";
 import { NotDone, UsageError } from "./exit.ts";
@@ -77,8 +77,7 @@ export async function signDecision(
   key: string,
   isSure: boolean,
 ) {
-  const isConsent = decided.decision === "approve" || decided.decision === "approve_emergency";
-  const params = { path: { change_id }, ...(isConsent && { query: { seen: true } }) };
+  const params = { path: { change_id }, ...(isConsent(decided.decision) && { query: { seen: true } }) };
   const change = await session.client.get("/api/product/changes/{change_id}", { params });
   if (change.change_id !== change_id) throw new NotDone(`the service shows ${change.change_id}; sign nothing`);
   session.say(`${changeText(change)}\n`);

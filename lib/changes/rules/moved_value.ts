@@ -1,6 +1,8 @@
 /** Values that were changed on a target system after somebody consented to replace them. */
 import * as z from "zod";
+import { canonicalJson } from "../../kit/canonical_json.ts";
 import { once } from "../../kit/once.ts";
+import type { Sha256 } from "../../kit/platform.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { standingApprovals } from "./policy.ts";
@@ -17,6 +19,10 @@ export const seenSchema = once(() =>
     .describe("What a place held when it was read."),
 );
 export type Seen = z.infer<ReturnType<typeof seenSchema>>;
+
+/** Returns the digest of a value as a consent records it. */
+export const digestReading = ({ value }: { value?: unknown }, sha256: Sha256): string =>
+  value === undefined ? "absent" : sha256(canonicalJson(value));
 
 /** Places that hold something else than a counted consent saw. */
 export interface MovedValues {

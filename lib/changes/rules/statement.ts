@@ -40,6 +40,10 @@ export interface StatementFacts extends Facts {
   seen?: readonly string[] | undefined;
 }
 
+/** Returns true for a decision that consents to a change. */
+export const isConsent = (decision: Decision | Act | undefined): boolean =>
+  decision === "approve" || decision === "approve_emergency";
+
 /** Returns what the statement of a decision says of a change. */
 export const changeFacts = (
   decision: Decision,
@@ -47,7 +51,7 @@ export const changeFacts = (
 ): Pick<StatementFacts, "change_id" | "digest" | "places"> => ({
   change_id,
   digest,
-  ...((decision === "approve" || decision === "approve_emergency") && places && { places }),
+  ...(isConsent(decision) && places && { places }),
 });
 
 /** What the statement of an act on the service says. */

@@ -284,7 +284,7 @@ export interface paths {
                 message: string;
               }[];
 
-              /** What this answer cannot show without a length and head that you kept. */
+              /** Limits of this answer without a length and head that you kept. */
               not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
 
               /** How stored changes compare with the log; null where the chain itself is broken. */
@@ -603,7 +603,7 @@ export interface paths {
   "/api/product/co-evolution": {
     /** Insights learnt from peers
      *
-     * What changes achieved at peers, newest first, and what this node tells them. */
+     * Results of changes at peers, newest first, and those that this node shares. */
     get: {
       parameters: {
         query?: {
@@ -709,7 +709,7 @@ export interface paths {
               /** With seen: what its places hold now. */
               seen?: components["schemas"]["Seen"][];
 
-              /** What similar changes achieved at peers; null without any. */
+              /** Results of similar changes at peers; null without any. */
               evidence: components["schemas"]["Evidence"] | null;
             };
           };
@@ -806,7 +806,7 @@ export interface paths {
   "/api/product/drift": {
     /** Drift between the host product and what was applied
      *
-     * Whether targets still hold what was applied, as of the last check. */
+     * Targets that no longer hold what was applied, as of the last check. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -1276,7 +1276,7 @@ export interface paths {
             /** The item that a late note adds. */
             item?: "rationale" | "note" | undefined;
 
-            /** Of a consent: digests of what was seen at the places. */
+            /** Digests that go with a consent. */
             seen?: string[] | undefined;
 
             /** Of a freeze: when it ends by itself. */
