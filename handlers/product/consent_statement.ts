@@ -10,7 +10,8 @@ import { followupFields, proposalFields } from "../../lib/http/proposal_fields.t
 import { consentStatement } from "../../lib/changes/consent_statement.ts";
 import { changeSchema, LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
 import { CONTENT_FIELDS } from "../../lib/changes/rules/content.ts";
-import { ACTS, DECISIONS } from "../../lib/changes/rules/statement.ts";
+import { DECISIONS } from "../../lib/changes/rules/statement.ts";
+import { ACTS } from "../../lib/changes/rules/act_statement.ts";
 
 type ContentMask = Record<(typeof CONTENT_FIELDS)[number], true>;
 

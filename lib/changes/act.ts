@@ -5,7 +5,7 @@ import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import type { Actor } from "./rules/actor.ts";
 import { type Action, requirePermission } from "./rules/permissions.ts";
 import { signatureFacts } from "./rules/require_signature.ts";
-import type { Act } from "./rules/statement.ts";
+import type { Act } from "./rules/act_statement.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The actor, the reason and the signature of an act. */

@@ -1,26 +1,21 @@
 /** The statement that a signature of a decision signs. */
 import { readHead } from "../audit/chain.ts";
+import { base64UrlOf } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
+import type { Sha256 } from "../kit/platform.ts";
 import { type Caller, requirePerson } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { readFound } from "./seen.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
+import { type Act, ACTS } from "./rules/act_statement.ts";
 import { type Content, digestOf } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { LateItem, Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
-import {
-  type Act,
-  ACTS,
-  challengeOf,
-  changeFacts,
-  type Decision,
-  isConsent,
-  statementText,
-} from "./rules/statement.ts";
+import { changeFacts, type Decision, isConsent, statementText } from "./rules/statement.ts";
 
 /** The decision or act, and its author. */
 export interface StatementInput {
@@ -76,7 +71,7 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
   const statement = decided
     ? statementText({ ...shared, ...decided.about, approver })
     : statementText({ ...shared, decision: decision as Act, actor: approver, until, length, head: end, ...erased });
-  const challenge = challengeOf(statement, deps.sha256);
+  const challenge = passkeyChallenge(statement, deps.sha256);
   return { statement, challenge, ...(decided?.content && { content: decided.content }) };
 }
 
@@ -139,3 +134,7 @@ function proposalIn({ proposal, followup }: StatementInput): ProposeInput {
   if (!proposal) throw invalidField("proposal", "is required");
   return proposal;
 }
+
+/** Returns the SHA-256 of a statement in base64url, which a passkey is asked to sign. */
+export const passkeyChallenge = (statement: string, sha256: Sha256): string =>
+  base64UrlOf(Uint8Array.from(sha256(statement).match(/../g)!, (byte) => parseInt(byte, 16)));

@@ -12,7 +12,7 @@ import { digestOf } from "./rules/content.ts";
 import { findCovered } from "./rules/list_entries.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
-import type { Presented } from "./rules/signing.ts";
+import type { Presented } from "./rules/require_signature.ts";
 import { whyNotSuperseding } from "./rules/supersede.ts";
 import type { Enacted, Transaction } from "./transaction.ts";
 

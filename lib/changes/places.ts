@@ -6,7 +6,7 @@ import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.t
 import type { Change, ValuePlace } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { listEntries } from "./rules/list_entries.ts";
-import { samePlace } from "./rules/names.ts";
+import { samePlace } from "./rules/same_target.ts";
 
 declare module "../store/store.ts" {
   interface Collections {

@@ -4,8 +4,11 @@ import { invalidField } from "../kit/errors.ts";
 import { verifyProof } from "./proofs/verify.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Proof } from "./rules/proof.ts";
-import { authenticatedBy, keysOf, type Presented } from "./rules/signing.ts";
-import { type ActFacts, statedBy, type StatementFacts, statementText } from "./rules/statement.ts";
+import { type ActFacts, signerName } from "./rules/act_statement.ts";
+import type { Key } from "./rules/keys.ts";
+import type { Presented } from "./rules/require_signature.ts";
+import { keysOf } from "./rules/signing.ts";
+import { type StatementFacts, statementText } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
 import { isForOneUse, noteUse } from "./used_statements.ts";
 
@@ -38,7 +41,7 @@ export async function present(
     return { refused: `at is more than ten minutes from this service's clock, ${new Date(now).toISOString()}` };
   const { manifest_hash, intent } = product;
   const statement = statementText({ origin, ...decided, manifest_hash, at });
-  const verified = await verifyProof(proof, statement, keysOf(statedBy(decided), intent.policy.signing));
+  const verified = await verifyProof(proof, statement, keysOf(signerName(decided), intent.policy.signing));
   if ("refused" in verified) return verified;
   const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };
   if (isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
@@ -49,3 +52,7 @@ export async function present(
 /** Who acts: whoever signed, else as the request says. */
 export const actorBehind = (name: string, signature: Presented | undefined, otherwise: Actor): Actor =>
   signature && "key" in signature ? { actor: name, authenticated: authenticatedBy(signature.key) } : otherwise;
+
+/** Returns how an actor is authenticated who signs with this key. */
+const authenticatedBy = (key: Key): "signature" | "signature_unattended" =>
+  key.type === "ssh" && key.unattended ? "signature_unattended" : "signature";

@@ -3,7 +3,8 @@
  * none of that, since a change takes it once.
  */
 import type { Tx } from "../store/store.ts";
-import type { Act, Decision } from "./rules/statement.ts";
+import type { Decision } from "./rules/statement.ts";
+import type { Act } from "./rules/act_statement.ts";
 
 declare module "../store/store.ts" {
   interface Collections {

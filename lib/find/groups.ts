@@ -1,5 +1,6 @@
 /** Counts of found rows by what they have in common. */
-import { sameName, sameTarget } from "../changes/rules/names.ts";
+import { sameName } from "../changes/rules/names.ts";
+import { sameTarget } from "../changes/rules/same_target.ts";
 import { weekOf } from "../kit/days.ts";
 import { localDay } from "./dates.ts";
 import { type Context, type Field, FIELDS, type FieldName } from "./fields.ts";

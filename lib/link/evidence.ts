@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { sameTarget } from "../changes/rules/names.ts";
+import { sameTarget } from "../changes/rules/same_target.ts";
 import { TOLD_VERDICTS } from "../changes/rules/outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Insight } from "./insight.ts";

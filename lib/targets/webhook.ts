@@ -7,7 +7,7 @@ import { Unanswered } from "../kit/time_limit.ts";
 import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { sameTarget } from "../changes/rules/names.ts";
+import { sameTarget } from "../changes/rules/same_target.ts";
 
 /** Where the host product listens, and how the two know each other. */
 export interface WebhookAdapterOptions {

@@ -2,7 +2,8 @@
 import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
-import { type Act, changeFacts, type Decision, isConsent, statementText } from "../../lib/changes/rules/statement.ts";
+import { changeFacts, type Decision, isConsent, statementText } from "../../lib/changes/rules/statement.ts";
+import type { Act } from "../../lib/changes/rules/act_statement.ts";
 import { sha256 } from "../node_ports.ts";
 import { changeText } from "./change_text.ts";
 import { NotDone, UsageError } from "./exit.ts";

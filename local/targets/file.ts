@@ -3,7 +3,7 @@ import * as nodeFiles from "node:fs/promises";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
-import { sameTarget } from "../../lib/changes/rules/names.ts";
+import { sameTarget } from "../../lib/changes/rules/same_target.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { AttemptContext, Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";

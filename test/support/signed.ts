@@ -3,7 +3,7 @@ import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import { readRecord } from "../../lib/changes/records.ts";
 import { changeOf, type ChangeRecord } from "../../lib/changes/rules/record.ts";
 import type { Proof } from "../../lib/changes/rules/proof.ts";
-import type { Act } from "../../lib/changes/rules/statement.ts";
+import type { Act } from "../../lib/changes/rules/act_statement.ts";
 import { evolve } from "../../lib/changes/rules/evolve.ts";
 import type { Client, Reply } from "./client.ts";
 import type { TestDeps } from "./deps.ts";

@@ -7,7 +7,7 @@ import { LISTED, liveOn, type Place, readRecord, targetKey } from "../records.ts
 import type { Status } from "../rules/change.ts";
 import { detailIn } from "../rules/event.ts";
 import { isLive } from "../rules/in_force.ts";
-import { sameTarget } from "../rules/names.ts";
+import { sameTarget } from "../rules/same_target.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { foldEntries } from "./verify_record.ts";
 

@@ -4,7 +4,7 @@ import { type SshMaterial, sshMaterial } from "../rules/key_material.ts";
 import type { SshKey } from "../rules/keys.ts";
 import { wireReader, wireString } from "../rules/ssh_wire.ts";
 import { rawOf } from "./ecdsa.ts";
-import { ALGORITHMS, digest, verifies } from "./web_crypto.ts";
+import { ALGORITHMS, type Bytes, digest, verifies } from "./web_crypto.ts";
 
 /** What keeps a signature of ours apart from one for git or for a file. */
 export const NAMESPACE = "countersign-consent";
@@ -14,18 +14,8 @@ const HASHES: Record<string, string> = { sha256: "SHA-256", sha512: "SHA-512" };
 const PRESENT = 1;
 const VERIFIED = 4;
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
-/** An SSHSIG taken apart; the signature is in the form of its key's type. */
-interface SshSignature {
-  publicKey: Bytes;
-  namespace: string;
-  hash: string;
-  signature: Bytes;
-}
-
-/** Takes armour apart, whose line ends may be CRLF and around which there may be blanks; undefined when it is none. */
-function parse(armoured: string): SshSignature | undefined {
+/** Takes an armoured SSHSIG apart, whose line ends may be CRLF and around which there may be blanks; undefined when it is none. */
+function parse(armoured: string) {
   const plain = armoured.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
   const bytes = base64Bytes(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");
   if (!bytes) return undefined;
@@ -82,22 +72,16 @@ async function whyNotSigned(material: SshMaterial, signature: Bytes, signed: Byt
   if (!(await holds(type.includes("ecdsa"), publicKey, own, message))) return "the signature is not of this key";
   if (!said) return undefined;
   if ((said[0]! & PRESENT) === 0) return "nobody was present";
-  return (said[0]! & VERIFIED) === 0
-    ? "the person was not verified; use a key made with -O verify-required"
-    : undefined;
+  if ((said[0]! & VERIFIED) === 0) return "the person was not verified; use a key made with -O verify-required";
+  return undefined;
 }
 
 async function holds(isEcdsa: boolean, publicKey: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
   if (!isEcdsa) return verifies("raw", publicKey, ALGORITHMS.EdDSA, signature, message);
-  const raw = rawOfNumbers(signature);
+  const numbers = wireReader(signature);
+  const raw = rawOf(numbers.string(), numbers.string());
+  numbers.end();
   return raw !== undefined && verifies("raw", publicKey, ALGORITHMS.ES256, raw, message);
-}
-
-function rawOfNumbers(signature: Bytes): Bytes | undefined {
-  const reader = wireReader(signature);
-  const raw = rawOf(reader.string(), reader.string());
-  reader.end();
-  return raw;
 }
 
 const joined = (...parts: Uint8Array[]): Bytes => new Uint8Array(parts.flatMap((part) => [...part]));

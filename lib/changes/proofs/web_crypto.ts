@@ -7,17 +7,20 @@ export const ALGORITHMS = {
   RS256: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
 } as const;
 
-/** A digest as bytes. */
-export const digest = async (name: string, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> =>
+/** Bytes that Web Crypto takes. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Returns a digest as bytes. */
+export const digest = async (name: string, bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest(name, bytes));
 
 /** Whether a signature holds; a key that is none, a point off its curve say, signs nothing. */
 export async function verifies(
   format: "spki" | "raw",
-  publicKey: Uint8Array<ArrayBuffer>,
+  publicKey: Bytes,
   algorithm: (typeof ALGORITHMS)[keyof typeof ALGORITHMS],
-  signature: Uint8Array<ArrayBuffer>,
-  signed: Uint8Array<ArrayBuffer>,
+  signature: Bytes,
+  signed: Bytes,
 ): Promise<boolean> {
   try {
     const key = await crypto.subtle.importKey(format, publicKey, algorithm, false, ["verify"]);

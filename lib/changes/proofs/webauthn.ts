@@ -5,7 +5,7 @@ import { mayAsk, passkeyMaterial } from "../rules/key_material.ts";
 import type { PasskeyKey } from "../rules/keys.ts";
 import type { Assertion } from "../rules/proof.ts";
 import { rawOfDer } from "./ecdsa.ts";
-import { ALGORITHMS, digest, verifies } from "./web_crypto.ts";
+import { ALGORITHMS, type Bytes, digest, verifies } from "./web_crypto.ts";
 
 const PRESENT = 1;
 const VERIFIED = 4;
@@ -15,11 +15,7 @@ const BACKED_UP = 16;
 const SHORTEST = 37;
 
 /** Why an assertion is no signature of the statement by this key; undefined where it is one. */
-export async function whyNoAssertion(
-  proof: Assertion,
-  key: PasskeyKey,
-  statement: Uint8Array<ArrayBuffer>,
-): Promise<string | undefined> {
+export async function whyNoAssertion(proof: Assertion, key: PasskeyKey, statement: Bytes): Promise<string | undefined> {
   const data = base64UrlBytes(proof.authenticator_data);
   const client = base64UrlBytes(proof.client_data_json);
   const signature = base64UrlBytes(proof.signature);
@@ -62,13 +58,8 @@ function whyNobodyThere(flags: number): string | undefined {
   return undefined;
 }
 
-async function holds(
-  key: PasskeyKey,
-  signature: Uint8Array<ArrayBuffer>,
-  signed: Uint8Array<ArrayBuffer>,
-): Promise<boolean> {
+async function holds(key: PasskeyKey, signature: Bytes, signed: Bytes): Promise<boolean> {
   const { algorithm, spki } = passkeyMaterial(key.public_key)!;
   const raw = algorithm === "ES256" ? rawOfDer(signature) : signature;
-  if (!raw) return false;
-  return verifies("spki", spki, ALGORITHMS[algorithm], raw, signed);
+  return raw !== undefined && verifies("spki", spki, ALGORITHMS[algorithm], raw, signed);
 }

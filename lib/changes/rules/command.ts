@@ -5,7 +5,7 @@ import type { LateItem, ValuePlace, Verdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
-import type { Presented } from "./signing.ts";
+import type { Presented } from "./require_signature.ts";
 
 /** An operation on the host product. */
 export type Operation = "apply" | "rollback";

@@ -19,16 +19,3 @@ const fold = (text: string): string =>
 /** Whether a name is this one, or one of these. */
 export const isOneOf = (name: string, names: string | readonly string[]): boolean =>
   [names].flat().some((one) => sameName(one) === sameName(name));
-
-/** A target as it is compared: without case. */
-export const sameTarget = (target: string): string => target.toLowerCase();
-
-/** Whether two proposals are about the same target of the same tenant. */
-export const samePlace = (a: Place, b: Place): boolean =>
-  a.tenant_id === b.tenant_id && sameTarget(a.target) === sameTarget(b.target);
-
-/** A target of a tenant. */
-interface Place {
-  tenant_id: string;
-  target: string;
-}

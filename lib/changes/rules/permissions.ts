@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { sameName } from "./names.ts";
 import type { Electorate } from "./policy.ts";
-import type { Act } from "./statement.ts";
+import type { Act } from "./act_statement.ts";
 
 /** What is done under a name that an intent may reserve. */
 export type Action = Act | "note";

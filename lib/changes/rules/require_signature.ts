@@ -2,8 +2,19 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Actor } from "./actor.ts";
 import type { Policy } from "./intent.ts";
-import { keysOf, mustSign, type Presented, type Signing } from "./signing.ts";
-import type { Act } from "./statement.ts";
+import type { Act } from "./act_statement.ts";
+import type { Proof } from "./proof.ts";
+import { type KnownKey, keysOf, mustSign, type Signing } from "./signing.ts";
+
+/** A verified proof: the statement that it signs, and its key. */
+interface Signature {
+  statement: string;
+  proof: Proof;
+  key: KnownKey;
+}
+
+/** A signature that came with a decision, or why it is none. */
+export type Presented = Signature | { refused: string };
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {

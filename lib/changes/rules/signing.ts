@@ -4,7 +4,6 @@ import type { Approval } from "./change.ts";
 import { keyIdOf } from "./key_material.ts";
 import type { Key } from "./keys.ts";
 import { sameName } from "./names.ts";
-import type { Proof } from "./proof.ts";
 import type { Principals } from "./principals.ts";
 
 /** A key, with the id by which entries name it. */
@@ -48,17 +47,3 @@ export const canSign = (name: string, signing: Signing): boolean => !signing.onl
 /** Whether a consent is signed as it must be, with a key that still stands under its name. */
 export const isSignedAsAsked = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>
   !mustSign(approver, signing) || keysOf(approver, signing).some(({ id }) => id === key);
-
-/** A proof that was verified: what it signs, and with which key. */
-export interface Signature {
-  statement: string;
-  proof: Proof;
-  key: KnownKey;
-}
-
-/** What came with a decision: a signature of it, or why it is none. */
-export type Presented = Signature | { refused: string };
-
-/** How an actor is known who signs with this key. */
-export const authenticatedBy = (key: Key): "signature" | "signature_unattended" =>
-  key.type === "ssh" && key.unattended ? "signature_unattended" : "signature";

@@ -5,7 +5,6 @@ export function wireReader(bytes: Uint8Array<ArrayBuffer>) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   const reader = {
-    byte: (): number => view.getUint8(at++),
     u32(): number {
       at += 4;
       return view.getUint32(at - 4);

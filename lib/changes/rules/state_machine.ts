@@ -15,7 +15,8 @@ import { missingConsents, missingOrdinary, quorumOf, type Missing } from "./miss
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import { signatureFacts } from "./require_signature.ts";
-import { isSignedAsAsked, type Presented } from "./signing.ts";
+import { isSignedAsAsked } from "./signing.ts";
+import type { Presented } from "./require_signature.ts";
 import { type Action, allowedActions, transition } from "./transitions.ts";
 
 /** Judges a command; throws `AppError` where the table, the intent or the change itself forbids it. */

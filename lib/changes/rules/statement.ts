@@ -1,7 +1,5 @@
-/** What a person signs: a text that says who decided what, about which content, in which log and under which rules. */
-import { base64UrlOf } from "../../kit/base64.ts";
+/** The statement that a person signs: it says who decided what, about which content, in which log and under which rules. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import type { Sha256 } from "../../kit/platform.ts";
 import type { Change, ValuePlace } from "./change.ts";
 
 const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
@@ -9,13 +7,9 @@ const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as 
 export const DECISIONS = [...CONSENT_DECISIONS, "review", "withdraw", "propose", "note"] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** What can be signed of the service itself. */
-export const ACTS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase"] as const;
-export type Act = (typeof ACTS)[number];
-
-/** What every statement says beside its version. */
-interface Facts {
-  /** Of the log. */
+/** The facts that every statement states. */
+export interface CommonFacts {
+  /** Origin of the log. */
   origin: string;
   note: string;
   manifest_hash: string;
@@ -23,14 +17,14 @@ interface Facts {
   at: string;
 }
 
-/** What the statement of a decision on a change says. */
-export interface StatementFacts extends Facts {
+/** The facts that the statement of a decision on a change states. */
+export interface StatementFacts extends CommonFacts {
   /** Absent in a proposal, which has none yet. */
   change_id?: string | undefined;
   digest: string;
   decision: Decision;
   approver: string;
-  /** Of a review. */
+  /** Verdict of a review. */
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
@@ -41,7 +35,7 @@ export interface StatementFacts extends Facts {
 }
 
 /** Returns true for a decision that consents to a change. */
-export const isConsent = (decision: Decision | Act | undefined): boolean =>
+export const isConsent = (decision: string | undefined): boolean =>
   decision === "approve" || decision === "approve_emergency";
 
 /** Returns what the statement of a decision says of a change. */
@@ -54,26 +48,8 @@ export const changeFacts = (
   ...(isConsent(decision) && places && { places }),
 });
 
-/** What the statement of an act on the service says. */
-export interface ActFacts extends Facts {
-  decision: Act;
-  actor: string;
-  /** Of a freeze that ends by itself. */
-  until?: string | undefined;
-  /** The end of the log that it goes on from, in an accepted loss. */
-  length?: number | undefined;
-  head?: string | undefined;
-  /** Of an erasure: whose content, and which. */
-  change_id?: string | undefined;
-  digest?: string | undefined;
-}
-
-/** Whose statement it is. */
-export const statedBy = (facts: Pick<StatementFacts, "approver"> | Pick<ActFacts, "actor">): string =>
-  "actor" in facts ? facts.actor : facts.approver;
-
 /** Returns the statement as RFC 8785 JSON. */
-export const statementText = (facts: StatementFacts | ActFacts): string =>
+export const statementText = <Facts extends CommonFacts>(facts: Facts): string =>
   canonicalJson({ v: "countersign-consent/1", ...facts });
 
 /** When a statement says it was made; undefined when it says nothing of the kind. */
@@ -85,7 +61,3 @@ export function statedAt(statement: string): string | undefined {
     return undefined;
   }
 }
-
-/** SHA-256 of the statement in base64url: what a passkey is asked to sign. */
-export const challengeOf = (statement: string, sha256: Sha256): string =>
-  base64UrlOf(Uint8Array.from(sha256(statement).match(/../g)!, (byte) => parseInt(byte, 16)));

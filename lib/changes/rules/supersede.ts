@@ -1,6 +1,6 @@
 /** Which change a proposal may take the place of. */
 import type { Change } from "./change.ts";
-import { samePlace } from "./names.ts";
+import { samePlace } from "./same_target.ts";
 
 type Place = Pick<Change, "tenant_id" | "target">;
 

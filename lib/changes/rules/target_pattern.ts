@@ -1,5 +1,5 @@
 /** Patterns of targets: which of them match nothing, and which lie within another. */
-import { sameTarget } from "./names.ts";
+import { sameTarget } from "./same_target.ts";
 
 /** The form of every target, for messages. */
 const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with a letter or digit and ends without /";

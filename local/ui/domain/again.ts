@@ -1,5 +1,5 @@
 /** The ways from a change to another in its place, and what a change tells of those. */
-import { samePlace } from "../../../lib/changes/rules/names.ts";
+import { samePlace } from "../../../lib/changes/rules/same_target.ts";
 import { isLive } from "../../../lib/changes/rules/in_force.ts";
 import { whyNotSuperseding } from "../../../lib/changes/rules/supersede.ts";
 import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";

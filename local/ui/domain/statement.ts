@@ -1,6 +1,7 @@
 /** The statement of a decision, made here of what this page shows: nobody's word is taken for what is signed. */
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
-import { type Act, changeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
+import { changeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
+import type { Act } from "../../../lib/changes/rules/act_statement.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotDone } from "../core/api.ts";
 import { canHash, hexOf, sha256 } from "../core/sha256.ts";

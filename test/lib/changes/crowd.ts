@@ -9,12 +9,8 @@ import { DAY_MS, HOUR_MS } from "../../../lib/kit/days.ts";
 import { sampleClock } from "../../../lib/changes/certain_time.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import { detailIn } from "../../../lib/changes/rules/event.ts";
-import {
-  type ActFacts,
-  type Decision,
-  type StatementFacts,
-  statementText,
-} from "../../../lib/changes/rules/statement.ts";
+import { type Decision, type StatementFacts, statementText } from "../../../lib/changes/rules/statement.ts";
+import type { ActFacts } from "../../../lib/changes/rules/act_statement.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { MINUTE, type TestClock, testClock } from "../../support/clock.ts";

@@ -18,7 +18,8 @@ import { overdueStep, refuseOverdue, whyOverdue } from "../../../../lib/changes/
 import { changeOf, type ChangeRecord, differences } from "../../../../lib/changes/rules/record.ts";
 import { refuseMovedTarget } from "../../../../lib/changes/rules/stale_target.ts";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
-import { keysOf, type Presented } from "../../../../lib/changes/rules/signing.ts";
+import { keysOf } from "../../../../lib/changes/rules/signing.ts";
+import type { Presented } from "../../../../lib/changes/rules/require_signature.ts";
 import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
 import { histories } from "../../../support/length.ts";
 import { numbers } from "../../../support/numbers.ts";

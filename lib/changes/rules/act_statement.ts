@@ -1,0 +1,24 @@
+/** The statement of an act on the service itself, which a person signs as they sign a consent. */
+import type { CommonFacts, StatementFacts } from "./statement.ts";
+
+/** Acts that can be signed. */
+export const ACTS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase"] as const;
+export type Act = (typeof ACTS)[number];
+
+/** The facts that the statement of an act states. */
+export interface ActFacts extends CommonFacts {
+  decision: Act;
+  actor: string;
+  /** End of a freeze that ends by itself. */
+  until?: string | undefined;
+  /** The end of the log that it goes on from, in an accepted loss. */
+  length?: number | undefined;
+  head?: string | undefined;
+  /** The change whose content an erasure removes, and its digest. */
+  change_id?: string | undefined;
+  digest?: string | undefined;
+}
+
+/** Returns the name of the person that a statement is of. */
+export const signerName = (facts: Pick<StatementFacts, "approver"> | Pick<ActFacts, "actor">): string =>
+  "actor" in facts ? facts.actor : facts.approver;
