@@ -4,7 +4,7 @@ import type { Clock, Sha256 } from "../kit/platform.ts";
 import { step } from "../kit/time_limit.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import type { ProductAdapter } from "./operations/adapter_port.ts";
+import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
 import { findCarrier, findMove, findPlaces } from "./places.ts";
 import type { Change } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
@@ -61,12 +61,7 @@ export async function readSeen(
       const last = known.get(key);
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
-      const reading = step(read).then((found) => ({
-        place,
-        digest: digestReading(found, sha256),
-        version: found.version,
-        at,
-      }));
+      const reading = step(read).then((found) => toSeen(found, { place, at, sha256 }));
       known.delete(key);
       known.set(key, { at: now, reading });
       if (known.size > MAX_READINGS) known.delete(known.keys().next().value!);
@@ -75,6 +70,14 @@ export async function readSeen(
     }),
   );
 }
+
+/** A reading as a consent records it: the digest in place of the value. */
+export const toSeen = (found: Reading, { place, at, sha256 }: { place: string; at: string; sha256: Sha256 }): Seen => ({
+  place,
+  digest: digestReading(found, sha256),
+  version: found.version,
+  at,
+});
 
 /** Reads what a proposal that may be minor would replace; `null` where that cannot be read now. */
 export async function readFound(

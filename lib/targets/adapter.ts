@@ -8,7 +8,7 @@ import type {
   ReadRollbackFacts,
 } from "../changes/operations/adapter_port.ts";
 import { digestReading } from "../changes/rules/moved_value.ts";
-import { TargetDrifted } from "../changes/operations/adapter_port.ts";
+import { TargetDrifted, TargetMoved } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Store } from "../store/store.ts";
 import { type EffectRecord, storedEffects } from "./effects.ts";
@@ -152,7 +152,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
   const requireExpected = (held: TargetValue, expected: readonly string[] | undefined): void => {
     if (expected && !expected.includes(digestReading(held, sha256)))
-      throw new Error("the target holds another value than the consent saw");
+      throw new TargetMoved({ value: held.value, version: held.version });
   };
 
   const applyValue = async (

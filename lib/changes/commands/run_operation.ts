@@ -11,10 +11,16 @@ import { endLease, keepUnresolved } from "../operations/lease.ts";
 import { recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
 import { askHost, type HostRun, isUnresolved, lastStart, nameSystem, runOnHost } from "../operations/run_adapter.ts";
-import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
+import {
+  createMovedError,
+  type OperationInput,
+  type OperationResult,
+  type Started,
+  startOperation,
+} from "../operations/start.ts";
 import { findCarrier } from "../places.ts";
 import { type Lease, readRecord } from "../records.ts";
-import { readSeen } from "../seen.ts";
+import { readSeen, toSeen } from "../seen.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -127,6 +133,10 @@ async function commitRun(caller: Caller, lease: Lease, run: HostRun): Promise<Op
         `the target of ${change_id} no longer holds what the change set; set it by hand and roll back again, or roll back with over_drift and a note to restore over what it holds`,
         { change_id, current_status: status, ...run.drift, audit_entry },
       );
+    if (run.moved) {
+      const seen = [toSeen(run.moved, { place: before.change.places?.[0]?.place ?? name, ...transaction })];
+      return createMovedError(before.change, transaction.product.intent, { seen, moved: seen }, { audit_entry });
+    }
     return new AppError(
       "adapter_failed",
       `the adapter ${name} failed in ${stage}; the change stays ${status} and the host shows ${host}; audit entry ${entry.id} has the cause`,

@@ -38,6 +38,17 @@ export class TargetDrifted extends Error {
   }
 }
 
+/** A target holds another value than an apply may replace, and nothing was written. */
+export class TargetMoved extends Error {
+  override readonly name = "TargetMoved";
+  /** The current value. */
+  readonly found: Reading;
+  constructor(found: Reading) {
+    super("the target holds another value than the consent saw");
+    this.found = found;
+  }
+}
+
 /** No target system takes a target of a tenant; the message says why. */
 export class NoTargetSystem extends Error {
   override readonly name = "NoTargetSystem";
@@ -89,7 +100,7 @@ export interface ProductAdapter {
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
   carries?(change: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   validate(change: Change, signal: AbortSignal): Promise<Validation>;
-  /** `expected`: the digests of the only values that may be replaced; of others it throws. */
+  /** `expected`: the digests of the only values that may be replaced; for another it throws `TargetMoved`. */
   apply(change: Change, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
   /** `readFacts`: an adapter that stores what it replaced compares that with the log before it restores it. */

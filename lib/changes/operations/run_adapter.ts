@@ -2,7 +2,7 @@
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts } from "./adapter_port.ts";
-import { TargetDrifted } from "./adapter_port.ts";
+import { type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 
@@ -23,9 +23,10 @@ export interface HostFailure {
   drifted?: true;
 }
 
-/** `drift`: the two values of a drifted target, which are answered and not recorded. */
+/** `drift` and `moved`: the values of the target, which are answered and not recorded. */
 export type HostRun =
-  { ok: true; result: AdapterResult } | { ok: false; failure: HostFailure; drift?: TargetDrifted["values"] };
+  | { ok: true; result: AdapterResult }
+  | { ok: false; failure: HostFailure; drift?: TargetDrifted["values"]; moved?: Reading };
 
 /** Returns the name of the system that carries a change. */
 export const nameSystem = ({ name }: ProductAdapter, { places }: Change): string => places?.[0]?.system ?? name;
@@ -147,7 +148,8 @@ export async function runOnHost(
     if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });
     if (error instanceof TargetDrifted)
       return { ...failed(operation, textOf(error), "unknown", { drifted: true }), drift: error.values };
-    return failed(operation, textOf(error), await undo());
+    const failure = failed(operation, textOf(error), await undo());
+    return error instanceof TargetMoved ? { ...failure, moved: error.found } : failure;
   }
   const host = operation === "apply" ? ((await askInForce(adapter, change)) ?? "unknown") : await look();
   if (isDone(operation, host, mayBeGone)) return { ok: true, result };

@@ -11,8 +11,15 @@ import type { Actor } from "../rules/actor.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
+import type { Intent } from "../rules/intent.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
-import { describeMovedValues, findMovedValues, mustBeAsSeen, type Seen } from "../rules/moved_value.ts";
+import {
+  describeMovedValues,
+  findMovedValues,
+  type MovedValues,
+  mustBeAsSeen,
+  type Seen,
+} from "../rules/moved_value.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
@@ -171,13 +178,22 @@ function refuseMovedValues(
     request.value_moved = found.moved;
     return;
   }
-  const details = { change_id, seen, allowed: allowedInstead(change, product.intent) };
-  throw new AppError(
-    "target_moved",
-    `${describeMovedValues(found)}; revoke ${change_id}, and propose it again`,
-    details,
-  );
+  throw createMovedError(change, product.intent, { seen: seen!, moved: found.moved });
 }
+
+/** Creates the error of an apply over a value that no consent saw: 409 `target_moved`. */
+export const createMovedError = (
+  change: Change,
+  intent: Intent,
+  { seen, moved }: Pick<MovedValues, "moved"> & { seen: readonly Seen[] },
+  more: object = {},
+): AppError =>
+  new AppError("target_moved", `${describeMovedValues({ moved })}; revoke ${change.change_id}, and propose it again`, {
+    change_id: change.change_id,
+    seen,
+    allowed: allowedInstead(change, intent),
+    ...more,
+  });
 
 /** Rejects a rollback at another place than the change was applied at (409 `target_drifted`). */
 function refuseDriftedPlaces({ product }: Transaction, change: Change): void {

@@ -107,7 +107,11 @@ test("an edit between the judgement and the write is not overwritten under block
   const { change_id } = await api.propose(VALUE);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
   target.edits.push(() => set('"other"'));
-  expect((await api.post("apply", { change_id })).status).toBe(502);
+  const reply = await api.post("apply", { change_id });
+  expect([reply.status, reply.body]).toMatchObject([
+    409,
+    { code: "target_moved", seen: [{ place: expect.any(String), digest: sha256('"other"') }] },
+  ]);
   expect((await target.system.read({ ...ENTRY, kind: "config", value: 1 }, new AbortController().signal)).value).toBe(
     "other",
   );
