@@ -1,7 +1,7 @@
 /** Records a consent decision on one change. */
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
-import { leaseError, readLease } from "../operations/lease.ts";
+import { describeStranded, endLease, leaseError, readLease } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
@@ -59,7 +59,9 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     if (type === "approve") refuseOverdue(before.change, { intent, now });
     if (type === "approve") requireSeen(transaction.product, before.change, seen);
     const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
-    if (lease) throw leaseError(lease);
+    if (lease && !describeStranded(transaction.product.adapter, before.change, lease)) throw leaseError(lease);
+    // Nobody can ask any more how its apply ended, which is in the log: it holds up no other change.
+    if (lease) await endLease(transaction, lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
     const decided = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
     const signature = await present(transaction, decided, { proof, at });

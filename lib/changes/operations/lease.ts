@@ -1,9 +1,11 @@
 /** The durable intention to run the adapter: stored before it runs, resolved by the next process after a crash. */
 import { AppError } from "../../kit/errors.ts";
+import { describeMove, findMove } from "../places.ts";
 import { type Lease, placeOf, targetKey } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
+import type { ProductAdapter } from "./adapter_port.ts";
 
 const LEASE_TTL_MS = 60_000;
 
@@ -104,10 +106,18 @@ async function requireLease(transaction: Transaction, lease: Lease): Promise<voi
   if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgressError(lease.change_id);
 }
 
-/** Creates the error for a change under a lease: 409 `operation_in_progress`. */
-export function leaseError({ change_id, state }: Lease): AppError {
+/**
+ * Creates the error for a change under a lease: 409 `operation_in_progress`. `stranded`: why the place where the operation ran
+ * cannot be read any more.
+ */
+export function leaseError({ change_id, operation, state }: Lease, stranded?: string): AppError {
   if (state === "running") return inProgressError(change_id);
-  const message = `the host product has not said how the last operation left ${change_id}; it is asked again in each cycle`;
+  const left = `the host product has not said how the last operation left ${change_id}`;
+  const wayOut =
+    operation === "apply" ? `revoke ${change_id}` : `roll ${change_id} back with over_drift at the place of today`;
+  const message = stranded
+    ? `${left}, and it cannot be asked: ${stranded}; set the configuration as it was, or ${wayOut}`
+    : `${left}; it is asked again in each cycle`;
   return new AppError("operation_in_progress", message, { change_id });
 }
 
@@ -115,6 +125,19 @@ export const inProgressError = (changeId: string): AppError =>
   new AppError("operation_in_progress", `another process is at work on ${changeId}; try again in a minute`, {
     change_id: changeId,
   });
+
+/**
+ * Says why nobody can ask how the operation under a lease left its change: the configuration has moved its place. Undefined while
+ * an operation runs under the lease, and where the place is as it was.
+ */
+export function describeStranded(
+  adapter: ProductAdapter | undefined,
+  change: Change,
+  { state, over_drift }: Lease,
+): string | undefined {
+  const moved = state === "running" || over_drift ? undefined : findMove(adapter, change);
+  return moved && describeMove(moved);
+}
 
 /** Creates the error for a change whose target is under the lease of another: 409 `operation_in_progress`. */
 export const targetInUseError = (changeId: string, { change_id: other, operation, state }: Lease): AppError =>

@@ -28,6 +28,7 @@ import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
 import type { DryRun } from "./dry_run.ts";
 import {
+  describeStranded,
   inProgressError,
   leaseError,
   listOtherLeases,
@@ -89,10 +90,12 @@ export async function startOperation(
   const { record, isStale, mended } = await readVerified(transaction, input);
   const { change } = record;
   const lease = await readLease(tx, change);
-  const isRepeated = lease !== undefined && lease.number === left?.number && left.outcome !== "silent";
+  const stranded = lease && describeStranded(product.adapter, change, lease);
+  const isTried = lease !== undefined && lease.number === left?.number;
+  const isRepeated = isTried && (left.outcome !== "silent" || (stranded !== undefined && input.over_drift === true));
   // A dry run resolves nothing and expires nothing.
   if (lease && dry_run) throw inProgressError(change_id);
-  if (lease && lease.number === left?.number && left.outcome === "silent") throw leaseError(lease);
+  if (isTried && !isRepeated) throw leaseError(lease, stranded);
   const expired = await expireIfDue(transaction, caller.deps, record);
   if (expired && dry_run) throw expired;
   if (expired) return expired;

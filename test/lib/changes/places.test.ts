@@ -91,6 +91,28 @@ test("a rollback at another place needs over_drift, and names both places", asyn
   expect(over.body).toMatchObject({ status: "rolled_back" });
 });
 
+test("an operation left at a place of the past ends with a revocation, or with over_drift", async () => {
+  const { api, at, faults } = await placed();
+  const proposed = await api.bring("approved", VALUE);
+  faults.push("lost answer");
+  await api.post("apply", { change_id: proposed });
+  at["flags/a"] = "elsewhere";
+  const again = await api.post("apply", { change_id: proposed });
+  expect([again.status, again.body.code]).toEqual([409, "operation_in_progress"]);
+  expect(again.body.error).toMatch(/set at memory elsewhere .*; set the configuration as it was, or revoke chg_/);
+  await api.must("revoke", proposed);
+  const applied = await api.bring("applied", VALUE);
+
+  faults.push("lost answer");
+  await api.post("rollback", { change_id: applied });
+  at["flags/a"] = "a third place";
+  const back = await api.post("rollback", { change_id: applied });
+  expect([back.status, back.body.code]).toEqual([409, "operation_in_progress"]);
+  expect(back.body.error).toMatch(/set at memory a third place .*, or roll chg_\S+ back with over_drift/);
+  const over = await api.post("rollback", { change_id: applied, over_drift: "true", note: "The key was renamed." });
+  expect(over.body).toMatchObject({ status: "rolled_back" });
+});
+
 test("drift is not looked for at another place", async () => {
   const { api, at, overwrite } = await placed();
   const id = await api.bring("applied", VALUE);
