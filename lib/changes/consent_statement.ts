@@ -6,7 +6,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import { type Caller, requirePerson } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { readFound } from "./seen.ts";
+import { examineProposal } from "./examine_proposal.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
 import { type Act, ACTS } from "./rules/act_statement.ts";
@@ -117,7 +117,7 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const now = new Date(clock.now()).toISOString();
-  const found = await readFound(deps, proposal);
+  const { seen: found } = await examineProposal(deps, proposal);
   const facts = {
     ...(await readLedger(deps, (ledger, evidence) => proposalFacts({ ledger, evidence }, proposal, now))),
     seen: found,

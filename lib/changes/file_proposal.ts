@@ -14,6 +14,7 @@ import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
 import type { Presented } from "./rules/require_signature.ts";
 import { whyNotSuperseding } from "./rules/supersede.ts";
+import type { Findings } from "./examine_proposal.ts";
 import type { Enacted, Transaction } from "./transaction.ts";
 
 /** A recorded proposal. */
@@ -30,7 +31,7 @@ export async function fileProposal(
   requested: ProposeInput,
   stated: Actor,
   proof: ProofInput,
-  { asked, seen }: { asked?: Asked; seen?: string[] | null | undefined } = {},
+  { asked, seen, not_allowed }: Findings & { asked?: Asked } = {},
 ): Promise<ProposalResult | AppError> {
   const { tx, at } = transaction;
   const facts = { ...(await proposalFacts(transaction, requested, at)), seen };
@@ -58,6 +59,7 @@ export async function fileProposal(
       target_owner,
       live: conflicts,
       limit_reached,
+      not_allowed,
       asked,
       places,
       signature,

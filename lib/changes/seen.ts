@@ -1,9 +1,6 @@
 /** Readings of target systems: what a place holds, for those who decide and for the apply that follows their decision. */
-import { AppError } from "../kit/errors.ts";
 import type { Clock, Sha256 } from "../kit/platform.ts";
 import { step } from "../kit/time_limit.ts";
-import type { ChangesDeps } from "./deps.ts";
-import { readLedger } from "./ledger/ledger.ts";
 import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
 import { findCarrier, findMove, findPlaces } from "./places.ts";
 import type { Change } from "./rules/change.ts";
@@ -24,8 +21,16 @@ type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
 const FRESH_MS = 5000;
 const MAX_READINGS = 1000;
 
-/** The newest readings of each adapter, by place. */
-const readings = new WeakMap<ProductAdapter, Map<string, { at: number; reading: Promise<Seen> }>>();
+/** The current value of a place; `problem` explains why the value of the change cannot be set there. */
+interface Examined {
+  target: string;
+  seen: Seen;
+  problem: string | undefined;
+}
+type Readings = Map<string, { at: number; reading: Promise<Examined> }>;
+
+/** The newest readings of each adapter, by place and value. */
+const readings = new WeakMap<ProductAdapter, Readings>();
 
 /** Lists the readers of the places of a change; empty where the system cannot be read. */
 function listReaders(adapter: ProductAdapter | undefined, change: Placed | Change) {
@@ -35,8 +40,7 @@ function listReaders(adapter: ProductAdapter | undefined, change: Placed | Chang
   const places = findPlaces(adapter, change) ?? [];
   return listEntries(change).flatMap(({ tenant_id, target, value }, index) => {
     const read = value === undefined ? undefined : adapter.reader!({ tenant_id, target, value, kind: change.kind });
-    const key = JSON.stringify([places[index]?.place, tenant_id, target]);
-    return read ? [{ place: places[index]!.place, key, read }] : [];
+    return read ? [{ place: places[index]!.place, tenant_id, target, value, read }] : [];
   });
 }
 
@@ -45,23 +49,37 @@ export const countReadable = (adapter: ProductAdapter | undefined, change: Place
   listReaders(adapter, change).length;
 
 /** Reads the places of a change; undefined where none can be read. `isFresh`: reads again what was just read. */
-export async function readSeen(
-  { product, clock, sha256 }: ReadingDeps,
+export const readSeen = async (
+  deps: ReadingDeps,
   change: Placed | Change,
   isFresh = false,
-): Promise<Seen[] | undefined> {
+): Promise<Seen[] | undefined> => (await examinePlaces(deps, change, isFresh))?.map(({ seen }) => seen);
+
+/** Reads the places of a change, and judges its values by what they hold. */
+export async function examinePlaces(
+  deps: ReadingDeps,
+  change: Placed | Change,
+  isFresh = false,
+): Promise<Examined[] | undefined> {
+  const { product, clock, sha256 } = deps;
   const adapter = product?.adapter;
   const readers = listReaders(adapter, change);
   if (!adapter || readers.length === 0) return undefined;
-  const known = readings.get(adapter) ?? new Map<string, { at: number; reading: Promise<Seen> }>();
+  const known: Readings = readings.get(adapter) ?? new Map();
   readings.set(adapter, known);
   const now = clock.now();
   return Promise.all(
-    readers.map(({ place, key, read }) => {
+    readers.map(({ place, tenant_id, target, value, read }) => {
+      // A system may show what it holds in the terms of the value.
+      const key = JSON.stringify([place, tenant_id, target, digestReading({ value }, sha256)]);
       const last = known.get(key);
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
-      const reading = step(read).then((found) => toSeen(found, { place, at, sha256 }));
+      const reading = step(read).then((found) => ({
+        target,
+        seen: toSeen(found, { place, at, sha256 }),
+        problem: found.problem,
+      }));
       known.delete(key);
       known.set(key, { at: now, reading });
       if (known.size > MAX_READINGS) known.delete(known.keys().next().value!);
@@ -78,19 +96,3 @@ export const toSeen = (found: Reading, { place, at, sha256 }: { place: string; a
   version: found.version,
   at,
 });
-
-/** Reads what a proposal that may be minor would replace; `null` where that cannot be read now. */
-export async function readFound(
-  deps: ChangesDeps,
-  stated: Placed & { tier?: string | undefined },
-): Promise<string[] | null | undefined> {
-  if (stated.tier !== "minor" || !deps.product?.adapter?.reader) return undefined;
-  try {
-    const target = await readLedger(deps, (ledger) => ledger.spelling(stated));
-    return (await readSeen(deps, { ...stated, target }))?.map(({ digest }) => digest);
-  } catch (error) {
-    // The proposal itself is rejected for it.
-    if (error instanceof AppError) return undefined;
-    return null;
-  }
-}

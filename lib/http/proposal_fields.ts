@@ -33,6 +33,7 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
 export const PROPOSAL_ERRORS = [
   "forbidden_target",
   "no_target_system",
+  "value_not_allowed",
   "too_many_open",
   "proof_invalid",
   "proposer_unknown",

@@ -6,6 +6,7 @@ export const STATUS = {
   task_not_completed: 400,
   adapter_rejected: 400,
   no_target_system: 400,
+  value_not_allowed: 400,
   invalid_identity: 400,
   unauthorized: 401,
   host_not_allowed: 403,

@@ -266,7 +266,15 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
     isCumulative,
 
-    reader: (entry) => (signal) => read(entry, signal),
+    check: findRefusal,
+
+    judgesByReading: () => system.checkHeld !== undefined && system.ping === undefined,
+
+    reader: (entry) => async (signal) => {
+      const held = await read(entry, signal);
+      const { value, version } = held;
+      return { value, version, problem: setsValue(entry) ? system.checkHeld?.(entry, held) : undefined };
+    },
 
     ping,
 

@@ -50,6 +50,8 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     },
     carries: (change) => of(change).carries?.(change) ?? true,
     isCumulative: (entry) => of(entry).isCumulative?.(entry) ?? false,
+    check: (entry) => of(entry).check?.(entry),
+    judgesByReading: (entry) => of(entry).judgesByReading?.(entry) ?? false,
     reader: (entry) => of(entry).reader?.(entry),
     validate: async (change, signal) => of(change).validate(change, signal),
     apply: async (change, signal, expected) => of(change).apply(change, signal, expected),

@@ -5,7 +5,7 @@ import { fileProposal, type ProposalResult } from "../file_proposal.ts";
 import type { ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import type { ProposeInput } from "../rules/command.ts";
-import { readFound } from "../seen.ts";
+import { examineProposal } from "../examine_proposal.ts";
 import { governed } from "../transaction.ts";
 
 /** Records a proposal of the agent, the person whom the proxy names, or the stated proposer. */
@@ -14,10 +14,10 @@ export async function propose(
   { proof, at, ...stated }: ProposeInput & ProofInput,
 ): Promise<ProposalResult | Replayed> {
   const actor = findActor(caller, stated.proposer);
-  const seen = await readFound(caller.deps, stated);
+  const findings = await examineProposal(caller.deps, stated);
   const proposer = caller.identity?.agent ?? stated.proposer ?? actor.actor ?? undefined;
   return governed(caller, (transaction): Promise<ProposalResult | AppError> => {
     requirePerson(caller, "proposer", stated.proposer);
-    return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at }, { seen });
+    return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at }, findings);
   });
 }

@@ -7,6 +7,7 @@ import { fileProposal } from "../file_proposal.ts";
 import { serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Asked, ProposeInput } from "../rules/command.ts";
+import { examineProposal } from "../examine_proposal.ts";
 import { governed } from "../transaction.ts";
 
 /** The stored draft, in which the same transaction notes the change. */
@@ -17,20 +18,22 @@ export interface DraftRecord {
 }
 
 /** Records a model's draft once: a proposal that is never minor and waits for people. */
-export const submitDraft = (
+export async function submitDraft(
   deps: ChangesDeps,
   input: ProposeInput & { proposer: `llm:${string}` },
   asked: Asked,
   draftRecord?: DraftRecord,
-): Promise<Pick<Change, "change_id"> | NotFiled> =>
-  governed({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | NotFiled | AppError> => {
+): Promise<Pick<Change, "change_id"> | NotFiled> {
+  const { not_allowed } = await examineProposal(deps, input);
+  return governed({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | NotFiled | AppError> => {
     const stored = await draftRecord?.storedAs(transaction.tx);
     if (stored !== undefined) return { change_id: stored };
     const reason = await whyNotFiled(transaction, input);
     if (reason) return reason;
-    const draft = await fileProposal(transaction, input, serviceItself(input.proposer), {}, { asked });
+    const draft = await fileProposal(transaction, input, serviceItself(input.proposer), {}, { asked, not_allowed });
     if (draft instanceof AppError) return draft;
     keepDraft(transaction, draft.record.change);
     draftRecord?.markStored(transaction.tx, draft.record.change.change_id);
     return draft.record.change;
   });
+}

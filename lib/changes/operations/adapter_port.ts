@@ -66,6 +66,8 @@ export interface Reading {
   value?: unknown;
   /** Differs when the value differs. */
   version: string;
+  /** Explains why the value of the entry cannot be set on this. */
+  problem?: string | undefined;
 }
 
 /** The configuration of target systems, for the log. */
@@ -93,6 +95,10 @@ export interface ProductAdapter {
   reader?(
     entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">,
   ): ((signal: AbortSignal) => Promise<Reading>) | undefined;
+  /** Explains why the system cannot hold the entry, without asking it. */
+  check?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): string | undefined;
+  /** Returns true where a proposal reads the target: its system is on this machine, and its value decides what can be set. */
+  judgesByReading?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   /** Returns true where changes of a target add to each other: no later one supersedes an earlier. */
   isCumulative?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   /** The systems of an adapter that has several, each with a capability of its own. */

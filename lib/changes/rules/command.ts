@@ -45,6 +45,8 @@ export type Command =
       live: readonly string[];
       /** The error of an agent that has reached one of its limits. */
       limit_reached?: Error | undefined;
+      /** The error of a value that its target system cannot hold. */
+      not_allowed?: Error | undefined;
       asked?: Asked | undefined;
       /** The places that the values would be set at. */
       places?: readonly ValuePlace[] | undefined;

@@ -10,9 +10,9 @@ import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { keysOf } from "./signing.ts";
 
-/** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 429 `too_many_open`, 409 `target_conflict`. */
+/** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
-  const { input, minor_today, target_owner, live, limit_reached, asked, places, seen } = command;
+  const { input, minor_today, target_owner, live, limit_reached, not_allowed, asked, places, seen } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -23,6 +23,7 @@ export function propose(command: Proposal, context: Context): Decided {
     throw invalidField("proposer", "is required: the intent forbids self-approval");
   if (proposer_kind === "model") requireKnownRequester(asked, policy);
   refuseForbiddenTarget(input, policy);
+  if (not_allowed) throw not_allowed;
   if (limit_reached) throw limit_reached;
   if (policy.on_conflict === "block" && live.length > 0)
     throw new AppError(

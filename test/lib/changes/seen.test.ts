@@ -1,8 +1,9 @@
 /** An approver's view of the target system, and an apply after the target has moved. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import type { TargetSystem } from "../../../lib/targets/port.ts";
 import { routedAdapter } from "../../../lib/targets/routing.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
@@ -145,4 +146,43 @@ test("a system that cannot be read gives nothing, and asks for nothing", async (
   const { change_id } = await api.propose(VALUE);
   expect((await api.get(`changes/${change_id}?seen=1`)).body).not.toHaveProperty("seen");
   expect((await approve(api, change_id)).status).toBe(200);
+});
+
+describe("a value that its target system cannot hold", () => {
+  const on = async (over: Partial<TargetSystem>, intent: object = {}) => {
+    const { system } = memoryTarget();
+    const adapter = targetAdapter({ ...system, ...over }, { store: memoryStore(), clock: systemClock });
+    const routed = routedAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
+    return service({ adapter: routed, intent: { policy: intent } });
+  };
+  const refused = async (over: Partial<TargetSystem>, more: object = {}, intent: object = {}) => {
+    const api = await on(over, intent);
+    const { status, body } = await api.post("propose", { ...VALUE, ...PROPOSAL, ...more });
+    return status === 201 ? status : [status, body.code, body.error];
+  };
+  const PROPOSAL = { summary: "Set it", affected_users: "1", risk: "low", proposer: "bo" };
+  const cannot = () => "it is too large";
+  const NOT_ALLOWED = [400, "value_not_allowed", expect.stringContaining("flags/a cannot hold the value: it is too")];
+  const failing = { checkHeld: cannot, read: () => Promise.reject(new Error("no file")) };
+  const remote = { checkHeld: cannot, ping: async () => undefined };
+  const MINOR = { minor: { kinds: ["config"], targets: ["flags/*"] } };
+
+  test("is 400 value_not_allowed at the proposal, by the value alone or by what the target holds", async () => {
+    expect(await refused({ check: cannot })).toEqual(NOT_ALLOWED);
+    expect(await refused({ checkHeld: cannot })).toEqual(NOT_ALLOWED);
+  });
+
+  test("on another machine is found where the proposal reads the target anyway", async () => {
+    expect(await refused(remote)).toBe(201);
+    expect(await refused(remote, { tier: "minor" }, MINOR)).toEqual(NOT_ALLOWED);
+  });
+
+  test("is found at the apply where the target cannot be read at the proposal", async () => {
+    expect(await refused(failing)).toBe(201);
+  });
+
+  test("on a forbidden target is rejected for the target first", async () => {
+    const [status, code] = (await refused({ check: cannot }, {}, { forbidden_targets: ["flags/*"] })) as unknown[];
+    expect([status, code]).toEqual([403, "forbidden_target"]);
+  });
 });

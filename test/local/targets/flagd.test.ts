@@ -12,6 +12,7 @@ import { flagdTarget, type FlagdTargetOptions } from "../../../local/targets/fla
 import { type AdapterCase, adapterCases } from "../../contract/adapter_cases.ts";
 import { targetSystemCases } from "../../contract/target_system_cases.ts";
 import { loadFlagdReader } from "../../support/flagd_core.ts";
+import { service } from "../../support/service.ts";
 
 const calm = new AbortController().signal;
 const reader = await loadFlagdReader().catch((error: Error) => error.message);
@@ -57,6 +58,8 @@ async function bench(over: Partial<FlagdTargetOptions> & { text?: string | Buffe
     edit: async (from: string, to: string) => fs.writeFile(path, (await fs.readFile(path, "utf8")).replace(from, to)),
   };
 }
+
+const PROPOSAL = { summary: "Set it", affected_users: "1", risk: "low", proposer: "bo" };
 
 const change = (value: unknown, over: Partial<Change> = {}): Change =>
   ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "new-checkout", value, ...over }) as Change;
@@ -166,6 +169,18 @@ test.each([
   expect(await adapter.validate(one, calm)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
   await expect(apply(one)).rejects.toThrow(reason);
   expect(await read()).toBe(TEXT);
+});
+
+test("a proposal of a value that no variant has is 400 value_not_allowed", async () => {
+  const { adapter } = await bench();
+  const api = await service({ adapter });
+  const proposal = { ...PROPOSAL, tenant_id: "t1", kind: "config", target: "new-checkout" };
+  const blue = await api.post("propose", { ...proposal, value: '"blue"' });
+  expect(blue).toMatchObject({
+    status: 400,
+    body: { code: "value_not_allowed", error: expect.stringContaining("no variant of the flag") },
+  });
+  expect((await api.post("propose", { ...proposal, value: "true" })).status).toBe(201);
 });
 
 test.each([

@@ -1,0 +1,66 @@
+/** Asks the target systems about a proposal: whether they can hold its values, and what a minor one would replace. */
+import { AppError } from "../kit/errors.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { readLedger } from "./ledger/ledger.ts";
+import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { findCarrier } from "./places.ts";
+import type { Content } from "./rules/content.ts";
+import { listEntries } from "./rules/list_entries.ts";
+import { examinePlaces } from "./seen.ts";
+
+type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+
+/** Findings of the target systems about a proposal. */
+export interface Findings {
+  /** Digests of what a proposal that may be minor would replace; `null` where that cannot be read now. */
+  seen?: string[] | null | undefined;
+  /** A system cannot hold the value: 400 `value_not_allowed`. */
+  not_allowed?: AppError | undefined;
+}
+
+/** Checks the values of a proposal, and reads the target of one that may be minor or where a system needs that to judge it. */
+export async function examineProposal(
+  deps: ChangesDeps,
+  stated: Placed & { tier?: string | undefined },
+): Promise<Findings> {
+  const adapter = deps.product?.adapter;
+  const isMinor = stated.tier === "minor";
+  try {
+    const not_allowed = checkValues(adapter, stated);
+    const isJudged = judgesByReading(adapter, stated);
+    if (not_allowed || !adapter?.reader || !(isMinor || isJudged)) return { not_allowed };
+    const target = await readLedger(deps, (ledger) => ledger.spelling(stated));
+    const examined = await examinePlaces(deps, { ...stated, target }, isJudged);
+    const unfit = examined?.find(({ problem }) => problem !== undefined);
+    return {
+      ...(isMinor && { seen: examined?.map(({ seen }) => seen.digest) }),
+      not_allowed: unfit && createNotAllowed(unfit.target, unfit.problem!),
+    };
+  } catch (error) {
+    // The proposal itself is rejected for it.
+    if (error instanceof AppError || error instanceof NoTargetSystem) return {};
+    return isMinor ? { seen: null } : {};
+  }
+}
+
+type Adapter = ProductAdapter | undefined;
+
+/** Lists the entries of a change that the adapter sets. */
+const listSet = (adapter: Adapter, change: Placed) =>
+  adapter && findCarrier(adapter, change)
+    ? listEntries(change).flatMap((entry) => (entry.value === undefined ? [] : [{ ...entry, kind: change.kind }]))
+    : [];
+
+const judgesByReading = (adapter: Adapter, change: Placed): boolean =>
+  listSet(adapter, change).some((entry) => adapter!.judgesByReading?.(entry));
+
+function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
+  for (const entry of listSet(adapter, change)) {
+    const problem = adapter!.check?.(entry);
+    if (problem !== undefined) return createNotAllowed(entry.target, problem);
+  }
+  return undefined;
+}
+
+const createNotAllowed = (target: string, problem: string): AppError =>
+  new AppError("value_not_allowed", `the target system of ${target} cannot hold the value: ${problem}`);
