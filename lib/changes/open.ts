@@ -7,6 +7,7 @@ import type { End } from "../audit/outline.ts";
 import { reportLoss } from "../audit/report_loss.ts";
 import { reviewBreach } from "../audit/review_breach.ts";
 import { verifyTail } from "../audit/verify.ts";
+import { outlasts } from "../kit/time_limit.ts";
 import type { Reads } from "../store/store.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { whyOutdated } from "./intent_in_force.ts";
@@ -49,6 +50,9 @@ export function identityOf(productId: string, nodeId: string, instanceId?: strin
   };
 }
 
+/** How long a start waits for target systems to say how interrupted operations ended. */
+const MAX_RECOVERY_MS = 1000;
+
 /** A log that lost the record of its end is damaged: a new one begun over it would hide that. */
 const isBegun = async (reads: Reads): Promise<boolean> =>
   (await readHead(reads)) !== undefined || (await reads.list("audit", { limit: 1 })).length > 0;
@@ -86,5 +90,12 @@ export async function openProduct(
   await reviewBreach(deps);
   if (deps.integrity.breach) return;
   if (recordIntent) await tryRecordIntent(deps);
-  await recoverAbandoned(deps, exclusive);
+  const recovery = recoverAbandoned(deps, exclusive);
+  if (!(await outlasts(recovery, MAX_RECOVERY_MS))) return;
+  deps.log.warn("interrupted operations are resolved while requests are served: a target system is slow to answer");
+  recovery.catch((error: unknown) =>
+    deps.log.error("interrupted operations could not be resolved; the next cycle tries again", {
+      error: String(error),
+    }),
+  );
 }

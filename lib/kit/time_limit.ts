@@ -27,6 +27,18 @@ export async function step<T>(
   }
 }
 
+/** Returns true where work takes longer than a time; what it rejects with after that, the caller handles. */
+export async function outlasts(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeUp = new Promise<true>((resolve) => (timer = setTimeout(() => resolve(true), ms)));
+  try {
+    return await Promise.race([work.then(() => false), timeUp]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
+}
+
 /** The same, and what it runs is told to end when `stopping` aborts too. */
 export function stoppable<T>(
   stopping: AbortSignal | undefined,

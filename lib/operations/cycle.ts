@@ -19,7 +19,7 @@ import { writeDueFiles } from "./evolved_files.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
-import { step as limited } from "../kit/time_limit.ts";
+import { step as limited, outlasts } from "../kit/time_limit.ts";
 import { proveWrites } from "../store/write_proof.ts";
 
 /** What a cycle did. */
@@ -62,7 +62,7 @@ export async function runCycle(
   const turn = deps.mutex("cycle", async () => {
     if (!late) await takeSteps(deps, report, quick);
   });
-  if (quick) late = await isLate(turn, QUICK_MS);
+  if (quick) late = await outlasts(turn, QUICK_MS);
   else await turn;
   if (!late) return { ...report, complete: true };
   deps.wake?.();
@@ -148,20 +148,8 @@ async function project(deps: OperationsDeps, report: CycleReport, ms: number): P
 export async function syncPeers({ link }: OperationsDeps): Promise<unknown> {
   if (!link) return undefined;
   const syncing = link.sync();
-  if (await isLate(syncing, SYNC_MS)) throw new Error(`the peers did not answer within ${SYNC_MS / 1000} s`);
+  if (await outlasts(syncing, SYNC_MS)) throw new Error(`the peers did not answer within ${SYNC_MS / 1000} s`);
   return syncing;
-}
-
-/** Waits for work, and says whether its time was over first. */
-async function isLate(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeUp = new Promise<true>((resolve) => (timer = setTimeout(() => resolve(true), ms)));
-  try {
-    return await Promise.race([work.then(() => false), timeUp]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
-  }
 }
 
 /** Counts the cycle, and marks how long the log was by then. */

@@ -34,8 +34,8 @@ export const VARIANTS = [
     "recovers no lease at the start",
     "answer mismatch",
     "lib/changes/open.ts",
-    "  await recoverAbandoned(deps, exclusive);",
-    "",
+    "recoverAbandoned(deps, exclusive);",
+    "Promise.resolve();",
   ],
   [
     "empties the product's file, then writes it",

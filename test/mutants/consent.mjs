@@ -267,7 +267,7 @@ export const consent = [
   {
     name: "a consent is taken back while the host is at work on it",
     file: "lib/changes/commands/decide.ts",
-    find: "if (lease) throw leaseError(lease);",
+    find: "if (lease && !describeStranded(transaction.product.adapter, before.change, lease)) throw leaseError(lease);",
     replace: "",
     tests: REVOKE,
   },

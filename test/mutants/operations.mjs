@@ -66,8 +66,8 @@ export const operations = [
   {
     ...begin,
     name: "an operation is tried again while the host is silent",
-    find: ' && left.outcome !== "silent";',
-    replace: ' && left.outcome !== ("" as never);',
+    find: 'isTried && (left.outcome !== "silent" ||',
+    replace: 'isTried && (left.outcome !== ("" as never) ||',
     tests: silent,
   },
   {

@@ -1,5 +1,5 @@
 /** A process that stops in the middle of an operation: the next start asks the host, and settles it. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { StoreBusy } from "../../../../lib/store/store.ts";
@@ -9,7 +9,7 @@ import { restarted } from "../../../support/deps.ts";
 import { failingStore } from "../../../support/failing_store.ts";
 import { unsureStore } from "../../../support/unsure_store.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
-import { fails, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { fails, gate, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { core, coreOf, type Core } from "../../../support/core.ts";
 
 type Operation = "apply" | "rollback";
@@ -123,6 +123,17 @@ test("an operation that cannot be settled is told of, and keeps neither the serv
     "an interrupted operation cannot be settled",
     expect.objectContaining({ change_id: "chg_0" }),
   ]);
+});
+
+test("a start does not wait for a target system that is slow to answer", async () => {
+  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+  const answer = gate();
+  adapter.on("verify", (change) => (change.change_id === change_id ? answer.opened : undefined));
+  const api = await start(before, true);
+  expect((await api.change(change_id)).status).toBe("approved");
+  expect(await api.act("apply", await api.bring("approved", { target: "another" }))).toMatchObject({ status: 200 });
+  answer.open();
+  await vi.waitFor(async () => expect((await api.change(change_id)).status).toBe("applied"));
 });
 
 test("several interrupted operations are all settled", async () => {
