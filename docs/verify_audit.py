@@ -1392,9 +1392,26 @@ def texts_in(of, name):
     return value
 
 
-def names_in(of, name):
+def names_in(of, name, groups):
+    """The people of a list of names, those of its groups included, or None."""
     names = texts_in(of, name)
-    return names if names is None else [same_name(one) for one in names]
+    if names is None:
+        return None
+    people = []
+    for one in map(same_name, names):
+        if not one.startswith("group:"):
+            people.append(one)
+        elif one[len("group:") :] in groups:
+            people += groups[one[len("group:") :]]
+        else:
+            raise InvalidIntent(name)
+    return people
+
+
+def tenants_in(of):
+    """The tenants of a rule as they are recorded, or None for all."""
+    tenants = texts_in(of, "tenants")
+    return tenants if tenants is None else [unicodedata.normalize("NFC", one).strip() for one in tenants]
 
 
 def count_in(of, name, least):
@@ -1413,7 +1430,9 @@ class Intent:
 
     def __init__(self, manifest):
         policy = given(member(manifest, "policy", dict), {})
-        self.approvers = names_in(policy, "approvers")
+        groups = given(member(policy, "groups", dict), {})
+        groups = {name: [same_name(one) for one in given(texts_in(groups, name), [])] for name in groups}
+        self.approvers = names_in(policy, "approvers", groups)
         required = given(member(policy, "required_approvers", dict), {})
         self.standard = given(count_in(required, "standard", 1), 1)
         self.major = given(count_in(required, "major", 1), self.standard)
@@ -1432,17 +1451,17 @@ class Intent:
         self.signed_only = given(signed_only, any(self.keys.values()))
         self.urgent, self.urgent_required = [], 1
         if emergency is not None:
-            self.urgent = given(names_in(emergency, "approvers"), [])
+            self.urgent = given(names_in(emergency, "approvers", groups), [])
             self.urgent_required = given(count_in(emergency, "required", 1), 1)
         if self.minor is not None:
             self.minor_kinds = given(texts_in(self.minor, "kinds"), [])
-            self.minor_targets = given(texts_in(self.minor, "targets"), [])
+            self.minor_scope = (given(texts_in(self.minor, "targets"), []), tenants_in(self.minor))
             self.minor_users = count_in(self.minor, "max_affected_users", 0)
             if given(self.minor.get("max_risk"), "low") not in RISKS:
                 raise InvalidIntent("max_risk")
             self.minor_risk = RISKS.index(given(self.minor.get("max_risk"), "low"))
             self.minor_agents = given(member(self.minor, "agents", bool), False)
-        self.owned = [pattern for one in owners for pattern in given(texts_in(one, "targets"), [])]
+        self.owned = [(given(texts_in(one, "targets"), []), tenants_in(one)) for one in owners]
 
     def is_agent(self, name):
         """Whether a name is an agent's: of the intent, or with the prefix that only agents may have."""
@@ -1458,14 +1477,16 @@ class Intent:
 
     def is_minor(self, content, erased):
         """Whether a content is one that passes without consent, as far as it says what that takes."""
-        kind, target, users = content.get("kind"), content.get("target"), content.get("affected_users")
-        if self.minor is None or not isinstance(kind, str) or not isinstance(target, str) or matches_any(target, self.owned):
+        kind, target, tenant, users = (content.get(name) for name in ("kind", "target", "tenant_id", "affected_users"))
+        if self.minor is None or not all(isinstance(one, str) for one in (kind, target, tenant)):
+            return False
+        if any(is_in_scope(target, tenant, scope) for scope in self.owned):
             return False
         few = is_whole(users, 0) and (self.minor_users is None or users <= self.minor_users)
         risk = content.get("risk")
         return (
             kind in self.minor_kinds
-            and matches_any(target, self.minor_targets)
+            and is_in_scope(target, tenant, self.minor_scope)
             and (users is None and "affected_users" in content if erased else few)
             and isinstance(risk, str)
             and risk in RISKS[: self.minor_risk + 1]
@@ -1474,6 +1495,12 @@ class Intent:
 
 
 LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def is_in_scope(target, tenant, scope):
+    """Whether a rule is for a target of a tenant; its scope: patterns of targets, and tenants or None for all."""
+    targets, tenants = scope
+    return matches_any(target, targets) and (tenants is None or tenant in tenants)
 
 
 def matches_any(target, patterns):

@@ -37,7 +37,8 @@ export async function fileProposal(
   const facts = { ...(await proposalFacts(transaction, requested, at)), seen };
   const { input } = facts;
   // A forbidden target is rejected and recorded, whatever system covers it.
-  const isForbidden = findCovered(input, transaction.product.intent.policy.forbidden_targets) !== undefined;
+  const forbidden = { targets: transaction.product.intent.policy.forbidden_targets };
+  const isForbidden = findCovered(input, forbidden) !== undefined;
   const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;
   const blocks = transaction.product.intent.policy.on_conflict === "block";

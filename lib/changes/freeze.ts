@@ -4,6 +4,8 @@ import { freezeIn } from "./latest_told.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
 import { inForce } from "./rules/in_force.ts";
 import { type Hold, holdsAt } from "./rules/hold.ts";
+import type { ChangeEntry } from "./rules/list_entries.ts";
+import { isNarrow } from "./rules/windows.ts";
 import type { Transaction } from "./transaction.ts";
 
 declare module "../store/store.ts" {
@@ -20,10 +22,16 @@ export async function lastFreeze({ tx, evidence, indexedAfter }: Transaction): P
   return last?.event_type === "service_frozen" ? freezeIn(last) : undefined;
 }
 
-/** Returns the holds that block every apply now. */
-export async function heldNow({ store, product, clock }: ChangesDeps): Promise<Hold[]> {
+/** Returns what blocks the apply of a change, or without one every apply. */
+export type FindHolds = (change?: ChangeEntry) => Hold[];
+
+/** Returns what blocks applies now; the freeze is read once for all changes. */
+export async function heldNow({ store, product, clock }: ChangesDeps): Promise<FindHolds> {
+  const { policy } = product!.intent;
   const freeze = (await store.get("meta", "freeze"))?.value;
-  return holdsAt(product!.intent.policy, freeze, clock.now());
+  const now = clock.now();
+  const shared = policy.windows.deny.some(isNarrow) ? undefined : holdsAt(policy, freeze, now);
+  return (change) => shared ?? holdsAt(policy, freeze, now, change);
 }
 
 /** Returns the freeze in force, for display. */

@@ -1,12 +1,12 @@
 /** How changes stand: what may be asked of each now, whose consent it lacks, and what stands in its way. */
 import { byTarget } from "./by_target.ts";
 import type { ChangesDeps } from "./deps.ts";
+import type { FindHolds } from "./freeze.ts";
 import { MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
 import { allProven } from "./proven_consents.ts";
 import { LISTED, placeOf, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
-import type { Hold } from "./rules/hold.ts";
 import { isLive } from "./rules/in_force.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
@@ -27,7 +27,7 @@ export interface Standing {
 export async function standingsOf(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
-  holds: readonly Hold[],
+  findHolds: FindHolds,
 ): Promise<Standing[]> {
   if (records.length === 0) return [];
   const { store } = deps;
@@ -52,7 +52,7 @@ export async function standingsOf(
     const others = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
     return standingIn(deps, proven[index]!, {
       conflicts: others.filter((id) => id !== change.change_id).slice(0, LISTED),
-      holds,
+      holds: findHolds(change),
       operation: lease?.state,
       beside: isApproved
         ? selectOtherLease(

@@ -23,7 +23,7 @@ export async function changeView(deps: ChangesDeps, changeId: string): Promise<C
   const { change, audit } = records[0]!;
   const [entries, standings] = await Promise.all([
     entriesOf(store, audit),
-    heldNow(deps).then((holds) => standingsOf(deps, records, holds)),
+    heldNow(deps).then((findHolds) => standingsOf(deps, records, findHolds)),
   ]);
   const { allowed_actions, missing, gates } = standings[0]!;
   return {

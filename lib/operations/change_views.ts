@@ -148,7 +148,7 @@ export async function approvals(deps: ChangesDeps, query: { limit: number; after
   });
   const records = page.rows.map(({ record }) => record!);
   const [standings, reviews] = await Promise.all([
-    heldNow(deps).then((holds) => standingsOf(deps, records, holds)),
+    heldNow(deps).then((findHolds) => standingsOf(deps, records, findHolds)),
     listReviewsDue(deps),
   ]);
   const shown = records.map(({ change }, index) => {

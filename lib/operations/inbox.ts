@@ -4,14 +4,13 @@ import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { readRecordsAtTime } from "../changes/expiry.ts";
-import { heldNow } from "../changes/freeze.ts";
+import { type FindHolds, heldNow } from "../changes/freeze.ts";
 import { readRecords } from "../changes/records.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";
 import { awaits } from "../changes/rules/awaits.ts";
 import { type Change, changeSchema, RISKS } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
 import { deadlineOf, LAST_PART, limitOf } from "../changes/rules/in_force.ts";
-import type { Hold } from "../changes/rules/hold.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
 import { type Standing, standingsOf } from "../changes/standings.ts";
@@ -114,13 +113,14 @@ export const buildInbox = (deps: ChangesDeps, query: { person: string | null; li
 async function gathered(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
   const { intent } = deps.product!;
   const read = await readProjection(deps, waiting);
-  const [{ kept: pending, ...ofPending }, { kept: approved, ...ofApproved }, due, drifted, holds] = await Promise.all([
-    waitingIn(deps, read, "pending_consent"),
-    waitingIn(deps, read, "approved"),
-    listReviewsDue(deps, MOST_ORDERED),
-    driftedNow(deps),
-    heldNow(deps),
-  ]);
+  const [{ kept: pending, ...ofPending }, { kept: approved, ...ofApproved }, due, drifted, findHolds] =
+    await Promise.all([
+      waitingIn(deps, read, "pending_consent"),
+      waitingIn(deps, read, "approved"),
+      listReviewsDue(deps, MOST_ORDERED),
+      driftedNow(deps),
+      heldNow(deps),
+    ]);
   const reviews = due.map((change) => keptOf({ change }));
   const deadline = ({ change }: Kept): number => deadlineOf(change, intent.policy) ?? Infinity;
   const made: Made = new Map();
@@ -129,7 +129,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
     for (let begin = 0, bytes = 0; begin < kept.length;) {
       const part = kept.slice(begin, begin + Math.min(TOGETHER, limit - shown.length));
       begin += part.length;
-      for (const item of await makeItems(deps, part, made, { person, holds })) {
+      for (const item of await makeItems(deps, part, made, { person, findHolds })) {
         if (!item) continue;
         shown.push(item);
         bytes += bytesOfText(JSON.stringify(item));
@@ -220,7 +220,7 @@ function makeItems(
   deps: ChangesDeps,
   kept: readonly Kept[],
   made: Made,
-  by: { person: string | null; holds: readonly Hold[] },
+  by: { person: string | null; findHolds: FindHolds },
 ): Promise<(Item | undefined)[]> {
   const wanted = kept.filter((one) => !made.has(one));
   const making = itemsOf(deps, wanted, by);
@@ -236,7 +236,7 @@ function makeItems(
 async function itemsOf(
   deps: ChangesDeps,
   kept: readonly Kept[],
-  { person, holds }: { person: string | null; holds: readonly Hold[] },
+  { person, findHolds }: { person: string | null; findHolds: FindHolds },
 ): Promise<Map<Kept, Item>> {
   const records = await readRecordsAtTime(
     deps,
@@ -250,7 +250,7 @@ async function itemsOf(
   const standings = await standingsOf(
     deps,
     same.map(({ record }) => record),
-    holds,
+    findHolds,
   );
   return new Map(same.map(({ one, record }, index) => [one, itemOf(deps, record, standings[index]!, person)]));
 }

@@ -5,7 +5,6 @@ import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
-import { policySchema } from "../changes/rules/intent.ts";
 import type { KnownKey } from "../changes/rules/signing.ts";
 
 /** A key as it is shown: enough to ask its owner for a signature. */
@@ -46,7 +45,9 @@ export const intentSummary = once(() =>
         description: "SHA-256 (hex) of the intent as RFC 8785 JSON.",
         examples: ["c68d2893…"],
       }),
-      policy: policySchema().describe("The rules in force, with what the intent leaves out filled in."),
+      policy: z
+        .looseObject({})
+        .describe("The rules in force with every default; docs/product_intent.schema.json lists the fields."),
       keys: z
         .record(z.string(), z.array(shownKey()))
         .describe("What people sign with, by name in lower case; whoever stands here must sign."),

@@ -14,14 +14,19 @@ export interface Intent {
   required: Readonly<Record<"standard" | "major", number>>;
   emergency: { approvers: readonly string[]; required: number } | undefined;
   minor: Minor | undefined;
-  /** Patterns of targets that have owners. */
-  owned: readonly string[];
+  /** The targets that have owners. */
+  owned: readonly Scope[];
+}
+
+/** Patterns of targets, for some tenants; undefined: for all. */
+interface Scope {
+  targets: readonly string[];
+  tenants: readonly string[] | undefined;
 }
 
 /** Changes that need no consent. */
-interface Minor {
+interface Minor extends Scope {
   kinds: readonly string[];
-  targets: readonly string[];
   maxUsers: number;
   maxRisk: number;
   agents: boolean;
@@ -32,7 +37,8 @@ const RISKS: readonly unknown[] = ["low", "medium", "high"];
 /** Reads an intent. Errors: `TypeError` with the name of the first member that no service would load. */
 export function parseIntent(manifest: Detail): Intent {
   const policy = section(manifest, "policy") ?? {};
-  const approvers = namesIn(policy, "approvers");
+  const groups = groupsIn(policy);
+  const approvers = namesIn(policy, "approvers", groups);
   const { standard, major } = requiredIn(section(policy, "required_approvers") ?? {});
   const signedOnly = flag(policy, "signed_only");
   const selfApproval = flag(policy, "self_approval") ?? true;
@@ -54,11 +60,11 @@ export function parseIntent(manifest: Detail): Intent {
     approvers,
     required: { standard, major },
     emergency: emergency && {
-      approvers: namesIn(emergency, "approvers") ?? [],
+      approvers: namesIn(emergency, "approvers", groups) ?? [],
       required: count(emergency, "required", 1) ?? 1,
     },
     minor: minor && minorIn(minor),
-    owned: owners.flatMap((one: Detail) => texts(one, "targets") ?? []),
+    owned: owners.map((one: Detail) => ({ targets: texts(one, "targets") ?? [], tenants: tenantsIn(one) })),
   };
 }
 
@@ -76,7 +82,7 @@ function minorIn(minor: Detail): Minor {
   const maxUsers = count(minor, "max_affected_users", 0) ?? Infinity;
   const maxRisk = RISKS.indexOf(minor["max_risk"] ?? "low");
   if (maxRisk === -1) throw new TypeError("max_risk");
-  return { kinds, targets, maxUsers, maxRisk, agents: flag(minor, "agents") ?? false };
+  return { kinds, targets, tenants: tenantsIn(minor), maxUsers, maxRisk, agents: flag(minor, "agents") ?? false };
 }
 
 function section(of: Detail, name: string): Detail | undefined {
@@ -92,7 +98,25 @@ function texts(of: Detail, name: string): string[] | undefined {
   return value as string[];
 }
 
-const namesIn = (of: Detail, name: string): string[] | undefined => texts(of, name)?.map(sameName);
+/** The people of a list of names, those of its groups included. */
+const namesIn = (of: Detail, name: string, groups: ReadonlyMap<string, string[]>): string[] | undefined =>
+  texts(of, name)
+    ?.map(sameName)
+    .flatMap((one) => {
+      if (!one.startsWith("group:")) return [one];
+      const people = groups.get(one.slice("group:".length));
+      if (!people) throw new TypeError(name);
+      return people;
+    });
+
+function groupsIn(policy: Detail): Map<string, string[]> {
+  const groups = section(policy, "groups") ?? {};
+  return new Map(Object.keys(groups).map((name) => [name, (texts(groups, name) ?? []).map(sameName)]));
+}
+
+/** Tenants are compared as they are recorded. */
+const tenantsIn = (of: Detail): string[] | undefined =>
+  texts(of, "tenants")?.map((tenant) => tenant.normalize("NFC").trim());
 
 function flag(of: Detail, name: string): boolean | undefined {
   const value = of[name] ?? undefined;
@@ -119,13 +143,16 @@ export const mayProposeMinor = (name: string, intent: Intent): boolean =>
 
 /** Checks that the intent allows a content without consent, as far as the content has the necessary fields. */
 export function isMinor(content: Detail, isErased: boolean, { minor, owned }: Intent): boolean {
-  const { kind, target, affected_users: users, risk, reversible } = content;
-  if (!minor || typeof kind !== "string" || typeof target !== "string" || matchesAny(target, owned)) return false;
+  const { kind, target, tenant_id: tenant, affected_users: users, risk, reversible } = content;
+  if (!minor || typeof kind !== "string" || typeof target !== "string" || typeof tenant !== "string") return false;
+  const isIn = ({ targets, tenants }: Scope): boolean =>
+    matchesAny(target, targets) && (!tenants || tenants.includes(tenant));
+  if (owned.some(isIn)) return false;
   const isOfFew = isErased ? users === null : isWhole(users, 0) && users <= minor.maxUsers;
   const level = RISKS.indexOf(risk);
   return (
     minor.kinds.includes(kind) &&
-    matchesAny(target, minor.targets) &&
+    isIn(minor) &&
     isOfFew &&
     level !== -1 &&
     level <= minor.maxRisk &&

@@ -434,8 +434,10 @@ test("every life that the service allows is valid", async () => {
       principals: { ...PRINCIPALS, cy: person(CY), di: person(DI), "agent:tuner": { kind: "agent", token_sha256 } },
       policy: {
         ...INTENT.policy,
-        minor: { kinds: ["config"], max_affected_users: 1000, targets: ["ui.*"], agents: true },
-        break_glass: { approvers: ["cy", "di"], required: 2, review_hours: 72 },
+        groups: { oncall: ["cy", "Di"] },
+        minor: { kinds: ["config"], max_affected_users: 1000, targets: ["ui.*"], tenants: ["t1"], agents: true },
+        owners: [{ targets: ["ui.minor"], tenants: ["t2"], approvers: ["ana"] }],
+        break_glass: { approvers: ["group:oncall"], required: 2, review_hours: 72 },
       },
     },
     checkpointSigner: signerOf(LOG),

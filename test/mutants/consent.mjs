@@ -163,8 +163,8 @@ export const consent = [
   {
     name: "a denied period is open",
     file: "lib/changes/rules/windows.ts",
-    find: "Date.parse(from) <= at && at < Date.parse(to)",
-    replace: "Date.parse(from) > at && at < Date.parse(to)",
+    find: "inYear(from, later) <= at && at < inYear(to, later)",
+    replace: "inYear(from, later) > at && at < inYear(to, later)",
     tests: WINDOWS,
   },
   {
@@ -199,8 +199,8 @@ export const consent = [
   {
     name: "an owner decides on what others own",
     file: "lib/changes/rules/policy.ts",
-    find: "approvers.includes(sameName(name)) && findCovered(change, targets) !== undefined",
-    replace: "approvers.includes(sameName(name)) || findCovered(change, targets) !== undefined",
+    find: "approvers.includes(sameName(name)) && findCovered(change, rule) !== undefined",
+    replace: "approvers.includes(sameName(name)) || findCovered(change, rule) !== undefined",
     tests: OWNERS,
   },
   {

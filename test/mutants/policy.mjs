@@ -72,8 +72,8 @@ export const policy = [
   {
     ...rules,
     name: "a forbidden target may be proposed",
-    find: "const target = findCovered(change, policy.forbidden_targets);\n  if (target === undefined) return;",
-    replace: "return;\n  const target = findCovered(change, policy.forbidden_targets);",
+    find: "const target = findCovered(change, { targets: policy.forbidden_targets });\n  if (target === undefined) return;",
+    replace: "return;\n  const target = findCovered(change, { targets: policy.forbidden_targets });",
     tests: HTTP,
     only: "bare handlers (consent|tiers|conflicts)",
   },
@@ -116,7 +116,7 @@ export const policy = [
   {
     ...tiers,
     name: "a minor change may be on a target the intent does not name",
-    find: "!matchesAny(target, minor.targets)",
+    find: "!isInScope(entry, minor)",
     replace: "false",
   },
   {

@@ -94,9 +94,18 @@ test("what is foretold of a proposal is what the policy says, for every statemen
           for (const affected_users of [undefined, 0, 50, 51])
             for (const reversible of [undefined, true, false])
               for (const proposer of [undefined, "pat"]) {
-                const stated: Stated = { kind, target, tier, risk, affected_users, reversible, proposer };
+                const stated: Stated = {
+                  tenant_id: "t1",
+                  kind,
+                  target,
+                  tier,
+                  risk,
+                  affected_users,
+                  reversible,
+                  proposer,
+                };
                 const told = foretell(stated, policy);
-                const decided = tierOf({ tenant_id: "t1", ...stated }, policy, 0);
+                const decided = tierOf(stated, policy, 0);
                 expect([told.tier, told.required]).toEqual([decided, requiredApprovers(decided, policy)]);
                 expect(told.refused !== null).toBe(isRefused(stated));
                 compared++;

@@ -227,7 +227,7 @@ async function refuseHeldBack(
   refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
   if (targetMoved(owners) !== undefined) request.target_moved = owners;
   if (isEmergency(change, product.intent)) request.emergency = true;
-  else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now));
+  else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now, change));
 }
 
 /** Returns true where the host need not show anything of a change after its rollback; `before`: its state before that. */

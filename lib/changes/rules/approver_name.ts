@@ -5,3 +5,9 @@ import { sameName } from "./names.ts";
 /** Returns true for a name that a person who decides can have: not reserved, nor a peer's or an agent's. */
 export const canBeApprover = (name: string): boolean =>
   !isReservedName(name) && !/^(?:peer|agent):/.test(sameName(name));
+
+/** Returns the group that a name of a list stands for; undefined for a person's name. */
+export function findGroup(name: string): string | undefined {
+  const same = sameName(name);
+  return same.startsWith("group:") ? same.slice("group:".length) : undefined;
+}

@@ -1,7 +1,7 @@
 /** What an intent may ask of a consent beyond the tier's quorum. */
 import { list, object } from "./fields.ts";
-import { approver, count, finite, pattern } from "./intent_parts.ts";
-import { windows } from "./windows.ts";
+import { approverOrGroup, count, finite, pattern, tenants } from "./intent_parts.ts";
+import { hasNoEnd, windows } from "./windows.ts";
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 
@@ -11,7 +11,8 @@ const owners = once(() =>
     targets: list(pattern())
       .min(1, "must name a target")
       .describe("Targets that they own; * stands for any characters."),
-    approvers: list(approver()).min(1, "must name somebody").describe("The owners."),
+    tenants: tenants().optional().describe("Tenants for which they own them; absent: all."),
+    approvers: list(approverOrGroup()).min(1, "must name somebody").describe("The owners."),
     required: count(1).default(1).describe("How many of them must consent."),
   }),
 );
@@ -19,7 +20,7 @@ const owners = once(() =>
 /** Who may approve in an emergency, and how soon that is to be reviewed. */
 const breakGlass = once(() =>
   object({
-    approvers: list(approver()).min(1, "must name somebody").describe("Who may approve in an emergency."),
+    approvers: list(approverOrGroup()).min(1, "must name somebody").describe("Who may approve in an emergency."),
     required: count(1).default(1).describe("How many of them must."),
     review_hours: finite()
       .positive("must be above 0")
@@ -84,7 +85,9 @@ function unreachableReview(
 ): Unreachable[] {
   if (!break_glass || (!approvers && !keyed)) return [];
   const counts = (name: string): boolean => !keyed || keyed.includes(name);
-  const ofAll = owners.filter(({ targets }) => targets.includes("*")).flatMap(({ approvers }) => approvers);
+  const ofAll = owners
+    .filter(({ targets, tenants }) => targets.includes("*") && !tenants)
+    .flatMap(({ approvers }) => approvers);
   const reviewers = new Set([...(approvers ?? keyed!), ...ofAll].filter(counts));
   const others = new Set(break_glass.approvers.filter((name) => counts(name) && !reviewers.has(name)));
   const needed = Math.max(0, break_glass.required - others.size);
@@ -107,11 +110,12 @@ function unreachableQuorum(
 
 /** A window that is never open, or a denied period that is none. */
 function emptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>): Unreachable[] {
-  const ends = deny.flatMap(({ from, to }, index) =>
-    Date.parse(from) < Date.parse(to)
-      ? []
-      : [{ path: ["windows", "deny", index, "to"], message: "must be after from" }],
-  );
+  const ends = deny.flatMap((period, index) => {
+    const path = ["windows", "deny", index, "to"];
+    if (Date.parse(period.from) >= Date.parse(period.to)) return [{ path, message: "must be after from" }];
+    if (hasNoEnd(period)) return [{ path, message: "must be within a year of from, since the period is yearly" }];
+    return [];
+  });
   const hours = allow.flatMap(({ from, to }, index) =>
     from === to || from === "24:00"
       ? [

@@ -12,8 +12,14 @@ export const contradictionsIn = ({ policy }: Pick<Intent, "policy">): string[] =
 
 type Policy = Intent["policy"];
 
+/** Lists the targets that have owners for all of these tenants; undefined: for every tenant. */
+export const ownedByAll = (owners: Policy["owners"], tenants: readonly string[] | undefined): string[] =>
+  owners.flatMap((rule) =>
+    !rule.tenants || tenants?.every((tenant) => rule.tenants!.includes(tenant)) ? rule.targets : [],
+  );
+
 function uselessMinorTargets({ minor, owners, forbidden_targets }: Policy): string[] {
-  const owned = owners.flatMap(({ targets }) => targets);
+  const owned = ownedByAll(owners, minor?.tenants);
   return (minor?.targets ?? []).flatMap((target, index) => {
     const field = `policy.minor.targets.${index} ${target}`;
     if (isCovered(target, forbidden_targets)) return [`${field} has no effect: forbidden_targets covers it`];

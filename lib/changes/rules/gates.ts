@@ -88,7 +88,7 @@ export function gatesOf(
         `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}${unreachable(rule)}`,
       );
     if (overdue !== undefined) add("deadline", "block", overdue);
-    const forbidden = findCovered(change, policy.forbidden_targets);
+    const forbidden = findCovered(change, { targets: policy.forbidden_targets });
     if (forbidden !== undefined)
       add(
         "forbidden_target",

@@ -3,7 +3,8 @@ import { AppError } from "../../kit/errors.ts";
 import { type Freeze, freezeSchema } from "./freeze.ts";
 import { inForce } from "./in_force.ts";
 import type { Policy } from "./intent.ts";
-import { closedNow } from "./windows.ts";
+import type { ChangeEntry } from "./list_entries.ts";
+import { closedNow, windowsFor } from "./windows.ts";
 
 /** One reason, as a gate and as a refusal. */
 export interface Hold {
@@ -13,10 +14,10 @@ export interface Hold {
   details: object;
 }
 
-/** What holds applies back at a moment, in milliseconds since the epoch. */
-export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number): Hold[] {
+/** Returns what blocks the apply of a change, or without one every apply, at a moment in milliseconds since the epoch. */
+export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
   const frozen = inForce(freeze, now);
-  const closed = closedNow(policy.windows, now);
+  const closed = closedNow(windowsFor(policy.windows, change), now);
   return [
     ...(frozen ? [frozenBy(frozen)] : []),
     ...(closed

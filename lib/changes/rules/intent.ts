@@ -9,7 +9,8 @@ import { isSlip } from "../../kit/nearest.ts";
 import { KINDS, RISKS, STANDARD_KPIS } from "./change_terms.ts";
 import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, suggestion, unknown } from "./fields.ts";
-import { approver, count, finite, moment, pattern } from "./intent_parts.ts";
+import { approverOrGroup, count, finite, moment, pattern, tenants } from "./intent_parts.ts";
+import { expandGroups, groupsSchema, type Refuse } from "./groups.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
 
@@ -42,6 +43,7 @@ export const policySchema = once(() =>
         .default([])
         .describe("Kinds that are covered."),
       targets: list(pattern()).default([]).describe("Targets that are covered; * stands for any characters."),
+      tenants: tenants().optional().describe("Tenants that are covered; absent: all."),
       max_affected_users: count(0).optional().describe("Most users that one may reach; absent: any number."),
       max_risk: z
         .enum(RISKS, `must be one of ${RISKS.join(", ")}`)
@@ -64,7 +66,10 @@ export const policySchema = once(() =>
       .transform(({ standard, major = standard }) => ({ standard, major }))
       .prefault({})
       .describe("How many distinct people must consent, by tier."),
-    approvers: list(approver()).optional().describe("Who may approve; absent: anybody."),
+    approvers: list(approverOrGroup()).optional().describe("Who may approve; absent: anybody."),
+    groups: groupsSchema()
+      .default({})
+      .describe("People by group; group:<name> stands for them in every list of names."),
     self_approval: z
       .boolean("must be true or false")
       .default(true)
@@ -140,20 +145,22 @@ const MOST_BYTES = 256 * 1024;
 /** At the top a manifest may say more than the service reads. */
 const manifestSchema = once(() => z.looseObject(shape(), "must be an object"));
 
-/** A manifest whose rules can come into force as they are meant. */
+/** A manifest whose rules can come into force as they are meant; lists of names have people alone. */
 export const intentSchema = once(() =>
-  manifestSchema().check(({ value, issues }) => {
-    const refuse = (path: PropertyKey[], message: string) =>
-      void issues.push({ code: "custom", input: value, path, message });
-    refuseUnreachable(value, refuse);
-    refuseImpostors(value, refuse);
+  manifestSchema().transform((stated, { issues }) => {
+    const refuse: Refuse = (path, message) => void issues.push({ code: "custom", input: stated, path, message });
+    const value = { ...stated, policy: expandGroups(stated.policy, refuse) };
+    // A group that does not exist leaves its list too short, which is no fault of its own.
+    if (issues.length === 0) refuseUnreachable(value, refuse);
+    refuseImpostors(stated, refuse);
+    return value;
   }),
 );
 
 /** Rules that could never come into force. */
 function refuseUnreachable(
   { policy, kpis, principals }: z.output<z.ZodObject<ReturnType<typeof shape>>>,
-  refuse: (path: PropertyKey[], message: string) => void,
+  refuse: Refuse,
 ): void {
   const { approvers, required_approvers, guardrails, signed_only } = policy;
   const named = new Set(approvers);

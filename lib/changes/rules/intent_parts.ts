@@ -1,8 +1,8 @@
 /** What the rules of an intent are made of. */
 import * as z from "zod";
 import { INVISIBLE } from "../../kit/invisible.ts";
-import { filled } from "./fields.ts";
-import { canBeApprover } from "./approver_name.ts";
+import { filled, list } from "./fields.ts";
+import { canBeApprover, findGroup } from "./approver_name.ts";
 import { sameName } from "./names.ts";
 import { unmatchableReason } from "./target_pattern.ts";
 
@@ -26,15 +26,43 @@ export const pattern = () =>
       const message = unmatchableReason(value);
       if (message !== undefined) issues.push({ code: "custom", input: value, message });
     });
-/** The name of one person who can decide. */
-export const approver = () =>
+const listedName = (unusableReason: (name: string) => string | undefined) =>
   filled()
     .max(200, "must have 200 characters at most")
     .check(({ value, issues }) => {
-      const message = unusableNameReason(value);
+      const message = unusableReason(value);
       if (message !== undefined) issues.push({ code: "custom", input: value, message });
     })
     .transform(sameName);
+
+/** The name of one person who can decide. */
+export const approver = () => listedName(unusableNameReason);
+
+/** A person who can decide, or a group of such, as `group:finance`. */
+export const approverOrGroup = () =>
+  listedName((name) => (findGroup(name) === undefined ? unusableNameReason(name) : undefined));
+
+/** Tenants for which a rule holds; a list without any would be a rule that never holds. */
+export const tenants = () =>
+  list(
+    filled()
+      .normalize("NFC")
+      .trim()
+      .max(200, "must have 200 characters at most")
+      .check(({ value, issues }) => {
+        const message = unusableTenantReason(value);
+        if (message !== undefined) issues.push({ code: "custom", input: value, message });
+      }),
+  ).min(1, "must name a tenant, or be left out");
+
+function unusableTenantReason(tenant: string): string | undefined {
+  if (INVISIBLE.test(tenant) || !tenant.isWellFormed())
+    return "holds a control or invisible character, which no tenant may";
+  if (tenant.includes(",")) return "holds a comma: a list has one tenant in each place";
+  if (tenant.includes("*") && tenant !== "*")
+    return "holds *: tenants have no wildcard; list each one, or leave tenants out for all of them";
+  return undefined;
+}
 
 /** The reason why no request could carry this as the name of one person who decides. */
 function unusableNameReason(name: string): string | undefined {
@@ -43,5 +71,8 @@ function unusableNameReason(name: string): string | undefined {
   if (name.includes("*")) return "holds *: names have no wildcard; list each person";
   if (name.trim().startsWith("@")) return "begins with @: teams have no meaning here; list each person";
   if (/[<>]/.test(name)) return "holds < or >: write only the name that requests carry, such as ana@acme.example";
+  if (findGroup(name) !== undefined) return "is a group: a group lists people";
+  if (sameName(name).startsWith("idp:"))
+    return "begins with idp:, and a group of the identity provider grants nothing; list people or a group of policy.groups";
   return canBeApprover(name) ? undefined : "is no name that may approve";
 }

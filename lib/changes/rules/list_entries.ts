@@ -10,9 +10,21 @@ export const listEntries = ({ tenant_id, target, value }: ChangeEntry): readonly
   { tenant_id, target, value },
 ];
 
-/** Returns the first target of a change that one of these patterns covers. */
-export const findCovered = (change: ChangeEntry, patterns: readonly string[]): string | undefined =>
-  listEntries(change).find(({ target }) => matchesAny(target, patterns))?.target;
+/** The targets and tenants that a rule is for; absent: all. */
+export interface Scope {
+  targets?: readonly string[] | undefined;
+  tenants?: readonly string[] | undefined;
+}
+
+/** Returns true where a rule is for this entry. */
+export const isInScope = (
+  { target, tenant_id }: Pick<ChangeEntry, "target" | "tenant_id">,
+  { targets, tenants }: Scope,
+): boolean => (!targets || matchesAny(target, targets)) && (!tenants || tenants.includes(tenant_id));
+
+/** Returns the first target of a change that a rule is for. */
+export const findCovered = (change: ChangeEntry, scope: Scope): string | undefined =>
+  listEntries(change).find((entry) => isInScope(entry, scope))?.target;
 
 /** Returns true for a change that sets no value. */
 export const setsNothing = (change: ChangeEntry): boolean =>

@@ -40,12 +40,13 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
   };
   const quorum = lack(QUORUM, consentsNeeded(change, policy) - quorumIn(standing, intent), electorsOf(intent));
   const owned = policy.owners
-    .filter(({ targets }) => findCovered(change, targets) !== undefined)
-    .map(({ targets, approvers, required }): Missing => {
+    .filter((rule) => findCovered(change, rule) !== undefined)
+    .map(({ targets, tenants, approvers, required }): Missing => {
       const named = [...new Set(approvers)];
       const given = named.filter((name) => standing.includes(name)).length;
       const able = named.filter((name) => canSign(name, policy.signing));
-      return lack(`owners ${targets.join(", ")}`, required - given, able);
+      const ofTenants = tenants ? ` for ${tenants.join(", ")}` : "";
+      return lack(`owners ${targets.join(", ")}${ofTenants}`, required - given, able);
     });
   return [quorum, ...owned].filter(({ count }) => count > 0);
 }

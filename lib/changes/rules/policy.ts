@@ -4,9 +4,8 @@ import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { canBeApprover } from "./approver_name.ts";
-import { type ChangeEntry, findCovered, listEntries } from "./list_entries.ts";
+import { type ChangeEntry, findCovered, isInScope, listEntries, type Scope } from "./list_entries.ts";
 import { sameName } from "./names.ts";
-import { matchesAny } from "./target_pattern.ts";
 import { isAgent } from "./principals.ts";
 import { canSign, isSignedAsAsked } from "./signing.ts";
 
@@ -43,13 +42,12 @@ export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number
   ].filter(Boolean);
   if (missing.length > 0) return `It is not minor: state ${missing.join(", ")}, since only what you state counts.`;
   // A target that has owners is never changed without them.
-  const owned = policy.owners
-    .map(({ targets }) => findCovered(claimed, targets))
-    .find((target) => target !== undefined);
+  const owned = policy.owners.map((rule) => findCovered(claimed, rule)).find((target) => target !== undefined);
   if (owned !== undefined) return `It is not minor: ${owned} has owners, who must consent.`;
   if (!minor.kinds.includes(kind)) return `It is not minor: the intent lets no ${kind} be minor.`;
-  const uncovered = listEntries(claimed).find(({ target }) => !matchesAny(target, minor.targets));
-  if (uncovered) return `It is not minor: the intent lets no change of ${uncovered.target} be minor.`;
+  const uncovered = listEntries(claimed).find((entry) => !isInScope(entry, minor));
+  if (uncovered)
+    return `It is not minor: the intent lets no change of ${uncovered.target}${tenantOf(uncovered, minor)} be minor.`;
   if (affected_users! > (minor.max_affected_users ?? Infinity))
     return `It is not minor: it reaches more than ${minor.max_affected_users} users.`;
   if (RISKS.indexOf(risk!) > RISKS.indexOf(minor.max_risk))
@@ -58,6 +56,10 @@ export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number
     return `It is not minor: the ${minor.max_per_day} minor changes of this day are used up.`;
   return undefined;
 }
+
+/** Names the tenant where the rule is for some tenants only. */
+const tenantOf = ({ tenant_id }: ChangeEntry, { tenants }: Scope): string =>
+  tenants ? ` for tenant ${tenant_id}` : "";
 
 /** How many distinct consents a change needs now: as many as when it was proposed, or more where the intent asks for more. */
 export const consentsNeeded = ({ tier, required_approvers }: Change, policy: Policy): number =>
@@ -69,7 +71,7 @@ export const requiredApprovers = (tier: Tier, policy: Policy): number =>
 
 /** 403 `forbidden_target`. */
 export function refuseForbiddenTarget(change: ChangeEntry, policy: Policy, details?: () => object): void {
-  const target = findCovered(change, policy.forbidden_targets);
+  const target = findCovered(change, { targets: policy.forbidden_targets });
   if (target === undefined) return;
   throw new AppError(
     "forbidden_target",
@@ -102,9 +104,7 @@ export const isDecider = (change: Change, name: string, intent: Electorate): boo
 
 /** No agent is an owner: the load refuses an intent that names one. */
 const isOwner = (change: Change, name: string, { policy }: Electorate): boolean =>
-  policy.owners.some(
-    ({ targets, approvers }) => approvers.includes(sameName(name)) && findCovered(change, targets) !== undefined,
-  );
+  policy.owners.some((rule) => rule.approvers.includes(sameName(name)) && findCovered(change, rule) !== undefined);
 
 /** Whether the intent lets this person decide on any change. */
 export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>

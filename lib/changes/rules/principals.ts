@@ -4,6 +4,7 @@ import { once } from "../../kit/once.ts";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { isReservedName } from "../../kit/person_name.ts";
 import { list, object } from "./fields.ts";
+import { mapNameLists, type Refuse } from "./groups.ts";
 import { count } from "./intent_parts.ts";
 import { type Key, keySchema, marksOf } from "./keys.ts";
 import { sameName } from "./names.ts";
@@ -128,10 +129,7 @@ export const principalsToldOf = ({
   );
 
 /** Refuses principals that could pass for one another, and agents where people are meant. */
-export function refuseImpostors(
-  { principals, policy }: Named & { policy: object },
-  refuse: (path: PropertyKey[], message: string) => void,
-): void {
+export function refuseImpostors({ principals, policy }: Named & { policy: object }, refuse: Refuse): void {
   const owners = new Map<string, string>();
   for (const [name, principal] of Object.entries(principals)) {
     const own = principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(marksOf);
@@ -145,17 +143,10 @@ export function refuseImpostors(
       owners.set(one, name);
     }
   }
-  for (const { path, names } of namedToDecide(policy, ["policy"]))
+  mapNameLists(policy, ["policy"], (names, path) => {
     names.forEach((name, index) => {
       if (isAgent(name, { principals })) refuse([...path, index], "is an agent: agents give no consent");
     });
-}
-
-/** Every list of those who may decide, wherever a rule has one. */
-function namedToDecide(rule: unknown, path: PropertyKey[]): { path: PropertyKey[]; names: string[] }[] {
-  if (typeof rule !== "object" || rule === null) return [];
-  return Object.entries(rule).flatMap(([field, inner]) => {
-    const at = [...path, Array.isArray(rule) ? Number(field) : field];
-    return field === "approvers" && Array.isArray(inner) ? [{ path: at, names: inner }] : namedToDecide(inner, at);
+    return names;
   });
 }

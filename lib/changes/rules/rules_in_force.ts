@@ -1,5 +1,6 @@
 /** The intent's rules in words, one sentence each, so that its authors can see what the service enforces. */
-import type { Guardrail, Intent } from "./intent.ts";
+import { ownedByAll } from "./contradictions.ts";
+import type { Guardrail, Intent, Policy } from "./intent.ts";
 import { permittedNames } from "./permissions.ts";
 import { electorsOf } from "./policy.ts";
 import { agentLimits } from "./principals.ts";
@@ -32,9 +33,7 @@ export function rulesInForce(intent: Intent): string[] {
         ]
       : []),
     ...emergency(policy),
-    ...policy.windows.deny.map(
-      ({ from, to, reason }) => `nothing is applied from ${from} to ${to}${reason === "" ? "" : `: ${reason}`}`,
-    ),
+    ...policy.windows.deny.map(deniedPeriod),
     ...policy.windows.allow.map(
       ({ days, from, to, tz }) => `changes are applied on ${days.join(", ")} from ${from} to ${to} in ${tz}`,
     ),
@@ -45,11 +44,23 @@ export function rulesInForce(intent: Intent): string[] {
     ...guardrails.map(guardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
     `a freeze is lifted, a content erased and a clock accepted by ${permitted(intent)}`,
+    ...Object.entries(policy.groups).map(groupRule),
     ...knownNames(intent),
   ];
 }
 
 const quoted = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(", ");
+
+/** ` for tenant "t1"`; empty for all tenants. */
+const forTenants = (tenants: readonly string[] | undefined): string =>
+  tenants ? ` for ${tenants.length === 1 ? "tenant" : "tenants"} ${quoted(tenants)}` : "";
+
+function deniedPeriod({ from, to, reason, targets, tenants, yearly }: Policy["windows"]["deny"][number]): string {
+  const what = targets ? `no change of ${targets.join(", ")}` : "nothing";
+  return `${what}${forTenants(tenants)} is applied from ${from} to ${to}${yearly ? " and on these days of every later year" : ""}${reason === "" ? "" : `: ${reason}`}`;
+}
+
+const groupRule = ([name, people]: [string, string[]]): string => `group:${name} stands for ${quoted(people)}`;
 
 const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
@@ -74,7 +85,7 @@ function signatures({ policy: { signing } }: Intent): string {
 
 /** Owners in addition to the tier's number; one consent of somebody who is in both lists counts for both. */
 function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): string[] {
-  return owners.flatMap(({ targets, approvers: names, required }) => {
+  return owners.flatMap(({ targets, tenants, approvers: names, required }) => {
     const changeable = targets.filter((target) => !isCovered(target, forbidden_targets));
     if (changeable.length === 0) return [];
     const both = approvers === undefined || names.some((name) => approvers.includes(name));
@@ -82,7 +93,7 @@ function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): str
       ? "; the consent of an owner who may approve any change counts for this and for the tier's number"
       : "; these do not count for the tier's number";
     return [
-      `among the consents to a change of ${changeable.join(", ")} must be ${required} of ${quoted(names)}${counted}`,
+      `among the consents to a change of ${changeable.join(", ")}${forTenants(tenants)} must be ${required} of ${quoted(names)}${counted}`,
     ];
   });
 }
@@ -129,9 +140,9 @@ function knownNames({ principals }: Intent): string[] {
 function minorRule({ policy, principals }: Intent): string {
   const { minor, owners, forbidden_targets } = policy;
   if (!minor) return "no change is minor";
-  const { kinds, targets, max_affected_users, max_risk, max_per_day, agents } = minor;
+  const { kinds, targets, tenants, max_affected_users, max_risk, max_per_day, agents } = minor;
   if (kinds.length === 0 || targets.length === 0) return "no change is minor: policy.minor names no kind or no target";
-  const owned = owners.flatMap((rule) => rule.targets);
+  const owned = ownedByAll(owners, tenants);
   const open = targets.filter((target) => !isCovered(target, [...owned, ...forbidden_targets]));
   if (open.length === 0) return "no change is minor: every target of policy.minor has owners or is forbidden";
   const bounds = [
@@ -139,10 +150,10 @@ function minorRule({ policy, principals }: Intent): string {
     `${max_risk} risk${max_risk === "low" ? "" : " at most"}`,
     max_per_day === undefined ? "any number a day" : `at most ${max_per_day} a day`,
     agents ? "an agent's proposal too" : "no agent's proposal",
-    ...(owned.length > 0 ? ["no target that has owners"] : []),
+    ...(owners.length > 0 ? ["no target that has owners"] : []),
     ...(Object.keys(principals).length > 0
       ? ["only of a proposer who is known by a signature, the proxy or a secret"]
       : []),
   ];
-  return `a change of ${kinds.join(", ")} on ${open.join(", ")} may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: ${bounds.join(", ")}`;
+  return `a change of ${kinds.join(", ")} on ${open.join(", ")}${forTenants(tenants)} may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: ${bounds.join(", ")}`;
 }

@@ -3,6 +3,8 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { HOUR_MS } from "../../kit/days.ts";
 import { list, object } from "./fields.ts";
+import { pattern, tenants } from "./intent_parts.ts";
+import { type ChangeEntry, findCovered } from "./list_entries.ts";
 
 /** The days of a week, as the intent names them. */
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
@@ -19,6 +21,15 @@ export const windows = once(() =>
         from: instant().describe("Start of the period."),
         to: instant().describe("Its end, exclusive."),
         reason: z.string("must be text").default("").describe("Why, for those who have to wait."),
+        targets: list(pattern())
+          .min(1, "must name a target, or be left out")
+          .optional()
+          .describe("Targets that it holds for; absent: all."),
+        tenants: tenants().optional().describe("Tenants that it holds for; absent: all."),
+        yearly: z
+          .boolean("must be true or false")
+          .default(false)
+          .describe("Whether it comes again on these days of every later year."),
       }),
     )
       .default([])
@@ -43,6 +54,7 @@ export const windows = once(() =>
 
 type Windows = z.output<ReturnType<typeof windows>>;
 type Allowed = Windows["allow"][number];
+type Denied = Windows["deny"][number];
 
 /** Why nothing is applied now, and when it may be; `null`: not within the rules as they are. */
 export interface Closed {
@@ -53,12 +65,23 @@ export interface Closed {
 const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 const DAY_MINUTES = 24 * 60;
+/** Years in which an opening is looked for between yearly periods. */
+const MAX_YEARS = 3;
 /** In two weeks every hour of the week comes once, also where a clock that is set passes one over. */
 const QUARTERS_LOOKED_AT = 15 * 24 * 4;
 
-/** Whether the windows are closed; undefined while they are open. `now` in milliseconds since the epoch. */
+/** Returns the windows for the apply of a change; without a change those for every apply. */
+export const windowsFor = ({ deny, allow }: Windows, change?: ChangeEntry): Windows => ({
+  deny: deny.filter((period) => (change ? findCovered(change, period) !== undefined : !isNarrow(period))),
+  allow,
+});
+
+/** Returns true for a denied period that holds for some targets or tenants only. */
+export const isNarrow = ({ targets, tenants }: Denied): boolean => targets !== undefined || tenants !== undefined;
+
+/** Returns why the windows are closed, undefined while they are open. `now` in milliseconds since the epoch. */
 export function closedNow(windows: Windows, now: number): Closed | undefined {
-  const denied = windows.deny.find((period) => isWithin(period, now));
+  const denied = windows.deny.find((period) => endOf(period, now) !== undefined);
   if (!denied && isAllowed(windows.allow, now)) return undefined;
   const opens = nextOpening(windows, now);
   return {
@@ -69,8 +92,26 @@ export function closedNow(windows: Windows, now: number): Closed | undefined {
   };
 }
 
-const isWithin = ({ from, to }: Windows["deny"][number], at: number): boolean =>
-  Date.parse(from) <= at && at < Date.parse(to);
+/** Returns the end of the denied period that a moment is in, in milliseconds; undefined where it is in none. */
+function endOf({ from, to, yearly }: Denied, at: number): number | undefined {
+  const years = yearly ? new Date(at).getUTCFullYear() - Number(from.slice(0, 4)) : 0;
+  // A period may reach into the next year, and its years begin with its own offset.
+  for (const later of yearly ? [years - 1, years, years + 1] : [0])
+    if (later >= 0 && inYear(from, later) <= at && at < inYear(to, later)) return inYear(to, later);
+  return undefined;
+}
+
+/** Returns the same time of the calendar so many years later, at its own offset; 29 February is 1 March in other years. */
+function inYear(time: string, years: number): number {
+  if (years === 0) return Date.parse(time);
+  const local = Date.parse(time.replace(/(?:Z|[+-]\d\d:\d\d)$/i, "Z"));
+  const then = new Date(local);
+  then.setUTCFullYear(then.getUTCFullYear() + years);
+  return Date.parse(time) + then.getTime() - local;
+}
+
+/** Returns true for a yearly period that begins again before it ends. */
+export const hasNoEnd = ({ from, to, yearly }: Denied): boolean => yearly && Date.parse(to) >= inYear(from, 1);
 
 /** Where no hours are named, all are allowed. */
 const isAllowed = (allow: readonly Allowed[], at: number): boolean =>
@@ -85,12 +126,13 @@ function isIn({ days, from, to, tz }: Allowed, at: number): boolean {
   return (on(day) && minute >= start) || (on(day - 1) && minute < end);
 }
 
-/** Each denied period is left by its end, so it is no longer in the way at the next look. */
+/** Each denied period is left by its end, so that only a yearly one can be in the way again. */
 function nextOpening({ deny, allow }: Windows, now: number): number | undefined {
+  const steps = 2 * deny.length * (deny.some(({ yearly }) => yearly) ? MAX_YEARS : 1) + 1;
   let at: number | undefined = now;
-  for (let looks = 0; looks <= 2 * deny.length + 1 && at !== undefined; looks++) {
+  for (let looks = 0; looks <= steps && at !== undefined; looks++) {
     const moment: number = at;
-    const ends = deny.filter((period) => isWithin(period, moment)).map(({ to }) => Date.parse(to));
+    const ends = deny.flatMap((period) => endOf(period, moment) ?? []);
     if (ends.length > 0) at = Math.max(...ends);
     else if (isAllowed(allow, moment)) return moment;
     else at = nextAllowed(allow, moment);

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { findActor } from "../../changes/caller.ts";
-import { heldNow } from "../../changes/freeze.ts";
+import { type FindHolds, heldNow } from "../../changes/freeze.ts";
 import { type Change, KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
 import { missingConsents, missingSchema } from "../../changes/rules/missing.ts";
 import { refuseForbiddenTarget, requiredApprovers } from "../../changes/rules/policy.ts";
 import { grade, proposedContent } from "../../changes/rules/propose.ts";
 import { rulesInForce } from "../../changes/rules/rules_in_force.ts";
-import { flag, target, wholeNumber, word } from "../../kit/fields.ts";
+import { flag, line, target, wholeNumber, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
 import { refusalOf } from "../refusal.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
@@ -15,6 +15,9 @@ import { tool, type ToolCall } from "../tool.ts";
 const stated = z.strictObject({
   kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
   target: target().optional().describe("What would be changed."),
+  tenant_id: line(200)
+    .optional()
+    .describe("The tenant of the change; absent: rules for some tenants only are left out."),
   tier: word(TIERS).optional().describe("The tier that would be asked for."),
   risk: word(RISKS).optional().describe("The risk that would be stated."),
   affected_users: wholeNumber(0).optional().describe("How many users would be stated to be reached."),
@@ -51,7 +54,9 @@ export const explainPolicy = tool(
       intent_version: z.string().describe("The version of the intent in force."),
       manifest_hash: z.string().describe("SHA-256 of the intent that these rules are from."),
       rules: z.array(z.string()).describe("Each rule in force, in one sentence."),
-      holds: z.array(z.string()).describe("What holds every apply back at this moment; a note on it is in quotes."),
+      holds: z
+        .array(z.string())
+        .describe("What blocks every apply now, or with target that of such a change; a note on it is in quotes."),
       foretold: foretoldSchema
         .nullable()
         .describe("What the rules would say to the proposal; null where none was described."),
@@ -65,20 +70,23 @@ export const explainPolicy = tool(
       intent_version: intent.version,
       manifest_hash,
       rules: rulesInForce(intent),
-      holds: (await heldNow(call.deps)).map(({ message }) => message),
+      holds: holdsFor(input, await heldNow(call.deps)),
       foretold: foretold(input, call),
       about_texts: ABOUT_TEXTS,
     };
   },
 );
 
+const holdsFor = ({ target: changed, tenant_id = "" }: z.output<typeof stated>, find: FindHolds): string[] =>
+  find(changed === undefined ? undefined : { tenant_id, target: changed }).map(({ message }) => message);
+
 function foretold(input: z.output<typeof stated>, call: ToolCall): z.infer<typeof foretoldSchema> | null {
-  const { kind, target: changed, ...rest } = input;
+  const { kind, target: changed, tenant_id = "", ...rest } = input;
   if (kind === undefined && changed === undefined) return null;
   if (kind === undefined || changed === undefined)
     throw invalidField(kind === undefined ? "kind" : "target", "is needed to foretell what the rules would say");
   const { intent } = call.deps.product!;
-  const proposal = { ...rest, kind, target: changed, tenant_id: "", summary: "", proposer: call.identity.agent };
+  const proposal = { ...rest, kind, target: changed, tenant_id, summary: "", proposer: call.identity.agent };
   const graded = [
     { input: proposal, minor_today: 0 },
     { intent, actor: findActor(call) },

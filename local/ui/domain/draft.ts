@@ -84,9 +84,11 @@ export function fieldsOf(draft: Draft, value: string | undefined): Fields {
 }
 
 /** What the policy judges of it. */
-export function statedOf({ kind, target, proposer, affected_users, reversible, risk, tier }: Draft): Stated {
+export function readStated({ tenant_id, kind, target, proposer, affected_users, ...rest }: Draft): Stated {
+  const { reversible, risk, tier } = rest;
   const users = affected_users.trim();
   return {
+    tenant_id: tenant_id.trim(),
     kind,
     target: target.trim(),
     proposer: proposer.trim() || undefined,

@@ -1,7 +1,7 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
 import { isReviewDue } from "../../../lib/changes/rules/in_force.ts";
 import { sameName as asCompared } from "../../../lib/changes/rules/names.ts";
-import { matchesPattern } from "../../../lib/changes/rules/target_pattern.ts";
+import { findCovered } from "../../../lib/changes/rules/list_entries.ts";
 import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/api_types.ts";
 import { counted, ended, readable } from "../core/format.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
@@ -132,10 +132,9 @@ const isOutsider = (change: ChangeDetail, name: string, policy: Policy | undefin
 const hasApproved = (change: ChangeDetail, name: string): boolean =>
   change.approvals.some(({ approver }) => sameName(approver, name));
 
-const owns = ({ target }: ChangeDetail, name: string, policy: Policy | undefined): boolean =>
+const owns = (change: ChangeDetail, name: string, policy: Policy | undefined): boolean =>
   policy?.owners?.some(
-    ({ targets, approvers }) =>
-      approvers.some((one) => sameName(one, name)) && targets.some((pattern) => matchesPattern(target, pattern)),
+    (rule) => rule.approvers.some((one) => sameName(one, name)) && findCovered(change, rule) !== undefined,
   ) ?? false;
 
 function refusedByStatus(action: Action, status: Status, change: ChangeDetail): string {

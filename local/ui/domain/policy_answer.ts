@@ -1,5 +1,6 @@
 /** What the intent's rules will say to a proposal, before it is sent. The service decides; this only foretells it. */
 import { RISKS } from "../../../lib/changes/rules/change_terms.ts";
+import { isInScope } from "../../../lib/changes/rules/list_entries.ts";
 import { matchesPattern } from "../../../lib/changes/rules/target_pattern.ts";
 import type { Kind, Policy, Risk, Tier } from "../core/api_types.ts";
 import { figure } from "../core/format.ts";
@@ -7,6 +8,7 @@ import { sameName } from "./offers.ts";
 
 /** What a proposer states; undefined is "not stated". */
 export interface Stated {
+  tenant_id: string;
   kind: Kind;
   target: string;
   proposer: string | undefined;
@@ -59,9 +61,11 @@ function outsideMinor(stated: Stated, { minor, owners }: Policy): string[] {
   if (!minor) return ["The intent makes no change minor."];
   const { kind, target, affected_users, risk, reversible } = stated;
   return [
-    owners?.some(({ targets }) => targets.some((one) => matchesPattern(target, one))) &&
-      "Its target has owners, who must consent.",
+    owners?.some((rule) => isInScope(stated, rule)) && "Its target has owners, who must consent.",
     !minor.kinds.includes(kind) && `Minor does not cover the kind ${kind}.`,
+    minor.tenants &&
+      !minor.tenants.includes(stated.tenant_id) &&
+      `Minor covers only the tenants ${minor.tenants.join(", ")}.`,
     !minor.targets.some((one) => matchesPattern(target, one)) &&
       (minor.targets.length > 0
         ? `Minor covers only targets like ${minor.targets.join(", ")}.`

@@ -12,7 +12,7 @@ import { ChangeNames } from "../../parts/change_name.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
-import { type Draft, statedOf } from "../../domain/draft.ts";
+import { type Draft, readStated } from "../../domain/draft.ts";
 
 /** What the intent's rules will say, before anything is sent; below it stands what sends. */
 export function Foretelling({
@@ -31,7 +31,7 @@ export function Foretelling({
   const { kind, value, target } = draft;
   const { json, fault } = valueOf(formOf(kind, value), value);
   const setsNothing = json === undefined && fault === undefined;
-  const { affected_users, reversible, risk } = statedOf(draft);
+  const { affected_users, reversible, risk } = readStated(draft);
   const unstated = Object.entries({ risk, reversible, affected_users }).flatMap(([field, stated]) =>
     stated === undefined ? [field as "risk"] : [],
   );
@@ -44,7 +44,7 @@ export function Foretelling({
     <Panel title="What the policy will say">
       <div aria-live="polite">
         {policy ? (
-          <Told stated={statedOf(draft)} policy={policy} />
+          <Told stated={readStated(draft)} policy={policy} />
         ) : (
           <p class="quiet">
             This service does not show its rules beforehand. It answers when you propose: with a tier, the consents it

@@ -179,6 +179,7 @@ const EVERYTHING = manifest({
     minor: {
       kinds: ["config"],
       targets: ["ui.*"],
+      tenants: ["t1"],
       max_affected_users: 5,
       max_risk: "low",
       max_per_day: 2,
@@ -186,16 +187,26 @@ const EVERYTHING = manifest({
     },
     required_approvers: { standard: 1, major: 2 },
     approvers: ["ana", "bo"],
+    groups: { finance: ["ana", "bo"] },
     self_approval: false,
     signed_only: true,
     consent_ttl_hours: 72,
-    owners: [{ targets: ["billing.*"], approvers: ["ana", "bo"], required: 2 }],
+    owners: [{ targets: ["billing.*"], tenants: ["t1"], approvers: ["group:finance"], required: 2 }],
     approval_ttl_hours: 24,
     on_stale: "block",
     on_moved: "block",
     break_glass: { approvers: ["bo"], required: 1, review_hours: 48 },
     windows: {
-      deny: [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }],
+      deny: [
+        {
+          from: "2026-12-20T00:00:00+01:00",
+          to: "2027-01-04T00:00:00+01:00",
+          reason: "year end",
+          targets: ["billing.*"],
+          tenants: ["t1"],
+          yearly: true,
+        },
+      ],
       allow: [{ days: ["mon"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }],
     },
     on_conflict: "block",
@@ -209,7 +220,7 @@ function fieldsOf(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const at = [...path, key];
-    const named = Array.isArray(value) || ["kpis", "principals"].includes(path.join());
+    const named = Array.isArray(value) || ["kpis", "principals", "policy,groups"].includes(path.join());
     return [...(named ? [] : [at]), ...fieldsOf(inner, at)];
   });
 }
@@ -421,7 +432,7 @@ test("the JSON Schema that is published is the one in force; it takes the exampl
 
 test("the rules in force are printed as enforced, also what forbids nothing", () => {
   expect(rulesInForce(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
-    "a change of config on ui.* may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent's proposal too, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret",
+    'a change of config on ui.* for tenant "t1" may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent\'s proposal too, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret',
     "a standard change needs 1 consent, a major one 2 consents",
     'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
     '"ana", "bo" must sign what they decide, and only signed consents count',
@@ -431,13 +442,14 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "an apply is rejected when another change was applied on its target since the last consent",
     "an apply is rejected when a target holds another value than a consent saw, and each consent must say what it saw",
     'in an emergency 1 consent of "bo" suffices and passes windows and a freeze, to be reviewed within 48 hours',
-    "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
+    'no change of billing.* for tenant "t1" is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00 and on these days of every later year: year end',
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is rejected",
     "nobody may change billing.*",
     "the newest applied change of ui.*, whatever KPI it names, is watched for 48 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
     "goals are set for csat",
     'a freeze is lifted, a content erased and a clock accepted by "ana", "bo"',
+    'group:finance stands for "ana", "bo"',
     'known as people are "ana", "bo"',
     'agents with a secret of their own, which propose and withdraw only, are "agent:pricing" (5 open changes and 50 proposals a UTC day at most)',
   ]);

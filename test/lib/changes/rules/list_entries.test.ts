@@ -9,8 +9,8 @@ test("a change sets one target of its tenant", () => {
 });
 
 test("a pattern covers a target without regard to case", () => {
-  expect(findCovered(CHANGE, ["billing.*", "UI.*"])).toBe("ui.banner");
-  expect(findCovered(CHANGE, ["billing.*"])).toBeUndefined();
+  expect(findCovered(CHANGE, { targets: ["billing.*", "UI.*"] })).toBe("ui.banner");
+  expect(findCovered(CHANGE, { targets: ["billing.*"] })).toBeUndefined();
 });
 
 test("null is a value, and a change without a value sets nothing", () => {

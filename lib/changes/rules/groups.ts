@@ -1,0 +1,53 @@
+/** Groups of people: `group:finance` stands for its members wherever an intent takes a list of names. */
+import * as z from "zod";
+import { findGroup } from "./approver_name.ts";
+import { list, suggestion } from "./fields.ts";
+import { approver } from "./intent_parts.ts";
+
+/** Groups by name, each with the people in it. */
+export const groupsSchema = () =>
+  z.record(
+    z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, "must be a lower-case word of letters, digits, _ and -"),
+    list(approver()).min(1, "must name somebody"),
+    "must be an object",
+  );
+
+/** Reports a rule that cannot hold: the path of its field, and why. */
+export type Refuse = (path: PropertyKey[], message: string) => void;
+
+/** Returns `policy` with each group in its lists of names replaced by its members. Reports groups that do not exist. */
+export function expandGroups<P extends { groups: Readonly<Record<string, readonly string[]>> }>(
+  policy: P,
+  refuse: Refuse,
+): P {
+  const { groups } = policy;
+  const known = Object.keys(groups);
+  const membersOf = (name: string, path: PropertyKey[]): readonly string[] => {
+    const group = findGroup(name);
+    if (group === undefined) return [name];
+    if (Object.hasOwn(groups, group)) return groups[group]!;
+    const hint = known.length > 0 ? suggestion(group, known) : "there is none";
+    refuse(path, `is no group of policy.groups: ${hint}`);
+    return [];
+  };
+  return mapNameLists(policy, ["policy"], (names, path) => [
+    ...new Set(names.flatMap((name, index) => membersOf(name, [...path, index]))),
+  ]);
+}
+
+/** Returns a rule with every list of names in it mapped; `path`: its own. */
+export function mapNameLists<T>(
+  rule: T,
+  path: PropertyKey[],
+  map: (names: readonly string[], path: PropertyKey[]) => readonly string[],
+): T {
+  if (typeof rule !== "object" || rule === null) return rule;
+  const inside = (key: string | number, inner: unknown): unknown => mapNameLists(inner, [...path, key], map);
+  if (!Array.isArray(rule))
+    return Object.fromEntries(Object.entries(rule).map(([field, inner]) => [field, inside(field, inner)])) as T;
+  return (isNameList(path) ? map(rule, path) : rule.map((inner, index) => inside(index, inner))) as T;
+}
+
+/** Returns true for the path of a list of names in `policy`. */
+const isNameList = (path: readonly PropertyKey[]): boolean =>
+  path.at(-1) === "approvers" || path.at(-2) === "permissions" || path.at(-2) === "groups";
