@@ -266,13 +266,3 @@ test("every page of the manual is reached from README", () => {
       reached.add(normalize(join(dirname(path), text.split("#")[0]!)));
   expect(all.map(({ path }) => path).filter((path) => path.startsWith("docs/") && !reached.has(path))).toEqual([]);
 });
-
-test("README's client over MCP is the one that docs/agents.md runs", () => {
-  const clientIn = (path: string): string[] =>
-    all
-      .filter((document) => document.path === path)
-      .flatMap(({ blocks }) => blocks.map((block) => block.text))
-      .filter((code) => code.startsWith("// agent.mjs"));
-  expect(clientIn("README.md")).toHaveLength(1);
-  expect(clientIn("README.md")).toEqual(clientIn("docs/agents.md"));
-});
