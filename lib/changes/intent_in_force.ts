@@ -6,7 +6,7 @@ import { serviceItself } from "./rules/actor.ts";
 import { principalsToldOf } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
-/** An intent, or a configuration of target systems, that was not in force at the last entry. */
+/** An intent, or a configuration of target systems (or that there is none), that was not in force at the last entry. */
 export interface ComingIntoForce {
   event: AuditEvent;
   /** Stores that it is in force, and its text. */
@@ -35,12 +35,14 @@ export async function comingIntoForce(tx: Tx, product: ProductRuntime): Promise<
 }
 
 async function comingTargets(tx: Tx, { adapter }: ProductRuntime): Promise<ComingIntoForce | undefined> {
-  const { configuration } = adapter ?? {};
-  if (!configuration || (await tx.get("meta", "targets"))?.value.hash === configuration.hash) return undefined;
-  const { hash, systems } = configuration;
+  const { hash = null, systems = [] } = adapter?.configuration ?? {};
+  if (((await tx.get("meta", "targets"))?.value.hash ?? null) === hash) return undefined;
   return {
     event: { event_type: "targets_in_force", detail: { hash, systems, ...serviceItself() } },
-    keep: () => tx.put("meta", "targets", { hash }),
+    keep() {
+      if (hash === null) tx.delete("meta", "targets");
+      else tx.put("meta", "targets", { hash });
+    },
   };
 }
 

@@ -20,7 +20,7 @@ async function placed(at: Record<string, string> = {}) {
   const configuration = { hash: "1".repeat(64), systems: [{ name: "flags", type: "memory", match: ["flags/*"] }] };
   const routed = routedAdapter([{ name: "flags", match: ["flags/*"], adapter }], configuration);
   const api = await service({ adapter: routed });
-  return { api, at, configuration, overwrite, ...rest };
+  return { api, adapter: routed, at, configuration, overwrite, ...rest };
 }
 
 const entries = async (api: TestService) => (await api.get("audit?limit=100")).body.entries as Entered[];
@@ -61,6 +61,21 @@ test("a configuration of systems is in the log before the first change under it"
   await api.propose(VALUE);
   const later = (await entries(api)).filter(({ event_type }) => event_type === "targets_in_force");
   expect(later).toHaveLength(2);
+});
+
+test("a start without target systems after one with them is recorded before the next change", async () => {
+  const { api, adapter } = await placed();
+  await api.propose(VALUE);
+  delete (adapter as { configuration?: unknown }).configuration;
+  await api.propose(VALUE);
+  await api.propose(VALUE);
+  const found = await entries(api);
+  const types = found.map(({ event_type }) => event_type);
+  const place = types.lastIndexOf("targets_in_force");
+  expect(types.filter((type) => type === "targets_in_force")).toHaveLength(2);
+  expect(types.slice(place, place + 2)).toEqual(["targets_in_force", "change_proposed"]);
+  expect(JSON.parse(found[place]!.detail)).toMatchObject({ hash: null, systems: [] });
+  expect(await api.deps.store.get("meta", "targets")).toBeUndefined();
 });
 
 test("an apply at another place than the consent was given for is 409 target_moved", async () => {
