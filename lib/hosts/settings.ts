@@ -6,6 +6,9 @@ import type { Identity } from "../changes/runtime.ts";
 import { MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
 import { SecretRefused } from "../kit/webhook_signature.ts";
 
+/** Settings of `ui_server` that carry changes to the host product by files. */
+const NEEDS_FILES = ["SVC_TARGETS", "SVC_PRODUCT_CONFIG"];
+
 /** The setting is malformed; the message names it and its rule, and never repeats a secret. */
 export class SettingRefused extends Error {
   override readonly name = "SettingRefused";
@@ -44,6 +47,11 @@ export function settingsOf(
   const [adminToken, readToken] = [text("SVC_ADMIN_TOKEN"), text("SVC_READ_TOKEN")];
   if (readToken !== undefined && readToken === adminToken)
     throw new SettingRefused("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write");
+  for (const name of NEEDS_FILES)
+    if (text(name) !== undefined)
+      throw new SettingRefused(
+        `${name} is not supported on this host, which has no files; name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server`,
+      );
   const url = text("SVC_PRODUCT_ADAPTER");
   const secret = text("SVC_ADAPTER_SECRET");
   return {

@@ -49,6 +49,17 @@ describe("settings", () => {
     });
   });
 
+  test.each(["SVC_TARGETS", "SVC_PRODUCT_CONFIG"])("%s is rejected, also where the host has an adapter", (name) => {
+    const env = { [name]: "targets.json" };
+    for (const adapter of [undefined, scriptedAdapter()])
+      expect(() => settingsOf(env, { clock, adapter })).toThrow(
+        new SettingRefused(
+          `${name} is not supported on this host, which has no files; name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server`,
+        ),
+      );
+    expect(() => readSettings({ [name]: "" })).not.toThrow();
+  });
+
   test("that are empty, or no text, are not set", () => {
     const settings = readSettings({
       SVC_ADMIN_TOKEN: "",
