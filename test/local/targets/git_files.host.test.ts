@@ -180,6 +180,16 @@ describe("faults of the server", () => {
     expect(await rollback(change(1))).toBe("rolled_back");
   });
 
+  test("an attempt is found below a commit with a date that is long past", async () => {
+    const { openSystem, commit } = await gitBench();
+    const later = { now: () => clock.now() + 400 * 24 * 60 * 60_000 };
+    const system = openSystem({ clock: later });
+    const one = attempt({ at: new Date(later.now()).toISOString() });
+    await system.compareAndSet(entry(1), { value: 1, version: "" }, await system.read(entry(1), calm), one, calm);
+    await commit({ "other.txt": "by a program with a wrong clock\n" });
+    expect(await openSystem({ clock: later }).resolve!(entry(1), one, calm)).toBe("done");
+  });
+
   test("a push that was given up stays open until the server carries it out", async () => {
     const { openSystem, root, hook, show } = await gitBench();
     const http = await serveHttp(root);
