@@ -1,6 +1,6 @@
 /** Makes a product adapter of a target system: durable intention first, then the write, then its result. */
 import { canonicalJson } from "../kit/canonical_json.ts";
-import { type Clock, fastestSha256, type Sha256 } from "../kit/platform.ts";
+import { type Clock, fastestSha256, type Sha256, systemClock } from "../kit/platform.ts";
 import type {
   AdapterResult,
   HostState,
@@ -23,7 +23,7 @@ const MAX_TRIES = 5;
 export interface TargetAdapterOptions {
   /** Stores what each change replaced. */
   store: Pick<Store, "get" | "list" | "transact">;
-  clock: Clock;
+  clock?: Clock;
   sha256?: Sha256;
 }
 
@@ -40,7 +40,7 @@ export interface Preview {
 
 /** The adapter of one target system. Operations of one target must not run concurrently: the service's leases see to that. */
 export function targetAdapter(system: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
-  const { store, clock, sha256 = fastestSha256() } = options;
+  const { store, clock = systemClock, sha256 = fastestSha256() } = options;
   const isCumulative = (entry: Entry): boolean => system.isCumulative?.(entry) ?? false;
   const effects = storedEffects(store, { isCumulative, sha256 });
 
@@ -197,14 +197,14 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
     change: Change,
     entry: Entry,
     { signal, expected }: { signal: AbortSignal; expected: readonly string[] | undefined },
-  ): Promise<void> => {
+  ): Promise<Pick<AdapterResult, "detail">> => {
     const next = { value: change.value, version: "" };
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const held = await read(entry, signal);
-      if (isEqual(held, next)) return;
+      if (isEqual(held, next)) return {};
       requireExpected(held, expected);
       const set = await system.compareAndSet(entry, next, held, newAttempt(change, "restore"), signal);
-      if (set.done) return;
+      if (set.done) return describeOverwrite(set.overwrote);
       if ("rejected" in set) throw new Error(set.rejected);
     }
     throw new Error(CONTENDED);
@@ -315,9 +315,10 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
       if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
       if (record?.state === "applied" || wasRollingBack) {
-        if (setsValue(change) && record.superseded_by === undefined)
-          await setAgain(change, entry, { signal, expected });
-        return { result: "applied", ...(setsValue(change) && { previous: toHeld(record.previous) }) };
+        if (!setsValue(change)) return { result: "applied" };
+        const isOwner = record.superseded_by === undefined;
+        const set = isOwner ? await setAgain(change, entry, { signal, expected }) : {};
+        return { result: "applied", previous: toHeld(record.previous), ...set };
       }
       if (setsValue(change)) return applyValue(change, entry, record, { signal, expected });
       const previous = toHeld(await read(entry, signal));

@@ -1,5 +1,5 @@
 /** Unleash as a target system: a target is a flag in one environment, and a change replaces that as one import. */
-import type { Clock } from "../../lib/kit/platform.ts";
+import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { createKeyedMutex } from "../../lib/kit/keyed_mutex.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import {
@@ -30,7 +30,7 @@ export interface UnleashTargetOptions {
   environment: string;
   /** Personal access token, or one of a service account; an admin token cannot import. */
   token: string;
-  clock: Clock;
+  clock?: Clock;
   /** The name of the system; `unleash` when absent. */
   name?: string;
   /** Returns the flag's name; the target when absent. */
@@ -74,7 +74,7 @@ interface Found {
 
 /** Unleash as a target system. */
 export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
-  const { project, environment, clock, name = "unleash", flagName = ({ target }) => target } = options;
+  const { project, environment, clock = systemClock, name = "unleash", flagName = ({ target }) => target } = options;
   const api = unleashApi(options);
   const inTurn = createKeyedMutex();
   const inProject = `/projects/${encodeURIComponent(project)}/features`;
@@ -153,32 +153,43 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   const isTagged = (tag: string) => (event: Event) =>
     event.type === "feature-tagged" && event.data?.["type"] === TAG_TYPE && event.data["value"] === tag;
 
+  /** Reads the events since a read, oldest first. */
+  const readEventsSince = async (flag: string, { version }: Found, signal: AbortSignal): Promise<Event[]> => {
+    const recent = await readEvents(flag, `limit=${MAX_EVENTS}`, signal);
+    return recent.filter(({ id }) => id > Number(version)).reverse();
+  };
+
+  /** Returns what a write has overwritten: the flag as it was read, with the edits of others since then. */
+  const findOverwritten = (found: Found, foreign: readonly Event[]): { overwrote?: TargetValue } => {
+    const edits = foreign.filter((event) => event.environment === environment);
+    const edited = edits.reduce(replay, { enabled: found.enabled, strategies: found.strategies });
+    const [before, after] = [found, edited].map((one) => toFlagValue(one.enabled, one.strategies));
+    if (isSameFlag(before!, after!)) return {};
+    return { overwrote: { value: after, version: String(edits.at(-1)!.id) } };
+  };
+
   /** Reads from the history which version our import made, and what was edited between our read and it. */
   const readImport = async (flag: string, found: Found, tag: string, signal: AbortSignal) => {
-    const recent = await readEvents(flag, `limit=${MAX_EVENTS}`, signal);
-    const events = recent.filter(({ id }) => id > Number(found.version)).reverse();
+    const events = await readEventsSince(flag, found, signal);
     const tagged = events.find(isTagged(tag));
     if (!tagged) return undefined;
     const isOurs = ({ groupId }: Event) => groupId === tagged.groupId;
     const last = events.findLast(isOurs)!;
-    const foreign = events.filter((event) => !isOurs(event) && event.id < last.id && event.environment === environment);
-    const edited = foreign.reduce(replay, { enabled: found.enabled, strategies: found.strategies });
-    const [before, after] = [found, edited].map((one) => toFlagValue(one.enabled, one.strategies));
-    const overwrote = isSameFlag(before!, after!)
-      ? {}
-      : { overwrote: { value: after, version: String(foreign.at(-1)!.id) } };
-    return { done: true as const, version: String(last.id), ...overwrote };
+    const foreign = events.filter((event) => !isOurs(event) && event.id < last.id);
+    return { done: true as const, version: String(last.id), ...findOverwritten(found, foreign) };
   };
 
-  const removeFlag = async (flag: string, { feature, version }: Found, signal: AbortSignal): Promise<SetResult> => {
+  const removeFlag = async (flag: string, found: Found, signal: AbortSignal): Promise<SetResult> => {
+    const { feature, version } = found;
     if (!feature) return { done: true, version };
     const others = feature.environments.filter((one) => one.name !== environment);
     if (others.some(({ enabled, strategies }) => enabled || strategies.length > 0))
       return { done: false, rejected: "the flag is used in another environment; remove it in Unleash" };
     await api.write("DELETE", `${inProject}/${flag}`, undefined, signal);
     return afterWrite(async () => {
+      const overwritten = findOverwritten(found, await readEventsSince(flag, found, signal));
       await api.write("DELETE", `/archive/${flag}`, undefined, signal);
-      return { done: true, version: (await findFlag(flag, signal)).version };
+      return { done: true, version: (await findFlag(flag, signal)).version, ...overwritten };
     });
   };
 

@@ -5,7 +5,7 @@ import { Unanswered } from "../../../lib/kit/time_limit.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
-import type { TargetSystem } from "../../../lib/targets/port.ts";
+import type { SetResult, TargetSystem } from "../../../lib/targets/port.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 
 const calm = new AbortController().signal;
@@ -232,6 +232,21 @@ test("a value that the system rejects leaves nothing behind", async () => {
   faults.push("rejected");
   await expect(rollback(a)).rejects.toThrow("the system rejects this value");
   expect(await verify(a)).toBe("applied");
+});
+
+test("an edit that a write overwrote is reported by apply, repeated apply and rollback", async () => {
+  const overwrote = { value: "an edit in between", version: "9" };
+  const { adapter, overwrite } = bench({
+    system: ({ compareAndSet }) => ({
+      compareAndSet: async (...given) => ({ ...(await compareAndSet(...given)), overwrote }) as SetResult,
+    }),
+  });
+  const detail = { overwrote: expect.stringMatching(/^[0-9a-f]{64}$/) };
+  expect(await adapter.apply(a, calm)).toMatchObject({ result: "applied", detail });
+  expect(await adapter.apply(a, calm)).not.toHaveProperty("detail");
+  overwrite(a, undefined);
+  expect(await adapter.apply(a, calm)).toMatchObject({ result: "applied", detail });
+  expect(await adapter.rollback({ ...a, status: "applied" }, calm)).toMatchObject({ result: "rolled_back", detail });
 });
 
 test("an applied change whose value was lost is set again, and keeps what it replaced", async () => {

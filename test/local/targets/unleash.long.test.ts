@@ -174,6 +174,22 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     });
   });
 
+  test("an edit between the read and a removal is reported, with what was overwritten", async () => {
+    const name = newFlag();
+    const one = change(name, flag(10));
+    await bench().apply(one);
+    const system = bench({
+      async fetch(url, init) {
+        if (init?.method === "DELETE" && String(url).includes("/projects/")) await editRollout(name, 55);
+        return fetch(url, init);
+      },
+    }).system;
+    const attempt = { change_id: "chg_x", operation: "rollback", attempt: "attempt-x", at: "" } as const;
+    const result = await system.compareAndSet(one, undefined, await system.read(one, calm), attempt, calm);
+    expect(result).toMatchObject({ done: true, overwrote: { value: flag(55) } });
+    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+  });
+
   test("an import over a flag that was archived in between is a conflict", async () => {
     const name = newFlag();
     await bench().apply(change(name, flag(10)));
