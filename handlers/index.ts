@@ -94,6 +94,9 @@ export const countersign = (options: ServiceOptions): Promise<Service> => openSe
 export { IdentityMismatch } from "../lib/changes/open.ts";
 export { IntentInvalid } from "../lib/changes/rules/intent.ts";
 export { Unanswered } from "../lib/kit/time_limit.ts";
+export { targetAdapter, type TargetAdapterOptions } from "../lib/targets/adapter.ts";
+export { TargetRejected } from "../lib/targets/port.ts";
+export type { Attempt, AttemptContext, Entry, SetResult, TargetSystem, TargetValue } from "../lib/targets/port.ts";
 export type { RoutedSystem } from "../lib/targets/routing.ts";
 export type { AdapterResult, HostState, ProductAdapter, Validation } from "../lib/changes/operations/adapter_port.ts";
 export type { Change } from "../lib/changes/rules/change.ts";

@@ -1,9 +1,14 @@
-/** What an application on Node may use beside the handlers: the file store and the file adapter. */
+/** The file store, the file adapter and the target systems, for an application on Node. */
 import { consoleWarnings, type Log } from "../lib/kit/platform.ts";
 import type { Store } from "../lib/store/store.ts";
 import { openFile } from "./open_store.ts";
 
+export { etcdTarget, type EtcdTargetOptions } from "./targets/etcd.ts";
 export { fileAdapter, type FileTargetOptions } from "./targets/file.ts";
+export { flagdTarget, type FlagdTargetOptions } from "./targets/flagd.ts";
+export { gitTarget, type GitTargetOptions } from "./targets/git.ts";
+export { postgresTarget, type PostgresTargetOptions } from "./targets/postgres.ts";
+export { unleashTarget, type UnleashTargetOptions } from "./targets/unleash.ts";
 
 /**
  * A store in a journal beside this path, which this process alone owns until it closes the store. Errors: a sentence that

@@ -1,7 +1,7 @@
 /** A flagd file as a target system: a target is a flag, and only the text of that flag is replaced. */
 import * as nodeFiles from "node:fs/promises";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
-import type { Clock } from "../../lib/kit/platform.ts";
+import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import {
   type Entry,
@@ -23,7 +23,7 @@ export interface FlagdTargetOptions {
   path: string;
   /** The path in places, as it was configured; `path` when absent. */
   shownPath?: string;
-  clock: Clock;
+  clock?: Clock;
   /** The name of the system; `flagd` when absent. */
   name?: string;
   /** Returns the flag's key; the target when absent, for a file that serves one tenant. */
@@ -43,7 +43,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
   const {
     path,
     shownPath = path,
-    clock,
+    clock = systemClock,
     name = "flagd",
     flagKey = ({ target }) => target,
     files = nodeFiles,

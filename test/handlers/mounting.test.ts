@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { docs } from "../../handlers/docs.ts";
-import { app, endpoints } from "../../handlers/index.ts";
+import { app, countersign, endpoints, targetAdapter } from "../../handlers/index.ts";
 import { openapi } from "../../handlers/openapi.ts";
 import { approve } from "../../handlers/product/approve.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
 import { opened } from "../support/deps.ts";
+import { manifest } from "../support/intents.ts";
+import { memoryTarget } from "../support/memory_target.ts";
 import { form, get, ORIGIN } from "../support/requests.ts";
 
 describe("app under a base", () => {
@@ -64,4 +67,24 @@ test("an endpoint by itself works under any path, and with any other beside it",
   const approved = await alone(form("/crm/decisions/yes", { change_id, approver: "ana" }));
   expect(approved.status).toBe(200);
   expect((await alone(get("/crm/decisions/yes"))).status).toBe(405);
+});
+
+test("mounted targets take the changes that they match, and have a capability each", async () => {
+  const store = memoryStore();
+  const { system, raw } = memoryTarget();
+  const targets = ["flags", "limits"].map((name) => ({
+    name,
+    match: [`${name}/*`],
+    adapter: targetAdapter({ ...system, name }, { store }),
+  }));
+  const service = await countersign({ store, intent: manifest(), targets });
+  const { bring, send } = client(service.fetch);
+  const target = { tenant_id: "t1", kind: "config", target: "flags/a", value: "1" } as const;
+  const { body } = await send(get(`changes/${await bring("applied", target)}`));
+  expect(body).toMatchObject({ status: "applied", places: [{ system: "flags" }] });
+  expect(raw(target)).toBe("1");
+  const { capabilities } = (await send(get("/api/capabilities"))).body;
+  const ids: string[] = capabilities.map(({ id }: { id: string }) => id);
+  expect(ids.filter((id) => id.startsWith("target:"))).toEqual(["target:flags", "target:limits"]);
+  await service.close();
 });
