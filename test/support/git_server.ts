@@ -31,12 +31,26 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
 /** Files by path: text or bytes, `undefined` to remove one, or a mode with text (160000: with a commit id). */
 export type Files = Record<string, string | Buffer | undefined | { mode: string; text: string }>;
 
+interface CommitOptions {
+  branch?: string;
+  from?: string;
+  message?: string;
+  /** False: rejects where the branch has moved meanwhile. */
+  isForced?: boolean;
+}
+
 export type GitServer = Awaited<ReturnType<typeof gitServer>>;
 
+/** A repository that is removed when the test ends. */
+export async function gitServer(files?: Files) {
+  const server = await makeGitServer(files);
+  onTestFinished(server.remove);
+  return server;
+}
+
 /** A bare repository with a first commit on `main`; other programs edit it without a clone. */
-export async function gitServer(files: Files = { "README.md": "A product.\n" }) {
+export async function makeGitServer(files: Files = { "README.md": "A product.\n" }) {
   const root = await mkdtemp(join(tmpdir(), "git-"));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
   const bare = join(root, "app.git");
   for (const folder of ["objects", "refs", "hooks"]) await mkdir(join(bare, folder), { recursive: true });
   await writeFile(join(bare, "HEAD"), "ref: refs/heads/main\n");
@@ -48,7 +62,7 @@ export async function gitServer(files: Files = { "README.md": "A product.\n" }) 
   /** Commits files on top of `from` (nothing where it is empty), and sets a branch to that. Returns the commit's id. */
   const commit = async (
     changed: Files,
-    { branch = "main", from = branch, message = "An edit" }: { branch?: string; from?: string; message?: string } = {},
+    { branch = "main", from = branch, message = "An edit", isForced = true }: CommitOptions = {},
   ): Promise<string> => {
     const parts: (string | Buffer)[] = [
       from === "" ? `reset refs/heads/${branch}\n\n` : "",
@@ -66,7 +80,7 @@ export async function gitServer(files: Files = { "README.md": "A product.\n" }) 
         parts.push(`M ${mode} inline ${name}\ndata ${Buffer.byteLength(text)}\n`, text, "\n");
       }
     }
-    const imported = run("git", ["-C", bare, "fast-import", "--quiet", "--force"], { env });
+    const imported = run("git", ["-C", bare, "fast-import", "--quiet", ...(isForced ? ["--force"] : [])], { env });
     imported.child.stdin!.end(Buffer.concat([...parts, "\nget-mark :1\n"].map((part) => Buffer.from(part))));
     return (await imported).stdout.trim();
   };
@@ -77,6 +91,7 @@ export async function gitServer(files: Files = { "README.md": "A product.\n" }) 
     root,
     bare,
     commit,
+    remove: (): Promise<void> => rm(root, { recursive: true, force: true }),
     git: (...args: string[]): Promise<string> => git(bare, ...args),
     /** Commits on a branch of its own, as a developer with a patch. */
     async propose(branch: string, ...steps: Files[]): Promise<{ branch: string; base: string; head: string }> {
@@ -114,8 +129,15 @@ export async function makePipes(root: string): Promise<{ started: string; gate: 
   return { started, gate, script: `echo > '${started}'\nread answer < '${gate}'` };
 }
 
-/** Serves the repositories of a folder over http, by git's own program. */
+/** Serves the repositories of a folder over http until the test ends. */
 export async function serveHttp(root: string) {
+  const server = await startHttp(root);
+  onTestFinished(server.stop);
+  return server;
+}
+
+/** Serves the repositories of a folder over http, by git's own program. */
+export async function startHttp(root: string) {
   const state = {
     /** Value of the header without which requests are rejected. */
     authorization: undefined as string | undefined,
@@ -123,11 +145,14 @@ export async function serveHttp(root: string) {
     isDown: false,
     /** Runs when a push was carried out, before its answer is sent; no answer is sent where it returns false. */
     onPushed: (): boolean => true,
+    /** Loses the pack of a push on its way. */
+    losesPush: false,
   };
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const { pathname, searchParams, search } = new URL(request.url!, "http://localhost");
     const isPush = `${pathname}${search}`.includes("receive-pack");
-    if (state.isDown) return void request.socket.destroy();
+    if (state.isDown || (state.losesPush && pathname.endsWith("/git-receive-pack")))
+      return void request.socket.destroy();
     if (state.authorization !== undefined && request.headers.authorization !== state.authorization)
       return void response.writeHead(401, { "www-authenticate": "Basic" }).end();
     if (state.isReadOnly && isPush) return void response.writeHead(403).end();
@@ -169,9 +194,9 @@ export async function serveHttp(root: string) {
   };
   const server = createServer(answer);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  onTestFinished(() => {
+  const stop = (): void => {
     server.close();
     server.closeAllConnections();
-  });
-  return Object.assign(state, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  };
+  return Object.assign(state, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop });
 }

@@ -3,7 +3,7 @@
  * adapter of a target system, compared with a model that reads the target by other means than the system does.
  */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
-import { systemClock } from "../../lib/kit/platform.ts";
+import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
@@ -14,8 +14,8 @@ import { dice } from "./dice.ts";
 
 /** A target system with targets that only one life uses. */
 export interface LifeSystem {
-  /** Opens the system as a new process does. */
-  open(): TargetSystem;
+  /** Opens the system as a new process does, with the clock of the life. */
+  open(clock: Clock): TargetSystem;
   /** The entries of the targets, without values. */
   entries: readonly Entry[];
   /** Makes a value that the system can hold; another number is another value. */
@@ -30,6 +30,10 @@ export interface LifeSystem {
   isResolvedByValue?: boolean;
   /** A write that was given up may arrive later, and `resolve` makes it fail. */
   isFenced?: boolean;
+  /** A write that was given up may arrive this much later, and `resolve` waits for it. */
+  maxLateMs?: number;
+  /** Edits the target in the middle of the next write, which overwrites it; returns whether a write has come. */
+  editBetween?(entry: Entry, value: unknown): () => boolean;
   dispose?(): Promise<void>;
 }
 
@@ -44,7 +48,6 @@ const NETWORK_FAULTS = ["network loses request", "network loses answer"];
 const CHANGES = 4;
 const STEPS = 16;
 const MAX_TRIES = 4;
-const SLICE = 50;
 
 /** Returns a signal of its own for each call: `fetch` listens to one until it is collected. */
 const calm = (): AbortSignal => new AbortController().signal;
@@ -87,10 +90,29 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     target.current = value;
   };
 
+  let lateMs = 0;
+  const clock: Clock = { now: () => systemClock.now() + lateMs };
   let fault: string | undefined;
   /** The write of the current operation was followed by an edit at the same time. */
   let isRaced = false;
+  /** The write of the current operation has overwritten an edit, which its result must report. */
+  let hasOverwritten = false;
   let late: (() => Promise<void>) | undefined;
+  /** Lets the time pass after which a write that was given up cannot arrive any more. */
+  const passTime = async () => {
+    if (system.maxLateMs === undefined) return;
+    await deliverLate();
+    lateMs += system.maxLateMs;
+    steps.push("time passes");
+  };
+  const deliverLate = async () => {
+    if (!late) return;
+    steps.push("a late request arrives");
+    await late().catch((error: unknown) => {
+      if ((error as Error).message.startsWith("life ")) throw error;
+    });
+    late = undefined;
+  };
 
   /** Compares one write with what the target held before and holds after it. */
   const checkWrite = async (
@@ -100,8 +122,10 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     write: () => Promise<SetResult>,
   ): Promise<SetResult> => {
     const before = target.current;
-    const racing = fault === RACE ? newValue() : undefined;
-    if (racing !== undefined) fault = undefined;
+    const edited = fault === RACE ? newValue() : undefined;
+    if (edited !== undefined) fault = undefined;
+    const isBetween = edited !== undefined && system.editBetween?.(target.entry, edited);
+    const racing = isBetween ? undefined : edited;
     const [written] = await Promise.allSettled([write(), racing !== undefined && system.edit(target.entry, racing)]);
     const after = await system.read(target.entry);
     const result = written.status === "fulfilled" ? written.value : (written.reason as Error);
@@ -115,6 +139,12 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     );
     if (isSet) require(text(before) === text(expected), `a write replaced ${text(before)}, which it had not read`);
     if (isSet) require(text(before) !== text(next), "a value was set that was there already");
+    if (isBetween && isBetween()) {
+      count("foreign edit overwritten");
+      steps.push(`  another program set ${text(edited)} in between`);
+      require(isDone && text(result.overwrote?.value) === text(edited), "an overwritten edit is not reported");
+      hasOverwritten = true;
+    }
     if (racing !== undefined) {
       isRaced = isDone;
       count("foreign edit");
@@ -166,7 +196,7 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   });
 
   const store = memoryStore();
-  const start = (): ProductAdapter => targetAdapter(wrap(system.open()), { store, clock: systemClock });
+  const start = (): ProductAdapter => targetAdapter(wrap(system.open(clock)), { store, clock });
   let adapter = start();
   const restart = () => {
     count("restart");
@@ -203,16 +233,18 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     }
     const wasCovered = target.order.includes(change_id) && !isTop(target, change_id);
     isRaced = false;
+    hasOverwritten = false;
     target.unanswered = undefined;
     const isTopBefore = isTop(target, change_id);
     const below = target.order.indexOf(change_id);
     steps.push(`${operation} ${change_id}${fault ? `, ${fault}` : ""}`);
     try {
-      const { result } =
+      const { result, detail } =
         operation === "apply"
           ? await adapter.apply(change, calm())
           : await adapter.rollback(change, calm(), undefined, overDrift);
       count(`${operation} done`);
+      if (hasOverwritten) require(detail !== undefined, "the result does not report the overwritten edit");
       target.unanswered = undefined;
       steps.push(`  ${result}`);
       if (operation === "apply") {
@@ -272,12 +304,12 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
   };
 
   for (const target of targets) if (roll(2) === 0) await edit(target, newValue());
-  const isAtomic = system.open().guard === "atomic";
+  const isAtomic = system.open(clock).guard === "atomic";
   const faults = [
     ...FAULTS,
-    ...(isAtomic ? [RACE] : []),
+    ...(isAtomic || system.editBetween ? [RACE] : []),
     ...(system.lose ? NETWORK_FAULTS : []),
-    ...(system.isFenced ? ["late request"] : []),
+    ...(system.isFenced || system.maxLateMs !== undefined ? ["late request"] : []),
   ];
   for (let step = 0; step < STEPS; step++) {
     const one = changes[roll(changes.length)]!;
@@ -290,13 +322,10 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     else if (kind < 10) restart();
     else await verify(one);
     fault = undefined;
-    if (late && roll(3) === 0) {
-      steps.push("a late request arrives");
-      await late().catch(() => undefined);
-      late = undefined;
-    }
+    if (late && roll(3) === 0) await deliverLate();
+    if (system.maxLateMs !== undefined && roll(4) === 0) await passTime();
   }
-  await late?.().catch(() => undefined);
+  await deliverLate();
 
   // The faults are over: every change can be rolled back, and nothing of them stays.
   const isInForce = ({ target, change }: (typeof changes)[number]) =>
@@ -309,6 +338,7 @@ export async function runLife(seed: number, system: LifeSystem, figures: LifeFig
     ...changes.filter(isInForce).sort((one, other) => place(other) - place(one)),
   ];
   for (let tries = 0; tries < MAX_TRIES && waiting.length > 0; tries++) {
+    await passTime();
     const results: boolean[] = [];
     for (const one of waiting) results.push(await operate(one, "rollback", true));
     waiting = waiting.filter((_, i) => !results[i]);
@@ -340,8 +370,9 @@ export async function runLives(
 }
 
 /** The seeds to run, in slices that one test each runs: a few, or as `npm run lives` asks for them, `LIVES=1-1000`. */
-export function lifeSeeds(): [number, number][] {
-  const [first = 1, last = 20] = process.env["LIVES"]?.split("-").map(Number) ?? [];
-  const starts = Array.from({ length: Math.ceil((last - first + 1) / SLICE) }, (_, i) => first + i * SLICE);
-  return starts.map((start) => [start, Math.min(start + SLICE - 1, last)]);
+export function lifeSeeds({ few = 20, most = Infinity, slice = 50 } = {}): [number, number][] {
+  const [first = 1, end = few] = process.env["LIVES"]?.split("-").map(Number) ?? [];
+  const last = Math.min(end, first + most - 1);
+  const starts = Array.from({ length: Math.ceil((last - first + 1) / slice) }, (_, i) => first + i * slice);
+  return starts.map((start) => [start, Math.min(start + slice - 1, last)]);
 }

@@ -53,7 +53,10 @@ export async function startUnleash(): Promise<UnleashServer> {
     env: { PATH: process.env["PATH"], NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
+  let isStopping = false;
+  child.on("exit", (...ended) => isStopping || process.stderr.write(`the Unleash server ended with ${ended.join()}\n`));
   const stop = async () => {
+    isStopping = true;
     const ended = child.exitCode === null ? once(child, "exit") : undefined;
     child.kill("SIGKILL");
     await ended;

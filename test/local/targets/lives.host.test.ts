@@ -13,14 +13,25 @@ import { postgresTarget } from "../../../local/targets/postgres.ts";
 import { startProxy } from "../../support/cut_proxy.ts";
 import { encodeBase64, startEtcd } from "../../support/etcd_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
+import { lifeOnGit } from "../../support/life_on_git.ts";
+import { lifeOnUnleash } from "../../support/life_on_unleash.ts";
 import { type LifeFigures, lifeSeeds, type LifeSystem, runLives } from "../../support/target_lives.ts";
+import { startUnleash } from "../../support/unleash.ts";
 
 const postgres = await startPostgres();
 const etcd = await startEtcd(["--snapshot-count=100000"]);
 const proxyTo = (url: string | undefined) =>
   url === undefined ? undefined : startProxy({ host: "127.0.0.1", port: Number(new URL(url).port) });
-const [postgresProxy, etcdProxy] = await Promise.all([proxyTo(postgres?.url), proxyTo(etcd?.url)]);
-afterAll(() => Promise.all([postgresProxy?.stop(), etcdProxy?.stop(), postgres?.stop(), etcd?.stop()]));
+/** Short lives on Unleash run where a server is started anyway: in unleash.long.test.ts. */
+const unleash = process.env["LIVES"] === undefined ? undefined : await startUnleash();
+const [postgresProxy, etcdProxy, unleashProxy] = await Promise.all([
+  proxyTo(postgres?.url),
+  proxyTo(etcd?.url),
+  proxyTo(unleash?.url),
+]);
+afterAll(() =>
+  Promise.all([postgresProxy, etcdProxy, unleashProxy, postgres, etcd, unleash].map((running) => running?.stop())),
+);
 
 let lives = 0;
 const makeEntries = (value: unknown = null): Entry[] => {
@@ -130,16 +141,23 @@ async function onEtcd(): Promise<LifeSystem> {
   };
 }
 
+/** Lives of the systems that take long: in the short form, and at most. */
+const SLOW = { few: 1, most: 100, slice: 5 };
+
 const SYSTEMS = {
   file: onFile,
   flagd: onFlagd,
   ...(postgres && { postgres: onPostgres }),
   ...(etcd && { etcd: onEtcd }),
+  git: () => lifeOnGit(makeEntries(), toObject),
+  ...(unleash && { unleash: () => lifeOnUnleash(unleash, unleashProxy!, makeEntries()) }),
 };
+
+const seedsOf = (name: string) => (name === "git" || name === "unleash" ? lifeSeeds(SLOW) : lifeSeeds());
 
 describe.each(Object.entries(SYSTEMS))("targets of %s", (name, make) => {
   const figures: LifeFigures = {};
-  test.each(lifeSeeds())("lives %i to %i keep to the model", async (...seeds) => {
+  test.each(seedsOf(name))("lives %i to %i keep to the model", async (...seeds) => {
     await runLives(seeds, make, figures);
   });
   afterAll(() => void process.stdout.write(`lives of ${name}: ${JSON.stringify(figures)}\n`));

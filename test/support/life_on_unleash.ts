@@ -1,0 +1,113 @@
+/** Targets of random lives in Unleash: flags that other people edit in the middle of an import. */
+import { unleashTarget } from "../../local/targets/unleash.ts";
+import type { Entry } from "../../lib/targets/port.ts";
+import type { CutProxy } from "./cut_proxy.ts";
+import type { LifeSystem } from "./target_lives.ts";
+import type { UnleashServer } from "./unleash.ts";
+
+const ENVIRONMENT = "development";
+const FEATURES = "/api/admin/projects/default/features";
+
+interface FlagValue {
+  enabled: boolean;
+  strategies: { name: string; parameters: Record<string, string> }[];
+}
+
+const toFlag = (number: number): FlagValue => ({
+  enabled: number % 3 !== 0,
+  strategies: [
+    {
+      name: "flexibleRollout",
+      parameters: { rollout: String(number % 101), stickiness: "userId", groupId: `group-${number}` },
+    },
+  ],
+});
+
+/** Flags of one life. `proxy`: in front of the server, to lose requests and answers. */
+export async function lifeOnUnleash(
+  server: UnleashServer,
+  proxy: CutProxy,
+  entries: readonly Entry[],
+): Promise<LifeSystem> {
+  const flagName = ({ tenant_id, target }: Entry): string => `${tenant_id}.${target}`;
+  const pathOf = (entry: Entry): string => `${FEATURES}/${flagName(entry)}`;
+  const environmentOf = (entry: Entry): string => `${pathOf(entry)}/environments/${ENVIRONMENT}`;
+
+  const read = async (entry: Entry): Promise<(FlagValue & { ids: string[] }) | undefined> => {
+    const { features } = await server.call("POST", "/api/admin/features-batch/export", {
+      environment: ENVIRONMENT,
+      features: [flagName(entry)],
+    });
+    if (features.length === 0) return undefined;
+    const { enabled, strategies } = await server.call("GET", environmentOf(entry));
+    return {
+      enabled,
+      strategies: strategies.map(({ name, parameters }: FlagValue["strategies"][number]) => ({ name, parameters })),
+      ids: strategies.map(({ id }: { id: string }) => id),
+    };
+  };
+
+  const edit = async (entry: Entry, value: unknown): Promise<void> => {
+    const held = await read(entry);
+    const path = environmentOf(entry);
+    if (value === undefined) {
+      if (!held) return;
+      await server.call("DELETE", pathOf(entry));
+      return server.call("DELETE", `/api/admin/archive/${flagName(entry)}`);
+    }
+    const { enabled, strategies } = value as FlagValue;
+    if (!held) await server.call("POST", FEATURES, { name: flagName(entry) });
+    const [id] = held?.ids ?? [];
+    if (id === undefined) await server.call("POST", `${path}/strategies`, strategies[0]);
+    else await server.call("PUT", `${path}/strategies/${id}`, strategies[0]);
+    if ((held?.enabled ?? false) !== enabled) await server.call("POST", `${path}/${enabled ? "on" : "off"}`);
+  };
+
+  /** Runs once, right before the request that writes. */
+  let beforeWrite: (() => Promise<void>) | undefined;
+  const isWrite = (url: string, method: string | undefined): boolean =>
+    url.endsWith("/import") || (method === "DELETE" && url.includes("/projects/"));
+
+  return {
+    open: (clock) =>
+      unleashTarget({
+        url: `http://${proxy.host}/`,
+        token: server.token,
+        project: "default",
+        environment: ENVIRONMENT,
+        clock,
+        flagName,
+        async fetch(url, init) {
+          const edits = beforeWrite;
+          if (edits && isWrite(String(url), init?.method)) {
+            beforeWrite = undefined;
+            await edits();
+          }
+          return fetch(url, init);
+        },
+      }),
+    entries,
+    value: toFlag,
+    async read(entry) {
+      const held = await read(entry);
+      return held && { enabled: held.enabled, strategies: held.strategies };
+    },
+    edit,
+    editBetween(entry, value) {
+      let hasCome = false;
+      beforeWrite = async () => {
+        hasCome = true;
+        await edit(entry, value);
+      };
+      return () => {
+        beforeWrite = undefined;
+        return hasCome;
+      };
+    },
+    lose(loss) {
+      void proxy.lose(loss, "/features-batch/import");
+      return () => void proxy.lose(loss, "a text that is never sent");
+    },
+    maxLateMs: 2 * 60_000,
+  };
+}
