@@ -1,4 +1,5 @@
 /** What entries about a change say, as far as it moves the change. */
+import { once } from "../../kit/once.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
 
@@ -89,16 +90,14 @@ export const eventOf = (entry: Omit<ChangeEvent, "detail"> & { detail: string })
 });
 
 /** Details that were read last: one decision asks several times what the same entries say. */
-const recent = new Map<string, Detail>();
+const recent = once(() => new Map<string, Detail>());
 const MOST_RECENT = 256;
 
 /** Reads the text of a detail; one that is no JSON object says nothing. */
 export function detailIn(text: string): Detail {
-  let detail = recent.get(text);
-  if (detail) return detail;
-  detail = Object.freeze(parsed(text));
-  if (recent.size === MOST_RECENT) recent.clear();
-  recent.set(text, detail);
+  const detail = recent().get(text) ?? Object.freeze(parsed(text));
+  if (recent().size === MOST_RECENT) recent().clear();
+  recent().set(text, detail);
   return detail;
 }
 

@@ -57,8 +57,13 @@ export interface FuzzWorld {
 /** The secret of the agent that proposes a minor change. */
 const SECRET = "the secret of an agent that tunes";
 
+let world: Promise<FuzzWorld> | undefined;
+
+/** Returns the world of this process; no test changes it. */
+export const fuzzWorld = (): Promise<FuzzWorld> => (world ??= makeWorld());
+
 /** Makes the log by requests alone. */
-export async function fuzzWorld(): Promise<FuzzWorld> {
+async function makeWorld(): Promise<FuzzWorld> {
   const raw = rawPasskey("gov.acme.example");
   const pens: Record<string, Pen> = {
     ana: passkey("ES256"),

@@ -1,6 +1,8 @@
 /** `verify_audit.py` in one long-lived process. */
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -31,8 +33,32 @@ for line in sys.stdin:
     print(json.dumps({"status": status, "rules": rules, "stderr": err.getvalue()}), flush=True)
 `;
 
-/** Starts the process; `judge` runs the program once for each list of arguments, with `--json`. */
+/** Answers by arguments, with the content of files for their paths: mutation tests ask the same again and again. */
+const answers = new Map<string, Judged>();
+const keyOf = (args: readonly string[]): string =>
+  JSON.stringify(
+    args.map((arg) => (existsSync(arg) ? createHash("sha256").update(readFileSync(arg)).digest("hex") : arg)),
+  );
+
+/** `judge` runs the program once for each list of arguments, with `--json`; the first call starts the process. */
 export function pythonVerifier() {
+  let started: ReturnType<typeof start> | undefined;
+  return {
+    async judge(calls: readonly (readonly string[])[]): Promise<Judged[]> {
+      const keys = calls.map(keyOf);
+      const open = keys.flatMap((key, index) => (answers.has(key) ? [] : [index]));
+      if (open.length > 0) {
+        started ??= start();
+        const judged = await started.judge(open.map((index) => calls[index]!));
+        for (const [at, index] of open.entries()) answers.set(keys[index]!, judged[at]!);
+      }
+      return keys.map((key) => answers.get(key)!);
+    },
+    end: async (): Promise<void> => started?.end(),
+  };
+}
+
+function start() {
   const folder = join(import.meta.dirname, "../../../docs");
   const child = spawn("python3", ["-c", DRIVER, folder], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

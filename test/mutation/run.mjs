@@ -1,0 +1,110 @@
+/**
+ * node test/mutation/run.mjs [--short] [FILE…]: mutation tests of the rules of changes and of the verifier. Stryker changes one
+ * expression at a time and runs the tests that run it; a mutant that no test notices survives. FILE: a part of a path.
+ * `--short`: lines that differ from the parent of HEAD, for two minutes. Exit code 1: a group has fewer than 85 % killed.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { Stryker } from "@stryker-mutator/core";
+import { GROUPS } from "./groups.mjs";
+import { results } from "./reporter.mjs";
+
+const root = join(import.meta.dirname, "../..");
+const MIN_SCORE = 85;
+const SHORT_MS = 120_000;
+const MUTANT_TIMEOUT_MS = 60_000;
+const say = (line) => process.stdout.write(`${line}\n`);
+
+const { values, positionals } = parseArgs({ options: { short: { type: "boolean" } }, allowPositionals: true });
+process.chdir(root);
+const folder = mkdtempSync(join(tmpdir(), "mutation-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+for (const [name, { sources }] of Object.entries(GROUPS)) {
+  const mutate = values.short ? changedLines(sources) : filesIn(sources);
+  if (mutate.length > 0) await test(name, mutate);
+  else say(`${name}: ${values.short ? "no line was changed" : "no file has this name"}`);
+}
+
+function filesIn(sources) {
+  const files = readdirSync(sources).map((file) => sources + file);
+  return files.filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)));
+}
+
+/** Lists ranges of lines, as Stryker reads them. */
+function changedLines(sources) {
+  const diff = execFileSync("git", ["diff", "-U0", "HEAD~1", "--", sources], { encoding: "utf8", maxBuffer: 1e9 });
+  const ranges = [];
+  let file;
+  for (const line of diff.split("\n")) {
+    if (line.startsWith("+++ ")) file = line.startsWith("+++ b/") ? line.slice("+++ b/".length) : undefined;
+    const [, first, count = "1"] = /^@@ \S+ \+(\d+)(?:,(\d+))?/.exec(line) ?? [];
+    if (file && first && count !== "0") ranges.push(`${file}:${first}-${Number(first) + Number(count) - 1}`);
+  }
+  return ranges;
+}
+
+async function test(group, mutate) {
+  process.env.MUTATION_GROUP = group;
+  results.length = 0;
+  const run = new Stryker({
+    mutate,
+    // TypeScript rejects most other texts; the words of errors and reports are in the golden files.
+    mutator: { excludedMutations: ["StringLiteral"] },
+    testRunner: "vitest",
+    vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
+    plugins: ["@stryker-mutator/vitest-runner", join(import.meta.dirname, "reporter.mjs")],
+    reporters: ["collector"],
+    coverageAnalysis: "perTest",
+    // Code that runs while a module is loaded would need all tests, each with all modules loaded again.
+    ignoreStatic: true,
+    incremental: !values.short,
+    incrementalFile: `coverage/mutation/${group}.json`,
+    ignorePatterns: ["dist", "data", "coverage"],
+    tempDirName: folder,
+    tsconfigFile: "none",
+    concurrency: Number(process.env.MUTATION_WORKERS ?? 1),
+    timeoutMS: MUTANT_TIMEOUT_MS,
+    allowEmpty: true,
+    logLevel: "warn",
+  }).runMutationTest();
+  const time = values.short && new Promise((resolve) => setTimeout(resolve, SHORT_MS, "time"));
+  const isComplete = (await Promise.race([run, ...(time ? [time] : [])])) !== "time";
+  report(group);
+  if (isComplete) return;
+  say(`stopped after ${SHORT_MS / 1000} s; npm run mutation tests all`);
+  process.exit();
+}
+
+/** Writes the mutants that no test killed, and the score of each file. */
+function report(group) {
+  const files = [...new Set(results.map(({ fileName }) => fileName))].sort();
+  const rows = files.map((file) =>
+    row(
+      relative(root, file),
+      results.filter(({ fileName }) => fileName === file),
+    ),
+  );
+  for (const { fileName, location, status, mutatorName, replacement } of results)
+    if (status === "Survived" || status === "NoCoverage")
+      say(
+        `${status}: ${relative(root, fileName)}:${location.start.line}: ${mutatorName}: ${replacement.slice(0, 100)}`,
+      );
+  const all = row(group, results);
+  say(["score  killed  survived  uncovered  timeout  file", ...rows.map(({ text }) => text), all.text].join("\n"));
+  if (all.score < MIN_SCORE) process.exitCode = 1;
+}
+
+/** Mutants that end in a timeout are counted apart: a slow machine makes some. */
+function row(name, mutants) {
+  const count = (status) => mutants.filter((mutant) => mutant.status === status).length;
+  const [killed, survived, uncovered, timeout] = ["Killed", "Survived", "NoCoverage", "Timeout"].map(count);
+  const judged = killed + survived + uncovered;
+  const score = judged === 0 ? 100 : (100 * killed) / judged;
+  const cells = [`${score.toFixed(1)} %`, killed, survived, uncovered, timeout];
+  return { score, text: `${cells.map((cell, at) => String(cell).padStart([5, 8, 10, 11, 9][at])).join("")}  ${name}` };
+}

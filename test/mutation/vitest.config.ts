@@ -1,0 +1,34 @@
+/** Tests that mutation testing runs, for the group of sources that MUTATION_GROUP names. */
+import { join } from "node:path";
+import { defineConfig, type Plugin } from "vitest/config";
+import { makeRunFolder } from "../support/folders.ts";
+// @ts-expect-error -- a script without types
+import { GROUPS } from "./groups.mjs";
+import { endThread, lastingPool } from "./pool.ts";
+
+const groups = GROUPS as Record<string, { tests: string[]; env: Record<string, string> }>;
+const group = groups[process.env["MUTATION_GROUP"] ?? ""];
+if (!group) throw new Error(`Set MUTATION_GROUP to one of: ${Object.keys(groups).join(", ")}.`);
+
+/** As a plugin: Stryker names a pool of its own on the command line. */
+const lasting: Plugin = {
+  name: "one thread for all runs",
+  configureVitest({ vitest, project }) {
+    Object.assign(project.config, { pool: lastingPool.name, poolRunner: lastingPool });
+    vitest.onClose(endThread);
+  },
+};
+
+export default defineConfig({
+  root: join(import.meta.dirname, "../.."),
+  plugins: [lasting],
+  resolve: { alias: [{ find: /^.*\/once\.ts$/, replacement: join(import.meta.dirname, "once.ts") }] },
+  test: {
+    include: group.tests,
+    setupFiles: [join(import.meta.dirname, "setup.ts")],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    isolate: false,
+    env: { TMPDIR: makeRunFolder(), TEST_LENGTH: "short", ...group.env },
+  },
+});
