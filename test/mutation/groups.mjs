@@ -1,9 +1,10 @@
-/** Sources that are mutated, each group with the tests that judge it. */
+/** Sources that are mutated, each group with the tests that judge them. Tests of random inputs, the slowest ones, run last. */
 export const GROUPS = {
-  rules: { sources: "lib/changes/rules/", tests: ["test/lib/changes/rules/**/*.test.ts"], env: { HISTORIES: "1-8" } },
+  rules: { sources: "lib/changes/rules/", tests: ["test/lib/changes/rules/**/*.test.ts"], last: "consent_model" },
   verifier: {
     sources: "local/verify/",
-    tests: ["test/local/verify/{forged,fuzz}.host.test.ts"],
+    tests: ["test/local/verify/{forged,fuzz}.host.test.ts", "test/local/verify.host.test.ts"],
+    last: "fuzz",
     env: { FUZZ_INPUTS: "60" },
   },
 };

@@ -3,7 +3,7 @@
  * expression at a time and runs the tests that run it; a mutant that no test notices survives. FILE: a part of a path.
  * `--short`: lines that differ from the parent of HEAD, for two minutes. Exit code 1: a group has fewer than 85 % killed.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -21,8 +21,16 @@ const say = (line) => process.stdout.write(`${line}\n`);
 const { values, positionals } = parseArgs({ options: { short: { type: "boolean" } }, allowPositionals: true });
 process.chdir(root);
 const folder = mkdtempSync(join(tmpdir(), "mutation-"));
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+process.once("exit", () => {
+  // Stryker's own processes would go on, and write into the folder.
+  spawnSync("pkill", ["-KILL", "-P", String(process.pid)]);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+});
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => {
+    report(`stopped by ${signal}`);
+    process.exit(1);
+  });
 
 for (const [name, { sources }] of Object.entries(GROUPS)) {
   const mutate = values.short ? changedLines(sources) : filesIn(sources);
@@ -80,7 +88,7 @@ async function test(group, mutate) {
   process.exit();
 }
 
-/** Writes the mutants that no test killed, and the score of each file. */
+/** Writes the score of each file. */
 function report(group) {
   const files = [...new Set(results.map(({ fileName }) => fileName))].sort();
   const rows = files.map((file) =>
@@ -89,11 +97,6 @@ function report(group) {
       results.filter(({ fileName }) => fileName === file),
     ),
   );
-  for (const { fileName, location, status, mutatorName, replacement } of results)
-    if (status === "Survived" || status === "NoCoverage")
-      say(
-        `${status}: ${relative(root, fileName)}:${location.start.line}: ${mutatorName}: ${replacement.slice(0, 100)}`,
-      );
   const all = row(group, results);
   say(["score  killed  survived  uncovered  timeout  file", ...rows.map(({ text }) => text), all.text].join("\n"));
   if (all.score < MIN_SCORE) process.exitCode = 1;

@@ -1,12 +1,13 @@
 /** Tests that mutation testing runs, for the group of sources that MUTATION_GROUP names. */
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { makeRunFolder } from "../support/folders.ts";
 // @ts-expect-error -- a script without types
 import { GROUPS } from "./groups.mjs";
 import { endThread, lastingPool } from "./pool.ts";
 
-const groups = GROUPS as Record<string, { tests: string[]; env: Record<string, string> }>;
+const groups = GROUPS as Record<string, { tests: string[]; last: string; env?: Record<string, string> }>;
 const group = groups[process.env["MUTATION_GROUP"] ?? ""];
 if (!group) throw new Error(`Set MUTATION_GROUP to one of: ${Object.keys(groups).join(", ")}.`);
 
@@ -19,6 +20,13 @@ const lasting: Plugin = {
   },
 };
 
+class QuickFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLast = ({ moduleId }: TestSpecification): number => Number(moduleId.includes(group!.last));
+    return files.toSorted((a, b) => isLast(a) - isLast(b));
+  }
+}
+
 export default defineConfig({
   root: join(import.meta.dirname, "../.."),
   plugins: [lasting],
@@ -29,6 +37,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     isolate: false,
+    sequence: { sequencer: QuickFirst },
     env: { TMPDIR: makeRunFolder(), TEST_LENGTH: "short", ...group.env },
   },
 });

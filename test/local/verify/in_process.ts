@@ -1,0 +1,16 @@
+/** `countersign-verify` in the process of a test. */
+import { main } from "../../../local/verify/main.ts";
+import type { Ended } from "../../tamper/verifiers.ts";
+import { makeWorld, type World } from "../../tamper/world.ts";
+
+/** Runs the program with its output in texts. */
+export async function runVerifier(args: readonly string[]): Promise<Ended> {
+  let [stdout, stderr] = ["", ""];
+  const status = await main([...args], { out: (text) => (stdout += text), err: (text) => (stderr += text) });
+  return { status, stdout, stderr };
+}
+
+let world: Promise<World> | undefined;
+
+/** Returns the world of this process; no test changes it. */
+export const verifierWorld = (): Promise<World> => (world ??= makeWorld());
