@@ -55,6 +55,7 @@ import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
 import { note } from "./product/note.ts";
 import { review } from "./product/review.ts";
 import { revoke } from "./product/revoke.ts";
+import { restore } from "./product/restore.ts";
 import { rollback } from "./product/rollback.ts";
 import { runtime } from "./product/runtime.ts";
 import { unfreeze } from "./product/unfreeze.ts";
@@ -73,7 +74,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, note, kpi,
+  drift, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, restore, review, freeze, unfreeze, erase, note, kpi,
   inbox, find, findSaved, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

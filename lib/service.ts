@@ -18,8 +18,8 @@ export interface ServiceOptions
   extends Partial<Omit<Deps, "product" | "integrity" | "mutex">>, ProductOptions, OpenOptions, RouteOptions {
   store: Store;
   /**
-   * For a process that lives long: projects the log after each commit, not in cycles and reads only, and records at the start
-   * that the intent is in force.
+   * For a process that lives long: projects the log after each commit, not in cycles and reads only, records at the start
+   * that the intent is in force, and restores values under `policy.on_drift: restore`.
    */
   longLived?: boolean | undefined;
   /** Each cycle looks at everything, also where nobody has written and nothing is due: for a store that costs nothing to ask. */
@@ -67,7 +67,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     ...rest
   } = options;
   const { commits = createCommitSignal(), ...given } = rest;
-  const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
+  const deps = createDeps({ ...given, longLived, commits, store: signalling(given.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
   const projecting = longLived ? keepProjecting(deps) : undefined;

@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   "store_moved",
   "loss_accepted",
   "targets_in_force",
+  "value_restored",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -32,6 +32,7 @@ async function goOn(deps: Losing): Promise<void> {
   delete integrity.breach;
   delete integrity.last;
   delete integrity.scan;
+  delete integrity.drift;
   await readTail(deps);
   noteEnd(integrity, head);
 }

@@ -12,6 +12,8 @@ export interface ChangesDeps extends AuditDeps {
   commits?: CommitSignal | undefined;
   /** How long a request may wait for something to happen, in seconds, where the host answers sooner than a minute. */
   longestWait?: number | undefined;
+  /** This process lasts, so that what it saw of target systems counts for what its cycle restores. */
+  longLived?: boolean | undefined;
   /** Asks for a cycle soon, without waiting for it. */
   wake?: (() => void) | undefined;
 }

@@ -134,6 +134,9 @@ export function evidenceOf(
     onTarget: (of: OfTarget, place: Place): Walk => newest(onTarget(of, place), isOn(place)),
     /** The applies and rollbacks of a target since a moment. */
     heldSince: (place: Place, moment: string): Walk => newestSince(onTarget("held", place), isOn(place), moment),
+    /** The restores of a target since a moment. */
+    restoredSince: (place: Place, moment: string): Walk =>
+      newestSince(onTarget("restored", place), isOn(place), moment),
     /** The minor changes since a moment. */
     minorSince: (moment: string): Walk =>
       newestSince(minor, ({ event_type }) => event_type === "change_proposed", moment),

@@ -69,14 +69,29 @@ export interface OperationRequest extends Actor {
   mended?: readonly string[] | undefined;
 }
 
+/** A restore, its actor and its reason. */
+export interface RestoreRequest extends Actor {
+  operation: "restore";
+  note?: string | undefined;
+  /** Key, statement and proof of the person who signed it. */
+  signed: object;
+  /** Names the restore among those of the change. */
+  restore_id: string;
+}
+
 /** The durable intention to run the adapter. */
-export interface Lease extends OperationRequest {
+export type Lease = OperationLease | RestoreLease;
+export type OperationLease = OperationRequest & LeaseFacts;
+export type RestoreLease = RestoreRequest & LeaseFacts;
+
+/** Facts of every lease. */
+export interface LeaseFacts {
   change_id: string;
   /** Key of the record. */
   place: string;
   /** The process that runs it. */
   owner: string;
-  /** One more than the log's length when it was taken. Every lease ends with an entry, so it rises. */
+  /** One more than the log's length when it was taken. */
   number: number;
   at: string;
   /** Milliseconds since the epoch; any process may resolve it afterwards. */

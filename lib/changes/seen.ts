@@ -32,6 +32,16 @@ type Readings = Map<string, { at: number; reading: Promise<Examined> }>;
 /** The newest readings of each adapter, by place and value. */
 const readings = new WeakMap<ProductAdapter, Readings>();
 
+/** Lists the targets that were read last, the newest first. */
+export const listRead = (adapter: ProductAdapter, limit: number): Pick<Change, "tenant_id" | "target">[] =>
+  [...(readings.get(adapter)?.keys() ?? [])]
+    .slice(-limit)
+    .reverse()
+    .map((key) => {
+      const [, tenant_id, target] = JSON.parse(key) as [string, string, string];
+      return { tenant_id, target };
+    });
+
 /** Lists the readers of the places of a change; empty where the system cannot be read. */
 function listReaders(adapter: ProductAdapter | undefined, change: Placed | Change) {
   if (!adapter?.reader || !findCarrier(adapter, change)) return [];

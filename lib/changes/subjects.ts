@@ -13,13 +13,14 @@ const hashOf = (text: string): number => {
   return (hash & NAME) >>> 0 || 2;
 };
 
-/** What an entry tells of a target: that a change of it was proposed, or that it holds another change now. */
-export type OfTarget = "proposed" | "held";
+/** Relation of an entry to a target: a change of it was proposed, it holds another change now, or its value was restored. */
+export type OfTarget = "proposed" | "held" | "restored";
 
 const OF_TARGET: Readonly<Record<string, OfTarget>> = {
   change_proposed: "proposed",
   change_applied: "held",
   change_rolled_back: "held",
+  value_restored: "restored",
 };
 
 /** In the text of a detail; what stands in a text is escaped. */

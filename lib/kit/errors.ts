@@ -36,6 +36,7 @@ export const STATUS = {
   too_many_attempts: 409,
   target_moved: 409,
   target_drifted: 409,
+  restore_contested: 409,
   content_needed: 409,
   frozen: 409,
   outside_window: 409,

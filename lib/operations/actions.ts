@@ -2,7 +2,8 @@
 import { projectAll, rebuild } from "../projections/projector.ts";
 import { countVerdicts } from "../projections/outcomes.ts";
 import { verifyProjections } from "../projections/verify.ts";
-import { checkDrift, driftReport } from "../changes/drift.ts";
+import { checkDrift } from "../changes/check_drift.ts";
+import { driftReport } from "../changes/drift.ts";
 import { rebuildRecords } from "../changes/rebuild.ts";
 import { verifyReport } from "../changes/verify_report.ts";
 import { AppError } from "../kit/errors.ts";

@@ -1,13 +1,14 @@
-/** The cycle: what time alone makes due. Serialised; it applies nothing to the host but a guardrail rollback. */
+/** The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback and a restore only. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import { findProblem } from "../projections/catch_up.ts";
 import { projectAll, PROJECTIONS } from "../projections/projector.ts";
 import { addNotice } from "../projections/activity_log.ts";
 import { countVerdicts } from "../projections/outcomes.ts";
 import { sampleClock } from "../changes/certain_time.ts";
-import { checkDrift } from "../changes/drift.ts";
+import { checkDueDrift } from "../changes/check_drift.ts";
 import { rollBackCondemned } from "../changes/guardrail_rollback.ts";
 import { scanIntegrity } from "../changes/integrity_scan.ts";
+import { restoreEdited } from "../changes/restore_edited.ts";
 import { recoverAbandoned } from "../changes/operations/recover.ts";
 import { forgetOldAnswers } from "../changes/idempotency.ts";
 import { expireOverdue } from "../projections/expire_overdue.ts";
@@ -89,7 +90,8 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   if (governs && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
-    await step("drift", () => checkDrift(deps));
+    await step("restore", () => restoreEdited(deps));
+    await step("drift", () => checkDueDrift(deps));
   }
   await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
   // What time has judged by now is reported and told to peers in this cycle, and not in the next.

@@ -1,6 +1,5 @@
 /** A cycle that is due; where none is, one request says so, and nothing else of what is stored is looked at. */
 import { certainNow } from "../changes/certain_time.ts";
-import { isAsItWas } from "../changes/drift.ts";
 import { type CycleReport, emptyReport, runCycle } from "./cycle.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { nextDue } from "./next_due.ts";
@@ -32,13 +31,12 @@ export function dueCycles(deps: OperationsDeps): () => Promise<CycleReport> {
   };
 }
 
-/** Nobody has committed anything, here or elsewhere, nothing is due, and the host shows what it did. */
+/** Returns true where no process has committed anything and nothing is due. */
 async function isIdle(deps: OperationsDeps, { commit, until }: Idle): Promise<boolean> {
   const { commits, clock } = deps;
   // What closes for good has to be seen to be over twice: so each time is a look at the clock.
   if (clock.monotonic) await certainNow(deps);
-  if (clock.now() >= until || !(await commits!.look()) || commits!.count !== commit) return false;
-  return isAsItWas(deps);
+  return clock.now() < until && (await commits!.look()) && commits!.count === commit;
 }
 
 /** Undefined where the store does not tell of others, or what time brings cannot be read. */

@@ -2,6 +2,7 @@
 import { areAllCaughtUp } from "../projections/projector.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
+import { nextDriftCheck } from "../changes/check_drift.ts";
 import { knownMismatches } from "../changes/integrity_scan.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
@@ -19,9 +20,14 @@ export async function nextDue(given: OperationsDeps): Promise<number> {
   const deps = withRequestCache(given);
   // What is wrong is looked at each time, and what peers know is asked of them.
   if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
-  const [left, outcome, limits] = await Promise.all([isAnythingLeft(deps), nextOutcome(deps), nextLimit(deps)]);
+  const [left, outcome, limits, drift] = await Promise.all([
+    isAnythingLeft(deps),
+    nextOutcome(deps),
+    nextLimit(deps),
+    nextDriftCheck(deps),
+  ]);
   // The rows of what waits are right only where the projections are caught up.
-  return left || outcome === NOW ? NOW : Math.min(outcome, limits);
+  return left || outcome === NOW ? NOW : Math.min(outcome, limits, drift);
 }
 
 /** Whether there is what each cycle goes on with until it is done. */

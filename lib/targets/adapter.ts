@@ -1,5 +1,4 @@
 /** Makes a product adapter of a target system: durable intention first, then the write, then its result. */
-import { canonicalJson } from "../kit/canonical_json.ts";
 import { type Clock, fastestSha256, type Sha256, systemClock } from "../kit/platform.ts";
 import type {
   AdapterResult,
@@ -13,11 +12,9 @@ import type { Change } from "../changes/rules/change.ts";
 import type { Store } from "../store/store.ts";
 import { type EffectRecord, storedEffects } from "./effects.ts";
 import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
+import { CONTENDED, describeRestore, digestHeld, MAX_TRIES, targetRestores } from "./restores.ts";
 import { reachableReads } from "./reachable_reads.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
-
-/** Tries of a write when the target changes between the read and the write. */
-const MAX_TRIES = 5;
 
 /** Dependencies of the adapter. */
 export interface TargetAdapterOptions {
@@ -45,6 +42,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
   const effects = storedEffects(store, { isCumulative, sha256 });
 
   const { read, ping, findProblem } = reachableReads(system);
+
+  const restores = targetRestores(system, { effects, read, sha256 });
 
   const newAttempt = ({ change_id }: Change, operation: Attempt["operation"]): Attempt => ({
     change_id,
@@ -85,6 +84,8 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
   /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
   const settle = async (change: Change, entry: Entry, signal: AbortSignal) => {
+    if ((await restores.resolve(change, entry, signal)) === "open")
+      return { record: await effects.get(change.change_id), outcome: "open" as const };
     const record = await effects.get(change.change_id);
     if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
     const outcome = await findOutcome(entry, record, signal);
@@ -147,8 +148,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       `the stored record of what ${change_id} replaced was edited: it differs from the audit log; ${BY_HAND}`,
     );
   };
-  const digestValue = (held: TargetValue | undefined): string | null =>
-    held?.value === undefined ? null : sha256(canonicalJson(held.value));
+  const digestValue = (held: TargetValue | undefined): string | null => digestHeld(held, sha256);
 
   const requireExpected = (held: TargetValue, expected: readonly string[] | undefined): void => {
     if (expected && !expected.includes(digestReading(held, sha256)))
@@ -311,7 +311,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       requirePlace(change, entry);
       await settleOther(change, signal);
       const { record, outcome } = await settle(change, entry, signal);
-      if (outcome === "open") throw new Error(unfinished(change, record!.attempt.operation));
+      if (outcome === "open") throw new Error(unfinished(change, record!));
       const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
       if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
       if (record?.state === "applied" || wasRollingBack) {
@@ -345,6 +345,25 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       return held.value === undefined ? "absent" : "unknown";
     },
 
+    canRestore: (entry) => setsValue(entry) && !isCumulative(entry),
+
+    async restore(change, id, signal) {
+      const entry = await findEntry(change);
+      requirePlace(change, entry);
+      await settleOther(change, signal);
+      const { record, outcome } = await settle(change, entry, signal);
+      if (outcome === "open") throw new Error(unfinished(change, record!));
+      if (record?.state !== "applied" || record.superseded_by !== undefined)
+        throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
+      return restores.run(change, entry, id, { newAttempt: () => newAttempt(change, "restore"), signal });
+    },
+
+    async findRestore(change, id, signal) {
+      const { record, outcome } = await settle(change, await findEntry(change), signal);
+      if (outcome === "open") return "open";
+      return describeRestore(record?.restore, id);
+    },
+
     async held(change, signal) {
       return toHeld(await read(await findEntry(change), signal));
     },
@@ -355,7 +374,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
       if (!overDrift) requirePlace(change, entry);
       await settleOther(change, signal);
       const { record, outcome } = await settleState(change, entry, signal);
-      if (outcome === "open") throw new Error(unfinished(change, record!.attempt.operation));
+      if (outcome === "open") throw new Error(unfinished(change, record!));
       // The log knows owners of values; changes that add to each other have none.
       const fromLog = setsValue(change) && !isCumulative(entry) ? await readLog?.(change_id) : undefined;
       if (record?.state === "rolled_back") {
@@ -389,7 +408,7 @@ export function targetAdapter(system: TargetSystem, options: TargetAdapterOption
 
 const BY_HAND = "set by hand what was there before, and roll back again";
 
-const CONTENDED = "the target was changed by another program at every try; stop that program and try again";
-
-const unfinished = ({ change_id }: Change, operation: Attempt["operation"]): string =>
-  `the target system has not said what became of the ${operation} of ${change_id}; try again later`;
+const unfinished = ({ change_id }: Change, { attempt, restore }: EffectRecord): string => {
+  const { operation } = restore && "replaced" in restore ? restore.attempt : attempt;
+  return `the target system has not said what became of the ${operation} of ${change_id}; try again later`;
+};

@@ -31,9 +31,16 @@ export interface EffectRecord {
   superseded_by?: string | undefined;
   /** When it was applied last. */
   applied_at?: string;
+  /** The last restore of the value. */
+  restore?: RestoreAttempt | undefined;
   /** The rollback before a pending attempt: it still counts where that attempt did nothing. */
   earlier?: Pick<EffectRecord, "state" | "attempt" | "superseded_by"> | undefined;
 }
+
+/** A restore by its id; `replaced` while its outcome is not recorded, the digest of that afterwards. */
+export type RestoreAttempt =
+  | { id: string; attempt: Attempt; replaced: TargetValue }
+  | { id: string; attempt: Attempt; replaced_digest: string | null };
 
 /** `effect_targets/<target>\n<tenant>\n<SHA-256 of the place>`, and `…-` for the changes that set nothing, `…<change_id>` for a cumulative one. */
 export interface EffectTarget {
@@ -158,13 +165,32 @@ export function storedEffects(
         await changeTarget(tx, key, one.target, { open: undefined, ...(owner === id && { owner: replaced }) });
       }),
 
+    /** Records a restore before the system is asked for it. */
+    beginRestore: (one: Change, restore: RestoreAttempt): Promise<void> =>
+      store.transact(async (tx) => {
+        await change(tx, one.change_id, (record) => ({ ...record, restore }));
+        await changeTarget(tx, keyOf(one), one.target, { open: one.change_id });
+      }),
+
+    /** Records the end of a restore; `done` is absent where it set nothing. */
+    endRestore: (one: Change, done?: { restore: RestoreAttempt; version?: string | undefined }): Promise<void> =>
+      store.transact(async (tx) => {
+        await change(tx, one.change_id, ({ restore: _, ...record }) => {
+          if (!done) return record;
+          const { restore, version } = done;
+          const next = record.next && { ...record.next, ...(version !== undefined && { version }) };
+          return { ...record, restore, ...(next && { next }) };
+        });
+        await changeTarget(tx, keyOf(one), one.target, { open: undefined });
+      }),
+
     /** Removes the value of an erased change, also from attempts of other changes that had found it. */
     async forget(change_id: string): Promise<void> {
       const strip = (id: string) =>
         store.transact(async (tx) => {
           const found = (await tx.get("effects", id))?.value;
           if (found?.state === "pending") tx.delete("effects", id);
-          else if (found) tx.put("effects", id, { ...found, previous: undefined, next: undefined });
+          else if (found) tx.put("effects", id, { ...found, previous: undefined, next: undefined, restore: undefined });
         });
       await strip(change_id);
       for (let after = "", more = true; more;) {

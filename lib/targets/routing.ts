@@ -57,6 +57,9 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     apply: async (change, signal, expected) => of(change).apply(change, signal, expected),
     verify: async (change, signal) => of(change).verify(change, signal),
     rollback: async (change, signal, readFacts, overDrift) => of(change).rollback(change, signal, readFacts, overDrift),
+    canRestore: (change) => of(change).canRestore?.(change) ?? false,
+    restore: async (change, id, signal) => of(change).restore!(change, id, signal),
+    findRestore: async (change, id, signal) => (await of(change).findRestore?.(change, id, signal)) ?? "not_done",
     held: async (change, signal) => of(change).held?.(change, signal),
     forget: async (change, signal) => of(change).forget?.(change, signal),
     async ping(signal) {

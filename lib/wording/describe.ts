@@ -181,6 +181,16 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   change_apply_failed: { name: "Apply failed", what: failed("apply"), host: hostState },
   change_rollback_failed: { name: "Rollback failed", what: failed("rollback"), host: hostState },
   change_drifted: { name: "Change drifted", what: (facts) => [`drifted, ${describeDrift(facts["state"])}`] },
+  value_restored: {
+    name: "Value restored",
+    what: (facts) => [
+      "consented value restored",
+      ...by(facts, "actor", "by"),
+      facts["replaced_digest"] === null ? " where the target held nothing" : " over a value from outside Countersign",
+      circumstances(facts),
+    ],
+    host: (facts) => (text(facts, "host") === "" ? adapterState(facts) : hostState(facts)),
+  },
   proposal_refused: {
     name: "Proposal rejected",
     what: (facts, tenant) =>

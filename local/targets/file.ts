@@ -116,6 +116,8 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
 
     resolve: (_, { change_id, operation }, signal) =>
       file.read((text) => {
+        // The file shows the change as applied before and after a restore: only the value says what became of it.
+        if (operation === "restore") return undefined;
         const state = own(parseToRead(text).changes, change_id)?.state;
         return state === (operation === "rollback" ? "rolled_back" : "applied") ? "done" : "not_done";
       }, signal),

@@ -1,6 +1,6 @@
 /** GET /api/inbox: how much waits, what presses most, and for whom. */
 import { describe, expect, test } from "vitest";
-import { checkDrift } from "../../lib/changes/drift.ts";
+import { checkDrift } from "../../lib/changes/check_drift.ts";
 import { HOUR_MS } from "../../lib/kit/days.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { opened } from "../support/deps.ts";

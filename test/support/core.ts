@@ -11,6 +11,7 @@ import { erase } from "../../handlers/product/erase.ts";
 import { freeze } from "../../handlers/product/freeze.ts";
 import { kpi } from "../../handlers/product/kpi.ts";
 import { note } from "../../handlers/product/note.ts";
+import { restore } from "../../handlers/product/restore.ts";
 import { propose } from "../../handlers/product/propose.ts";
 import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
 import { review } from "../../handlers/product/review.ts";
@@ -19,7 +20,7 @@ import { rollback } from "../../handlers/product/rollback.ts";
 import { unfreeze } from "../../handlers/product/unfreeze.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
 import { sampleClock } from "../../lib/changes/certain_time.ts";
-import { checkDrift } from "../../lib/changes/drift.ts";
+import { checkDrift } from "../../lib/changes/check_drift.ts";
 import { expireDue } from "../../lib/changes/expiry.ts";
 import { rollBackCondemned } from "../../lib/changes/guardrail_rollback.ts";
 import { recoverAbandoned } from "../../lib/changes/operations/recover.ts";
@@ -44,6 +45,7 @@ const ENDPOINTS = [
   note,
   apply,
   rollback,
+  restore,
   kpi,
   audit,
   auditAcceptClock,

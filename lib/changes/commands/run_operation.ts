@@ -3,11 +3,12 @@
  * runs, the result is committed with its entry. Without an adapter one transaction does it all.
  */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { Caller } from "../caller.ts";
 import type { HostState } from "../operations/adapter_port.ts";
 import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
 import { endLease, keepUnresolved } from "../operations/lease.ts";
+import { noteInForce } from "../drift_memory.ts";
+import { recordPatiently } from "../operations/record_patiently.ts";
 import { recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
 import { askHost, type HostRun, isUnresolved, lastStart, nameSystem, runOnHost } from "../operations/run_adapter.ts";
@@ -19,7 +20,7 @@ import {
   startOperation,
 } from "../operations/start.ts";
 import { findCarrier } from "../places.ts";
-import { type Lease, readRecord } from "../records.ts";
+import { type OperationLease, readRecord } from "../records.ts";
 import { readSeen, toSeen } from "../seen.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { rollbackFacts } from "../ledger/rollback_facts.ts";
@@ -44,7 +45,13 @@ export async function runOperation(
       { anyClock: operation === "rollback" },
     );
     if (isReplayed(started) || isResult(started)) return started;
-    if ("lease" in started) return recordRun(caller, started.lease, await runAdapter(deps, started));
+    if ("lease" in started) {
+      const { lease } = started;
+      const run = await runAdapter(deps, started);
+      const result = await recordPatiently(deps, lease, () => commitRun(caller, lease, run));
+      if (operation === "apply") noteInForce(deps, change_id);
+      return result;
+    }
     const dry = await runDry(findCarrier(deps.product?.adapter, started.record.change), started);
     const result = { ...dry, ...(seen && { seen }) };
     // A dry run uses up its idempotency key: the key must not repeat as an apply.
@@ -74,42 +81,8 @@ function runAdapter(deps: Caller["deps"], { lease, record, expected }: Started):
   return runOnHost(deps.product!.adapter!, record.change, operation, options);
 }
 
-/** Tries to write a result to a busy store; each one takes a few seconds. */
-const MAX_WRITE_ATTEMPTS = 5;
-
-/**
- * Records the host's result, with more patience than a request has otherwise: the host has changed already. For the same
- * reason a result that could not be written, or may not have been, is never reported as "nothing was changed".
- */
-async function recordRun(
-  caller: Caller,
-  lease: Lease,
-  run: HostRun,
-  attempts = MAX_WRITE_ATTEMPTS,
-): Promise<OperationResult | Replayed> {
-  try {
-    return await commitRun(caller, lease, run);
-  } catch (error) {
-    if (error instanceof StoreBusy && attempts > 1) return recordRun(caller, lease, run, attempts - 1);
-    const isUnknown = error instanceof OutcomeUnknown;
-    if (!(error instanceof StoreUnavailable || error instanceof StoreBusy || isUnknown)) throw error;
-    const { change_id, operation } = lease;
-    const what = isUnknown ? "may not have been written" : "could not be written";
-    caller.deps.log.error(`the result of an operation ${what}`, { change_id, operation, error: String(error) });
-    const asked = `the host product was asked to ${operation === "apply" ? "apply" : "roll back"} ${change_id}`;
-    const left = isUnknown
-      ? "the store did not say whether it kept the result; where the change does not show it,"
-      : "the result could not be written;";
-    throw new AppError(
-      "store_unavailable",
-      `${asked}, and ${left} the next request for the change, or a cycle, asks the host and settles it`,
-      { change_id },
-    );
-  }
-}
-
 /** Commits the host's result and ends the lease. */
-async function commitRun(caller: Caller, lease: Lease, run: HostRun): Promise<OperationResult | Replayed> {
+async function commitRun(caller: Caller, lease: OperationLease, run: HostRun): Promise<OperationResult | Replayed> {
   const { change_id } = lease;
   const adapter = caller.deps.product!.adapter!;
   const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {

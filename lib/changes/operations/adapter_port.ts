@@ -11,6 +11,15 @@ export interface AdapterResult {
   previous?: { value: unknown } | null | undefined;
 }
 
+/** A value that was set again. */
+export interface RestoreResult {
+  /** `unchanged`: the target held the value already. */
+  result: "restored" | "unchanged";
+  /** Digest of the value that it replaced: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there. */
+  replaced_digest?: string | null | undefined;
+  detail?: unknown;
+}
+
 /** The host product's answer before anything is touched; `preview` shows what apply would do, for a dry run. */
 export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: string };
 
@@ -117,6 +126,15 @@ export interface ProductAdapter {
     readFacts?: ReadRollbackFacts,
     overDrift?: boolean,
   ): Promise<AdapterResult>;
+  /**
+   * Sets the value of an applied change again, by compare-and-set; what a rollback restores stays as it is. `id` names the
+   * restore. Absent where the system cannot set a value so.
+   */
+  restore?(change: Change, id: string, signal: AbortSignal): Promise<RestoreResult>;
+  /** Finds out what became of a restore: its result, `not_done`, or `open` where it may still come. */
+  findRestore?(change: Change, id: string, signal: AbortSignal): Promise<RestoreResult | "not_done" | "open">;
+  /** Returns true for a change whose value can be set again. */
+  canRestore?(change: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   /** Returns the current value of the change's target; `null`: nothing; undefined: the host does not say. Touches nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
   /** Looks whether other machines can be reached, for `findProblem` to report. Throws nothing of theirs. */

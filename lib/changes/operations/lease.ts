@@ -1,7 +1,15 @@
 /** The durable intention to run the adapter: stored before it runs, resolved by the next process after a crash. */
 import { AppError } from "../../kit/errors.ts";
 import { describeMove, findMove } from "../places.ts";
-import { type Lease, placeOf, targetKey } from "../records.ts";
+import {
+  type Lease,
+  type LeaseFacts,
+  type OperationLease,
+  type OperationRequest,
+  placeOf,
+  type RestoreRequest,
+  targetKey,
+} from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
@@ -38,17 +46,18 @@ export const selectOtherLease = (change: Change, leases: readonly Lease[]): Leas
 };
 
 /** Takes the lease on a change and its target; it is durable when the transaction is. */
-export function takeLease(
+export function takeLease<R extends OperationRequest | RestoreRequest>(
   transaction: Transaction,
   change: Change,
-  request: Omit<Lease, "change_id" | "place" | "number" | "at" | "ends" | "state">,
-): Lease {
+  request: R & Pick<LeaseFacts, "owner" | "mayBeGone">,
+): R & LeaseFacts {
   const { tx, at, now, length } = transaction;
   const { change_id } = change;
   const place = placeOf(change);
   const ends = now + LEASE_TTL_MS;
-  const lease: Lease = { ...request, change_id, place, number: length + 1, at, ends, state: "running" };
-  tx.put("leases", place, lease);
+  const facts = { change_id, place, number: length + 1, at, ends, state: "running" } as const;
+  const lease: R & LeaseFacts = { ...request, ...facts };
+  tx.put("leases", place, lease as Lease);
   return lease;
 }
 
@@ -83,9 +92,13 @@ export const mayTakeEffect = ({ state, ends }: Lease, now: number): boolean =>
   state === "unanswered" && now < ends + LATE_EFFECT_MS;
 
 /** Takes over an abandoned lease, to do the rest of its work alone. Errors: as `endLease`. */
-export async function renewLease(transaction: Transaction, lease: Lease, owner: string): Promise<Lease> {
+export async function renewLease(
+  transaction: Transaction,
+  lease: OperationLease,
+  owner: string,
+): Promise<OperationLease> {
   await requireLease(transaction, lease);
-  const renewed: Lease = { ...lease, owner, ends: transaction.now + LEASE_TTL_MS, state: "running" };
+  const renewed: OperationLease = { ...lease, owner, ends: transaction.now + LEASE_TTL_MS, state: "running" };
   transaction.tx.put("leases", lease.place, renewed);
   return renewed;
 }
@@ -100,10 +113,15 @@ export async function shortenLeases({ tx, now }: Transaction): Promise<void> {
     if (value.ends > ends) tx.put("leases", id, { ...value, ends });
 }
 
-/** A lease that was taken over has the same number and another end. */
+/** A lease that was taken over has the same number and another end; the number of a failed restore is used again. */
+export const isSameLease = (a: Lease | undefined, b: Lease): boolean =>
+  a?.number === b.number && a.ends === b.ends && restoreId(a) === restoreId(b);
+
+const restoreId = (lease: Lease): string | undefined =>
+  lease.operation === "restore" ? lease.restore_id : undefined;
+
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
-  const current = await readCurrentLease(transaction.tx, lease);
-  if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgressError(lease.change_id);
+  if (!isSameLease(await readCurrentLease(transaction.tx, lease), lease)) throw inProgressError(lease.change_id);
 }
 
 /**
@@ -121,6 +139,12 @@ export function leaseError({ change_id, operation, state }: Lease, stranded?: st
   return new AppError("operation_in_progress", message, { change_id });
 }
 
+/** The operations as verbs. */
+export const OPERATION_VERBS = { apply: "apply", rollback: "roll back", restore: "restore" } as const satisfies Record<
+  Lease["operation"],
+  string
+>;
+
 export const inProgressError = (changeId: string): AppError =>
   new AppError("operation_in_progress", `another process is at work on ${changeId}; try again in a minute`, {
     change_id: changeId,
@@ -133,9 +157,10 @@ export const inProgressError = (changeId: string): AppError =>
 export function describeStranded(
   adapter: ProductAdapter | undefined,
   change: Change,
-  { state, over_drift }: Lease,
+  lease: Lease,
 ): string | undefined {
-  const moved = state === "running" || over_drift ? undefined : findMove(adapter, change);
+  const isElsewhere = lease.operation !== "restore" && lease.over_drift;
+  const moved = lease.state === "running" || isElsewhere ? undefined : findMove(adapter, change);
   return moved && describeMove(moved);
 }
 
@@ -145,6 +170,6 @@ export const targetInUseError = (changeId: string, { change_id: other, operation
     "operation_in_progress",
     state === "running"
       ? `${other}, which is on the same target, is being worked on; try again in a minute`
-      : `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and by each request to ${operation === "apply" ? "apply" : "roll back"} ${other}`,
+      : `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and by each request to ${OPERATION_VERBS[operation]} ${other}`,
     { change_id: changeId, conflicts: [other] },
   );

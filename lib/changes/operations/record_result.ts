@@ -1,11 +1,12 @@
 /** Records the end of an apply or a rollback. */
 import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import type { AdapterResult } from "./adapter_port.ts";
+import type { AdapterResult, HostState, RestoreResult } from "./adapter_port.ts";
 import { watch } from "../guardrail.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
 import type { Tx } from "../../store/store.ts";
-import { type OperationRequest, targetKey } from "../records.ts";
+import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
+import type { Actor } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
@@ -56,6 +57,40 @@ export async function recordSuccess(
   return enacted;
 }
 
+/** What became of a restore. */
+interface RestoreFacts {
+  adapter: RestoreResult & { name: string };
+  /** State of the host after it, where that is not `applied`. */
+  host?: HostState | undefined;
+  resolved_after_interruption?: true;
+  late?: true;
+}
+
+/** Records that the value of a change was set again: the entry says what it replaced, by its digest. */
+export async function recordRestore(
+  { tx, enact }: Transaction,
+  before: ChangeRecord,
+  request: RestoreRequest,
+  { adapter: { replaced_digest, ...adapter }, ...found }: RestoreFacts,
+): Promise<Enacted> {
+  const { actor, authenticated, note, signed } = request;
+  const circumstance = {
+    ...(replaced_digest !== undefined && { replaced_digest }),
+    adapter,
+    ...(isNamedBy(request) && { by: actor }),
+    ...(note && { note }),
+    ...found,
+    ...signed,
+  };
+  const enacted = enact(before, { type: "restore", circumstance }, { actor, authenticated });
+  if (found.host === undefined) await drop(tx, ["drift"], before.change.change_id);
+  return enacted;
+}
+
+/** Returns true where the proxy names the actor, or it is the service itself. */
+const isNamedBy = ({ actor, authenticated }: Actor): boolean =>
+  actor !== null && (authenticated === "proxy" || authenticated === null);
+
 async function drop(tx: Tx, collections: readonly ("drift" | "guardrail_due")[], changeId: string): Promise<void> {
   for (const collection of collections) if (await tx.get(collection, changeId)) tx.delete(collection, changeId);
 }
@@ -74,8 +109,6 @@ export const recordFailure = (
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
 const reasonFacts = (request: OperationRequest): object => {
   const {
-    actor,
-    authenticated,
     note,
     evidence,
     target_moved,
@@ -86,7 +119,7 @@ const reasonFacts = (request: OperationRequest): object => {
     mended,
   } = request;
   return {
-    ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
+    ...(isNamedBy(request) ? { by: request.actor } : {}),
     ...(note ? { note } : {}),
     ...(evidence ? { evidence } : {}),
     ...(target_moved ? { target_moved } : {}),

@@ -4,12 +4,12 @@ import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findMove } from "../places.ts";
 import { asProven } from "../proven_consents.ts";
-import { type Lease, readRecord } from "../records.ts";
+import { type Lease, type OperationLease, readRecord } from "../records.ts";
 import { overdueStep } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import type { Transaction } from "../transaction.ts";
 import {
   endLease,
   isAbandoned,
@@ -22,17 +22,15 @@ import {
   renewLease,
 } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
+import { isLate, type Outcome, recordEffect, resolveRestore } from "./resolve_restore.ts";
 import { askHost, askInForce, type HostFailure, isDone, isGone, nameSystem, undoOnHost } from "./run_adapter.ts";
 
 /** Leases that are resolved concurrently. */
 const BATCH_SIZE = 20;
 
-/** `resolved`, or the reason why not: the host shows the operation neither done nor undone, or it cannot be asked. */
-export type Outcome = "resolved" | "unknown" | "silent";
-
-/** The attempt to resolve the lease of this number. */
+/** The attempt to resolve a lease. */
 export interface Resolution {
-  number: number;
+  lease: Lease;
   outcome: Outcome;
 }
 
@@ -41,7 +39,7 @@ const INTERRUPTED = "the service stopped before the operation ended; ask for it 
 const ANSWERED_LATE = "the host did not show the operation as done when it answered again; ask for it again";
 
 /** Asks the host about an abandoned lease, and completes the change or records the failure; else the lease remains. */
-async function resolveLease(deps: ChangesDeps, lease: Lease): Promise<Outcome> {
+async function resolveLease(deps: ChangesDeps, lease: OperationLease): Promise<Outcome> {
   const adapter = deps.product?.adapter;
   const change = (await readRecord(deps.store, lease.change_id))?.change;
   if (!adapter || !change) {
@@ -73,12 +71,8 @@ async function resolveLease(deps: ChangesDeps, lease: Lease): Promise<Outcome> {
   return left === "unknown" ? left : "resolved";
 }
 
-/** Records an effect on the host, whatever the clock says. */
-const recordEffect = <T>(deps: ChangesDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
-  governed({ deps }, decision, { anyClock: true });
-
 /** Records how the host was left, under the lease's number. */
-const recordOutcome = (deps: ChangesDeps, lease: Lease, failure: HostFailure | undefined, host?: string) =>
+const recordOutcome = (deps: ChangesDeps, lease: OperationLease, failure: HostFailure | undefined, host?: string) =>
   recordEffect<void>(deps, async (transaction) => {
     const before = await transaction.change(lease.change_id, "settling");
     await endLease(transaction, lease);
@@ -86,7 +80,7 @@ const recordOutcome = (deps: ChangesDeps, lease: Lease, failure: HostFailure | u
     else await complete(transaction, before, lease, host!);
   });
 
-const complete = (transaction: Transaction, before: ChangeRecord, lease: Lease, result: string) =>
+const complete = (transaction: Transaction, before: ChangeRecord, lease: OperationLease, result: string) =>
   recordSuccess(
     transaction,
     before,
@@ -95,10 +89,7 @@ const complete = (transaction: Transaction, before: ChangeRecord, lease: Lease, 
     isLate(lease) ? { late: true } : { resolved_after_interruption: true },
   );
 
-/** Returns true where the failure of an operation was recorded before the host said how it was left. */
-const isLate = ({ state }: Lease): boolean => state !== "running";
-
-const createFailure = (lease: Lease, host: HostFailure["host"]): HostFailure => ({
+const createFailure = (lease: OperationLease, host: HostFailure["host"]): HostFailure => ({
   stage: "interrupted",
   error: isLate(lease) ? ANSWERED_LATE : INTERRUPTED,
   host,
@@ -106,7 +97,7 @@ const createFailure = (lease: Lease, host: HostFailure["host"]): HostFailure => 
 });
 
 /** Records the failure once; from then on the lease alone says that the host has yet to answer. */
-async function keep(deps: ChangesDeps, lease: Lease): Promise<void> {
+async function keep(deps: ChangesDeps, lease: OperationLease): Promise<void> {
   if (isLate(lease)) return;
   await recordEffect<void>(deps, async (transaction) => {
     await keepUnresolved(transaction, lease);
@@ -116,9 +107,9 @@ async function keep(deps: ChangesDeps, lease: Lease): Promise<void> {
 }
 
 /** The host shows an apply as done: it is, when its consent still stands; otherwise it is taken back. */
-async function takeBackUnlessConsented(deps: ChangesDeps, lease: Lease, shown: string) {
+async function takeBackUnlessConsented(deps: ChangesDeps, lease: OperationLease, shown: string) {
   const adapter = deps.product!.adapter!;
-  type Refused = { lease: Lease; before: ChangeRecord };
+  type Refused = { lease: OperationLease; before: ChangeRecord };
   const refused = await recordEffect<Refused | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.ledger.change(lease.change_id);
     const recorded = fields.length === 0 ? before : await transaction.ledger.state(lease.change_id, before);
@@ -161,7 +152,7 @@ async function standingConsent(
   transaction: Transaction,
   deps: ChangesDeps,
   before: ChangeRecord,
-): Promise<Pick<Lease, "target_moved"> | "in doubt" | undefined> {
+): Promise<Pick<OperationLease, "target_moved"> | "in doubt" | undefined> {
   const { tx, product, now, isBehind } = transaction;
   const { policy } = product.intent;
   const overdue = (at: number): boolean => overdueStep(before.change, policy, at) !== undefined;
@@ -205,7 +196,7 @@ export async function resolveLeases(deps: ChangesDeps, changeId: string): Promis
   const [own, others] = await Promise.all([readLease(deps.store, change), listOtherLeases(deps.store, change)]);
   const ended = others.filter((lease) => isUnattended(lease, deps.clock.now()));
   const [outcome] = await Promise.all([own, ...ended].map((lease) => lease && resolveAbandoned(deps, lease)));
-  return own && outcome && { number: own.number, outcome };
+  return own && outcome && { lease: own, outcome };
 }
 
 /** Resolves the lease on a change where no operation runs under it any more. */
@@ -220,7 +211,7 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
     const current = await readCurrentLease(deps.store, lease);
     if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return undefined;
     try {
-      return await resolveLease(deps, current);
+      return await (current.operation === "restore" ? resolveRestore(deps, current) : resolveLease(deps, current));
     } catch (error) {
       // One change that does not match its lease must not stop the others, or the service.
       if (!(error instanceof AppError)) throw error;

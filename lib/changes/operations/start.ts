@@ -6,7 +6,7 @@ import { lastFreeze } from "../freeze.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMove, takePlaces } from "../places.ts";
-import { type Lease, type OperationRequest, readRecord } from "../records.ts";
+import { type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
@@ -30,6 +30,7 @@ import type { DryRun } from "./dry_run.ts";
 import {
   describeStranded,
   inProgressError,
+  isSameLease,
   leaseError,
   listOtherLeases,
   readLease,
@@ -57,7 +58,7 @@ export interface OperationResult extends Enacted {
 
 /** An operation that the adapter is to run under a lease. */
 export interface Started {
-  lease: Lease;
+  lease: OperationLease;
   record: ChangeRecord;
   /** The digests of the only values that the apply may replace. */
   expected?: readonly string[] | undefined;
@@ -91,11 +92,12 @@ export async function startOperation(
   const { change } = record;
   const lease = await readLease(tx, change);
   const stranded = lease && describeStranded(product.adapter, change, lease);
-  const isTried = lease !== undefined && lease.number === left?.number;
-  const isRepeated = isTried && (left.outcome !== "silent" || (stranded !== undefined && input.over_drift === true));
+  const outcome = lease && left && isSameLease(left.lease, lease) ? left.outcome : undefined;
+  const isRepeated =
+    outcome !== undefined && (outcome !== "silent" || (stranded !== undefined && input.over_drift === true));
   // A dry run resolves nothing and expires nothing.
   if (lease && dry_run) throw inProgressError(change_id);
-  if (isTried && !isRepeated) throw leaseError(lease, stranded);
+  if (lease && outcome !== undefined && !isRepeated) throw leaseError(lease, stranded);
   const expired = await expireIfDue(transaction, caller.deps, record);
   if (expired && dry_run) throw expired;
   if (expired) return expired;

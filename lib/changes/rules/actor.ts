@@ -7,6 +7,8 @@ export const POLICY_MINOR = "policy:minor";
 export const POLICY_EXPIRY = "policy:expiry";
 /** The intent's guardrails, which roll back. */
 export const POLICY_GUARDRAIL = "policy:guardrail";
+/** The intent's `on_drift: restore`, which sets consented values again. */
+export const POLICY_DRIFT = "policy:on_drift";
 
 /** The freeze that follows an accepted loss of the log's end. */
 export const POLICY_LOSS = "policy:loss";

@@ -7,7 +7,7 @@ import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
 import type { Presented } from "./require_signature.ts";
 
-/** An operation on the host product. */
+/** An operation on the host product that moves the status of a change. */
 export type Operation = "apply" | "rollback";
 
 /**
@@ -80,7 +80,9 @@ export type Command =
   /** What was stored of it differed from the log in these fields, and was made anew. */
   | { type: "rebuild"; fields: readonly string[] }
   /** The host does not show what was applied. */
-  | { type: "drift"; circumstance: { state: string; host: string } };
+  | { type: "drift"; circumstance: { state: string; host: string } }
+  /** The value of the change was set again where its target held another. */
+  | { type: "restore"; circumstance: object };
 
 /** What a command is judged by. */
 export interface Context {

@@ -48,6 +48,10 @@ export const consentRules = () => ({
     .enum(["report", "block"], "must be report or block")
     .default("report")
     .describe("What an apply does when a place holds another value than a counted consent saw."),
+  on_drift: z
+    .enum(["report", "restore"], "must be report or restore")
+    .default("report")
+    .describe("What the cycle does when a place was changed outside Countersign."),
   windows: windows().prefault({}).describe("When changes may be applied."),
   break_glass: breakGlass().optional().describe("Consent in an emergency; absent: there is none."),
 });

@@ -12,6 +12,7 @@ export type ChangeEventType =
   | "change_rolled_back"
   | "change_rollback_failed"
   | "change_drifted"
+  | "value_restored"
   | "emergency_reviewed"
   | "content_erased"
   | "note_added"

@@ -27,6 +27,7 @@ const OPERATION_OF_EVENT: ReadonlyMap<string, Operation> = new Map([
   ["change_rolled_back", "rollback"],
   ["change_rollback_failed", "rollback"],
   ["change_drifted", "rollback"],
+  ["value_restored", "rollback"],
 ]);
 
 /** The change after one more event; undefined where the event does not follow from those before it. */

@@ -16,10 +16,9 @@ export interface Hold {
 
 /** Returns what blocks the apply of a change, or without one every apply, at a moment in milliseconds since the epoch. */
 export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
-  const frozen = inForce(freeze, now);
   const closed = closedNow(windowsFor(policy.windows, change), now);
   return [
-    ...(frozen ? [frozenBy(frozen)] : []),
+    ...findFreeze(freeze, now),
     ...(closed
       ? [
           {
@@ -31,6 +30,12 @@ export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number,
         ]
       : []),
   ];
+}
+
+/** Returns the freeze in force as a hold. */
+export function findFreeze(freeze: Freeze | undefined, now: number): Hold[] {
+  const frozen = inForce(freeze, now);
+  return frozen ? [frozenBy(frozen)] : [];
 }
 
 function frozenBy(freeze: Freeze): Hold {

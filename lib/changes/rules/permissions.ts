@@ -5,7 +5,7 @@ import type { Electorate } from "./policy.ts";
 import type { Act } from "./act_statement.ts";
 
 /** What is done under a name that an intent may reserve. */
-export type Action = Act | "note";
+export type Action = Act | "note" | "restore";
 
 /** Actions that take back a brake or remove evidence: without a list of their own they are for those who may approve. */
 const FOR_APPROVERS: ReadonlySet<Action> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);

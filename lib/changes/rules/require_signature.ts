@@ -18,7 +18,7 @@ export type Presented = Signature | { refused: string };
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
-  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | "note" | Act;
+  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | "note" | "restore" | Act;
   name: string;
   signature?: Presented | undefined;
 }
@@ -48,8 +48,8 @@ const CONSENTS: ReadonlySet<string> = new Set([
   "erase",
 ]);
 
-/** Actions that only a name with keys must sign: a freeze is always safe, and a late note decides nothing. */
-const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note"]);
+/** Actions that only a name with keys must sign: a freeze is always safe, a late note decides nothing, and a restore sets what was consented to. */
+const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore"]);
 
 function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Policy, { authenticated }: Actor): void {
   const isConsent = CONSENTS.has(type);

@@ -32,6 +32,9 @@ export function rulesInForce(intent: Intent): string[] {
           "an apply is rejected when a target holds another value than a consent saw, and each consent must say what it saw",
         ]
       : []),
+    ...(policy.on_drift === "restore"
+      ? ["a value that was changed outside Countersign is restored by the next cycle, three times an hour at most"]
+      : []),
     ...emergency(policy),
     ...policy.windows.deny.map(deniedPeriod),
     ...policy.windows.allow.map(

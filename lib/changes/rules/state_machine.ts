@@ -41,6 +41,12 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "drift":
       transition(change, "rollback", intent);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };
+    case "restore":
+      transition(change, "rollback", intent);
+      return {
+        event_type: "value_restored",
+        detail: { status: change.status, target: change.target, ...command.circumstance, ...told },
+      };
     case "review":
       return {
         event_type: "emergency_reviewed",

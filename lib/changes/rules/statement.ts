@@ -4,7 +4,7 @@ import type { Change, ValuePlace } from "./change.ts";
 
 const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
 /** Signed decisions on a change. */
-export const DECISIONS = [...CONSENT_DECISIONS, "review", "withdraw", "propose", "note"] as const;
+export const DECISIONS = [...CONSENT_DECISIONS, "review", "withdraw", "propose", "note", "restore"] as const;
 export type Decision = (typeof DECISIONS)[number];
 
 /** The facts that every statement states. */

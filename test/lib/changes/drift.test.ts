@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
-import { checkDrift, type DriftCheck } from "../../../lib/changes/drift.ts";
-import { SECOND } from "../../support/clock.ts";
+import { checkDrift, checkDueDrift, nextDriftCheck } from "../../../lib/changes/check_drift.ts";
+import type { DriftCheck } from "../../../lib/changes/drift.ts";
+import { readSeen } from "../../../lib/changes/seen.ts";
+import { systemClock } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import { memoryTarget } from "../../support/memory_target.ts";
+import { MINUTE, SECOND } from "../../support/clock.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 
@@ -24,6 +30,7 @@ test("before the first check nothing is known", async () => {
     result: null,
     in_sync: null,
     checked_at: null,
+    oldest_verified_at: null,
     drifted: [],
     missing: [],
   });
@@ -132,24 +139,52 @@ test("a change under operation is not judged", async () => {
   await running;
 });
 
-test("100 owners a cycle, and all of them in turn", async () => {
-  const adapter = scriptedAdapter();
+test("places are verified in rounds, those read or applied last first, as many as fit in five seconds", async () => {
+  const target = memoryTarget();
+  const adapter = targetAdapter(target.system, { store: memoryStore(), clock: systemClock });
   const api = await core({ adapter });
-  const ids = await Promise.all(
-    Array.from({ length: 130 }, (_, one) => api.bring("applied", { target: `ui.x${one}` })),
-  );
-  for (const id of ids) adapter.host.set(id, "absent");
-  const found = async (): Promise<number> => (await api.get("drift")).body.missing.length;
-  adapter.calls.length = 0;
+  const ids: string[] = [];
+  for (let one = 0; one < 20; one++) ids.push(await api.bring("applied", { target: `ui.x${one}`, value: "1" }));
+  await readSeen(api.deps, await api.change(ids[3]!), true);
+  const asked: string[] = [];
+  const { verify } = adapter;
+  adapter.verify = async (change, signal) => {
+    asked.push(change.change_id);
+    api.deps.clock.advance(SECOND);
+    return verify(change, signal);
+  };
   const checks: (DriftCheck | undefined)[] = [];
-  const seen: number[] = [];
-  for (let cycle = 0; cycle < 3; cycle++) {
-    checks.push(await checkDrift(api.deps));
-    seen.push(await found());
+  const began = api.deps.clock.iso();
+  for (let cycle = 0; cycle < 4; cycle++) {
+    checks.push(await checkDueDrift(api.deps));
+    expect((await api.get("drift")).body.oldest_verified_at).toBe(cycle < 3 ? null : began);
   }
-  expect(seen).toEqual([100, 130, 130]);
-  expect(checks.map((check) => check?.checked)).toEqual([100, 30, 100]);
-  expect(adapter.calls).toHaveLength(230);
+  expect(checks.map((check) => check?.checked)).toEqual([8, 8, 8, 4]);
+  const newest = [...ids].reverse();
+  expect(asked).toEqual([ids[3], ...newest.slice(0, 7), ...newest]);
+  // The round is complete: nothing is due for ten minutes from its begin.
+  api.deps.clock.advance(Date.parse(began) + 10 * MINUTE - 1 - api.deps.clock.now());
+  await checkDueDrift(api.deps);
+  expect(asked).toHaveLength(28);
+  expect(await nextDriftCheck(api.deps)).toBe(Date.parse(began) + 10 * MINUTE);
+  api.deps.clock.advance(1);
+  await checkDueDrift(api.deps);
+  expect(asked).toHaveLength(36);
+});
+
+test("a place that cannot be read leaves oldest_verified_at as it was", async () => {
+  const { adapter, api } = await applied();
+  await api.cycle();
+  const first = api.deps.clock.iso();
+  const oldest = async () => (await api.get("drift")).body.oldest_verified_at;
+  expect(await oldest()).toBe(first);
+  api.deps.clock.advance(SECOND);
+  adapter.on("verify", fails("connection refused"), 1);
+  await api.cycle();
+  expect(await oldest()).toBe(first);
+  api.deps.clock.advance(SECOND);
+  await api.cycle();
+  expect(await oldest()).toBe(api.deps.clock.iso());
 });
 
 test("a host that cannot be asked is no evidence of drift, and ends no episode", async () => {

@@ -1,21 +1,43 @@
-import { expect, test } from "vitest";
-import { checkDrift } from "../../../lib/changes/drift.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { SECOND } from "../../support/clock.ts";
-import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { hangs, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 
-test("a host that takes its time keeps a check half a minute and no longer; the next goes on from there", async () => {
+test("a host that does not answer keeps a check a few seconds; the next continues from there", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const applied: string[] = [];
-  for (let i = 0; i < 5; i++) applied.push(await api.bring("applied", { target: `ui.banner${i}` }));
+  for (let i = 0; i < 12; i++) applied.push(await api.bring("applied", { target: `ui.banner${i}` }));
   const asked: string[] = [];
   adapter.on("verify", ({ change_id }) => {
     asked.push(change_id);
-    api.deps.clock.advance(10 * SECOND);
+    api.deps.clock.advance(SECOND);
     throw new Error("no answer");
   });
-  expect(await checkDrift(api.deps)).toMatchObject({ checked: 3, cursor: expect.any(String) });
-  expect(await checkDrift(api.deps)).toMatchObject({ checked: 2, cursor: null });
-  expect(asked).toEqual(applied);
+  expect(await checkDrift(api.deps)).toMatchObject({ checked: 8, next: expect.any(Number) });
+  expect(await checkDrift(api.deps)).toMatchObject({ checked: 4, next: null, missed: true, oldest_verified_at: null });
+  expect(asked).toEqual(applied.reverse());
+});
+
+test("a system that hangs takes no time from the places of another", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const systems = ["slow", "quick"].map((name) => {
+    const adapter = scriptedAdapter();
+    return { name, match: [`${name}.*`], adapter };
+  });
+  const api = await core({ adapter: routedAdapter(systems) });
+  for (let i = 0; i < 20; i++) await api.bring("applied", { target: `quick.${i}`, value: "1" });
+  for (let i = 0; i < 20; i++) await api.bring("applied", { target: `slow.${i}`, value: "1" });
+  const [slow, quick] = systems;
+  slow!.adapter.on("verify", hangs);
+  for (const { adapter } of systems) adapter.calls.length = 0;
+  const check = checkDrift(api.deps);
+  await vi.waitFor(() => expect(slow!.adapter.calls).toHaveLength(8));
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await check).toMatchObject({ checked: 28, next: null, missed: true });
+  expect(slow!.adapter.calls).toHaveLength(8);
+  expect(quick!.adapter.calls).toHaveLength(20);
 });

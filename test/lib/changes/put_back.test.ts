@@ -1,6 +1,6 @@
 /** A host that drifted is put back by a change like any other, and the episode ends with its apply. */
 import { expect, test } from "vitest";
-import { checkDrift } from "../../../lib/changes/drift.ts";
+import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { digestOf } from "../../../lib/changes/rules/content.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { POLICY_GUARDRAIL } from "../../../lib/changes/rules/actor.ts";
 import { rollBackCondemned } from "../../../lib/changes/guardrail_rollback.ts";
-import { checkDrift } from "../../../lib/changes/drift.ts";
+import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { expireDue } from "../../../lib/changes/expiry.ts";
 import { type Core, core } from "../../support/core.ts";
 import { countingStore, type Written } from "../../support/counting_store.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
-import { checkDrift } from "../../../lib/changes/drift.ts";
+import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
 import { OPERATIONS } from "../../../lib/client/generated/operations.ts";
 import type { Io } from "../../../local/command_line/run.ts";

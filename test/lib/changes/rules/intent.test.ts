@@ -80,6 +80,7 @@ const REFUSED: [field: string, over: Manifest][] = [
   ["policy.approval_ttl_hours", policy({ approval_ttl_hours: -1 })],
   ["policy.on_stale", policy({ on_stale: "ignore" })],
   ["policy.on_moved", policy({ on_moved: "ignore" })],
+  ["policy.on_drift", policy({ on_drift: "ignore" })],
   ["policy.owners.0.approvers", policy({ owners: [{ targets: ["*"], approvers: [] }] })],
   ["policy.owners.0.targets", policy({ owners: [{ targets: [], approvers: ["ana"] }] })],
   ["policy.owners.0.required", policy({ owners: [{ targets: ["*"], approvers: ["ana"], required: 0 }] })],
@@ -195,6 +196,7 @@ const EVERYTHING = manifest({
     approval_ttl_hours: 24,
     on_stale: "block",
     on_moved: "block",
+    on_drift: "restore",
     break_glass: { approvers: ["bo"], required: 1, review_hours: 48 },
     windows: {
       deny: [

@@ -1,0 +1,177 @@
+/** Verifies managed places in rounds: those read or applied most recently first, each about every ten minutes. */
+import { readHead } from "../audit/chain.ts";
+import { step, Unanswered } from "../kit/time_limit.ts";
+import type { ChangesDeps } from "./deps.ts";
+import type { DriftCheck } from "./drift.ts";
+import { driftMemory, forgetPlace } from "./drift_memory.ts";
+import { nameSystem } from "./operations/run_adapter.ts";
+import { placeOf, readRecords, targetKey } from "./records.ts";
+import { listRead } from "./seen.ts";
+import { type Owner, verifyPlace } from "./verify_place.ts";
+
+/** Time from the begin of a round to the next. */
+const ROUND_MS = 10 * 60_000;
+/** How long places are verified in one cycle. */
+const LIMIT_MS = 5000;
+/** How long the answer of one place is waited for. */
+const PLACE_MS = 2000;
+const PAGE = 1000;
+/** More than the id of any apply. */
+const ALL = Number.MAX_SAFE_INTEGER;
+/** Owners whose records are read together, and of these the ones that are verified concurrently. */
+const BATCH = 96;
+const CONCURRENT = 8;
+/** Places that were read lately and are verified before the others. */
+const MAX_READ_FIRST = 100;
+
+/** The newest applied change of a target, and the id of its apply. */
+interface OwnerKey {
+  changeId: string;
+  key: string;
+  entry: number;
+  /** Its place was read lately: it is verified first, and where time is short again in the order of applies. */
+  isRead?: boolean;
+}
+
+/** Verifies all managed places now, as many as fit in five seconds. */
+export const checkDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined> => verify(deps, -Infinity);
+
+/** Verifies the managed places that are due, as many as fit in five seconds. */
+export const checkDueDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined> => verify(deps, ROUND_MS);
+
+/** Returns when places are due again, in milliseconds since the epoch; `-Infinity` for now. */
+export async function nextDriftCheck(deps: ChangesDeps): Promise<number> {
+  if (!deps.product?.adapter) return Infinity;
+  const memory = driftMemory(deps);
+  if (memory && memory.edited.size > 0 && deps.product.intent.policy.on_drift === "restore") return -Infinity;
+  const last = await lastCheck(deps);
+  return !last || last.next !== null ? -Infinity : Date.parse(last.round_at) + ROUND_MS;
+}
+
+/** Reads the last check: of this process where it lasts, since another process saw nothing for it. */
+async function lastCheck(deps: ChangesDeps): Promise<DriftCheck | undefined> {
+  const memory = driftMemory(deps);
+  return memory ? memory.check : (await deps.store.get("meta", "drift"))?.value;
+}
+
+async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | undefined> {
+  const { store, clock } = deps;
+  if (!deps.product?.adapter || !(await readHead(store))) return undefined;
+  const began = clock.now();
+  const last = await lastCheck(deps);
+  const isUnderWay = last !== undefined && last.next !== null;
+  if (last && !isUnderWay && began < Date.parse(last.round_at) + every) return last;
+  const owners = await listOwners(deps);
+  const due = isUnderWay
+    ? owners.filter(({ entry }) => entry < last.next!).sort(byApply)
+    : orderByUse(deps, owners);
+  const { checked, missed, next } = await verifyOwners(deps, due, began + LIMIT_MS);
+  const stored = (await store.get("meta", "drift"))?.value.oldest_verified_at ?? null;
+  const round_at = isUnderWay ? last.round_at : new Date(began).toISOString();
+  const isMissed = missed || (isUnderWay && last.missed);
+  const check: DriftCheck = {
+    checked_at: new Date(clock.now()).toISOString(),
+    checked,
+    round_at,
+    next,
+    missed: isMissed,
+    oldest_verified_at: owners.length === 0 ? null : next === null && !isMissed ? round_at : stored,
+  };
+  const memory = driftMemory(deps);
+  if (memory) memory.check = check;
+  await store.transact((tx) => tx.put("meta", "drift", check));
+  return check;
+}
+
+/** Lists the owners of all targets: of the ids of a target, which share the part up to the last line break, the last one. */
+async function listOwners({ store }: ChangesDeps): Promise<OwnerKey[]> {
+  const owners = new Map<string, OwnerKey>();
+  for (let after = "", more = true; more;) {
+    const page = await store.list("owners", { after, limit: PAGE });
+    for (const { id, value } of page) {
+      const end = id.lastIndexOf("\n") + 1;
+      const key = id.slice(0, end);
+      owners.set(key, { changeId: value, key, entry: Number(id.slice(end)) });
+    }
+    after = page.at(-1)?.id ?? after;
+    more = page.length === PAGE;
+  }
+  return [...owners.values()];
+}
+
+const byApply = (a: OwnerKey, b: OwnerKey): number => b.entry - a.entry;
+
+/** Sorts owners at the begin of a round: those whose places were read last, then the others by their applies. */
+function orderByUse({ product }: ChangesDeps, owners: readonly OwnerKey[]): OwnerKey[] {
+  const read = listRead(product!.adapter!, MAX_READ_FIRST).map(targetKey);
+  const rank = new Map(read.reverse().map((key, index) => [key, index]));
+  return owners
+    .map((owner) => ({ ...owner, isRead: rank.has(owner.key) }))
+    .sort((a, b) => (rank.get(b.key) ?? -1) - (rank.get(a.key) ?? -1) || byApply(a, b));
+}
+
+/** Verifies owners in their order until the time is over. `next`: the apply of the last one, where others are left. */
+async function verifyOwners(
+  deps: ChangesDeps,
+  owners: readonly OwnerKey[],
+  end: number,
+): Promise<{ checked: number; missed: boolean; next: number | null }> {
+  const { clock } = deps;
+  /** Systems that did not answer: their other places would take the time of those of other systems. */
+  const silent = new Set<string>();
+  let [checked, missed] = [0, false];
+  for (let from = 0; from < owners.length; from += BATCH) {
+    const batch = owners.slice(from, from + BATCH);
+    const known = await readFreeOwners(
+      deps,
+      batch.map(({ changeId }) => changeId),
+    );
+    for (let at = 0; at < batch.length; at += CONCURRENT) {
+      const reached = owners[from + at]!;
+      if (clock.now() >= end) return { checked, missed, next: reached.isRead ? ALL : reached.entry + 1 };
+      await Promise.all(
+        batch.slice(at, at + CONCURRENT).map(async ({ changeId }) => {
+          const owner = known.get(changeId);
+          if (!owner) return;
+          const system = nameSystem(deps.product!.adapter!, owner.change);
+          if (silent.has(system)) {
+            missed = true;
+            return;
+          }
+          const verified = step(() => deps.mutex(changeId, () => verifyPlace(deps, owner)), PLACE_MS).catch(
+            (error: unknown) => {
+              if (!(error instanceof Unanswered)) throw error;
+              silent.add(system);
+              return "unreadable" as const;
+            },
+          );
+          checked++;
+          if ((await verified) === "unreadable") missed = true;
+        }),
+      );
+    }
+  }
+  return { checked, missed, next: null };
+}
+
+/** Reads the owners on which no operation is under way. */
+async function readFreeOwners(deps: ChangesDeps, ids: readonly string[]): Promise<Map<string, Owner>> {
+  const { store } = deps;
+  const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
+  const changes = records.flatMap(({ change }) => {
+    if (change.status === "applied") return [change];
+    forgetPlace(deps, change.change_id);
+    return [];
+  });
+  const [leases, episodes] = await Promise.all([
+    store.getMany("leases", changes.map(placeOf)),
+    store.getMany(
+      "drift",
+      changes.map(({ change_id }) => change_id),
+    ),
+  ]);
+  const free = changes.flatMap((change, index) =>
+    leases[index] ? [] : [[change.change_id, { change, episode: episodes[index]?.value }] as const],
+  );
+  return new Map(free);
+}

@@ -1,0 +1,46 @@
+/** What this process saw of managed places: the cycle restores only an edit that it saw come. */
+import type { Integrity } from "../audit/integrity.ts";
+import type { ChangesDeps } from "./deps.ts";
+import type { DriftCheck } from "./drift.ts";
+
+declare module "../audit/integrity.ts" {
+  interface Integrity {
+    /** Dropped when the end of the log is lost: from then on each place is looked at for the first time. */
+    drift?: DriftMemory;
+  }
+}
+
+interface DriftMemory {
+  /** The last check of this process. */
+  check?: DriftCheck;
+  /** Changes whose value this process saw in its place. */
+  inForce: Set<string>;
+  /** Of these the changes whose place was seen to hold something else since. */
+  edited: Set<string>;
+}
+
+type Remembering = Pick<ChangesDeps, "integrity" | "longLived"> & { integrity: Integrity };
+
+/** Returns the memory of a process that lasts; undefined where processes come and go. */
+export const driftMemory = ({ integrity, longLived }: Remembering): DriftMemory | undefined =>
+  longLived ? (integrity.drift ??= { inForce: new Set(), edited: new Set() }) : undefined;
+
+/** Notes that this process saw a change's value in its place. */
+export function noteInForce(deps: Remembering, changeId: string): void {
+  const memory = driftMemory(deps);
+  memory?.inForce.add(changeId);
+  memory?.edited.delete(changeId);
+}
+
+/** Notes that a place holds something else than its change set. */
+export function noteEdited(deps: Remembering, changeId: string): void {
+  const memory = driftMemory(deps);
+  if (memory?.inForce.has(changeId)) memory.edited.add(changeId);
+}
+
+/** Forgets a change that no longer owns its place. */
+export function forgetPlace(deps: Remembering, changeId: string): void {
+  const memory = driftMemory(deps);
+  memory?.inForce.delete(changeId);
+  memory?.edited.delete(changeId);
+}

@@ -1,0 +1,40 @@
+/** Records the result of an operation on a store that may be busy. */
+import { AppError } from "../../kit/errors.ts";
+import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../store/store.ts";
+import type { ChangesDeps } from "../deps.ts";
+import type { Lease } from "../records.ts";
+import { OPERATION_VERBS } from "./lease.ts";
+
+/** Tries to write a result to a busy store; each one takes a few seconds. */
+const MAX_WRITE_ATTEMPTS = 5;
+
+/**
+ * Records the host's result, with more patience than a request has otherwise: the host has changed already. For the same
+ * reason a result that could not be written, or may not have been, is never reported as "nothing was changed".
+ */
+export async function recordPatiently<T>(
+  deps: ChangesDeps,
+  lease: Lease,
+  commit: () => Promise<T>,
+  attempts = MAX_WRITE_ATTEMPTS,
+): Promise<T> {
+  try {
+    return await commit();
+  } catch (error) {
+    if (error instanceof StoreBusy && attempts > 1) return recordPatiently(deps, lease, commit, attempts - 1);
+    const isUnknown = error instanceof OutcomeUnknown;
+    if (!(error instanceof StoreUnavailable || error instanceof StoreBusy || isUnknown)) throw error;
+    const { change_id, operation } = lease;
+    const what = isUnknown ? "may not have been written" : "could not be written";
+    deps.log.error(`the result of an operation ${what}`, { change_id, operation, error: String(error) });
+    const asked = `the host product was asked to ${OPERATION_VERBS[operation]} ${change_id}`;
+    const left = isUnknown
+      ? "the store did not say whether it kept the result; where the change does not show it,"
+      : "the result could not be written;";
+    throw new AppError(
+      "store_unavailable",
+      `${asked}, and ${left} the next request for the change, or a cycle, asks the host and settles it`,
+      { change_id },
+    );
+  }
+}

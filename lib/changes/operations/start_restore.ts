@@ -1,0 +1,162 @@
+/** Judges a restore and takes its lease. */
+import { HOUR_MS } from "../../kit/days.ts";
+import { AppError } from "../../kit/errors.ts";
+import { namedActor } from "../act.ts";
+import { type Caller, requireRevision } from "../caller.ts";
+import { lastFreeze } from "../freeze.ts";
+import { describeMove, findCarrier, findMove } from "../places.ts";
+import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import { asProven } from "../proven_consents.ts";
+import type { RestoreLease } from "../records.ts";
+import { POLICY_DRIFT, serviceItself } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
+import { detailIn } from "../rules/event.ts";
+import { findFreeze, refuseHeld } from "../rules/hold.ts";
+import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
+import { missingConsents } from "../rules/missing.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { signatureFacts } from "../rules/require_signature.ts";
+import { allowedActions } from "../rules/transitions.ts";
+import type { Transaction } from "../transaction.ts";
+import type { Verified } from "../verify_place.ts";
+import { leaseError, listOtherLeases, readLease, selectOtherLease, takeLease, targetInUseError } from "./lease.ts";
+
+/** Restores of one place within an hour; another one would only go on with a fight. */
+const MAX_RESTORES_PER_HOUR = 3;
+
+/** The change, the actor and the reason of a restore. */
+export interface RestoreInput extends ProofInput {
+  change_id: string;
+  actor?: string | undefined;
+  note?: string | undefined;
+}
+
+/** A restore that the adapter is to run under a lease. */
+export interface StartedRestore {
+  lease: RestoreLease;
+  change: Change;
+}
+
+/** Judges a restore and takes its lease. A contested one is recorded in its episode of drift, and returned. */
+export async function startRestore(
+  transaction: Transaction,
+  caller: Caller,
+  input: RestoreInput,
+  found: Verified | undefined,
+): Promise<StartedRestore | AppError> {
+  const { tx, product } = transaction;
+  const { change_id, note } = input;
+  const record = await transaction.change(change_id);
+  const { change } = record;
+  await refuseNotRestorable(transaction, change, found);
+  const { signed, ...actor } = await identify(transaction, caller, change, input);
+  await requireConsentAtApply(transaction, record);
+  const own = await readLease(tx, change);
+  if (own) throw leaseError(own);
+  const other = selectOtherLease(change, await listOtherLeases(tx, change));
+  if (other) throw targetInUseError(change_id, other);
+  const moved = findMove(product.adapter, change, await transaction.ledger.spelling(change));
+  if (moved)
+    throw new AppError("target_moved", `${describeMove(moved)}; set the configuration as it was`, {
+      change_id,
+      places: moved,
+    });
+  refuseHeld(findFreeze(await lastFreeze(transaction), transaction.now));
+  const contested = await findContest(transaction, change);
+  if (contested) {
+    const episode = (await tx.get("drift", change_id))?.value;
+    if (episode) tx.put("drift", change_id, { ...episode, contested_until: contested });
+    return new AppError(
+      "restore_contested",
+      `the value of ${change_id} was restored three times within an hour, and changed each time; stop the other program, or roll back`,
+      { change_id, contested_until: contested },
+    );
+  }
+  requireRevision(caller, change.revision);
+  const { owner, ids } = caller.deps;
+  const restore_id = ids.uuid(transaction.now);
+  const lease = takeLease(transaction, change, { operation: "restore", ...actor, note, signed, restore_id, owner });
+  return { lease, change };
+}
+
+/** Rejects a restore where nothing can or must be restored (400 `illegal_transition`). */
+async function refuseNotRestorable(
+  { ledger, product }: Transaction,
+  change: Change,
+  found: Verified | undefined,
+): Promise<void> {
+  const { change_id, status } = change;
+  const refusal = (why: string): AppError =>
+    new AppError("illegal_transition", `cannot restore the value of ${change_id}: ${why}`, {
+      change_id,
+      current_status: status,
+      allowed: allowedActions(change, product.intent),
+    });
+  if (status !== "applied") throw refusal(`it is ${status}, and only what is applied has a value to restore`);
+  if (change.erased) throw refusal("its content was erased");
+  if (change.value === undefined) throw refusal("it sets no value");
+  const owner = await ledger.owner(change);
+  if (owner !== change_id) throw refusal(`its target belongs to ${owner ?? "no change"} now`);
+  const adapter = findCarrier(product.adapter, change);
+  if (!adapter) throw refusal("it was only recorded");
+  if (!findMove(adapter, change) && !adapter.canRestore?.(change))
+    throw refusal("its target system cannot set a value by compare-and-set; roll it back, or propose the value again");
+  if (typeof found === "object" && found.state === undefined) throw refusal("its target holds it");
+}
+
+/** Identifies the actor: the caller with the signature, or the service itself in its cycle. */
+async function identify(transaction: Transaction, caller: Caller, change: Change, input: RestoreInput) {
+  if (!caller.identity) return { ...serviceItself(POLICY_DRIFT), signed: {} };
+  const { note = "", proof, at } = input;
+  const claimed = namedActor(caller, "restore", input.actor);
+  const { change_id, digest } = change;
+  const about = { decision: "restore", change_id, digest, approver: claimed.actor, note } as const;
+  const signature = await present(transaction, about, { proof, at });
+  const actor = actorBehind(claimed.actor, signature, claimed);
+  const decided = { type: "restore", name: claimed.actor, signature } as const;
+  return { ...actor, signed: signatureFacts(decided, transaction.product.intent.policy, actor) };
+}
+
+/** Requires that the consents of a change were valid when it was applied, under the intent of that moment (403 `consent_incomplete`). */
+async function requireConsentAtApply(transaction: Transaction, record: ChangeRecord): Promise<void> {
+  const { change, applied } = record;
+  const { change_id } = change;
+  const entry = await transaction.evidence.kept(applied?.entry);
+  const { manifest_hash } = detailIn(entry?.detail ?? "");
+  const intent = await readIntent(transaction, manifest_hash);
+  const product = intent && { ...transaction.product, intent };
+  const missing = product && missingConsents(await asProven({ ...transaction, product }, record), intent);
+  if (missing?.length === 0) return;
+  const lacks = missing?.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
+  throw new AppError(
+    "consent_incomplete",
+    `${change_id} is not restored: ${lacks ? `consents were missing when it was applied: ${lacks}` : "the intent under which it was applied is not stored"}`,
+    { change_id, ...(missing && { missing }) },
+  );
+}
+
+/** Reads an intent that was in force; undefined where its text is missing or is not the one with this hash. */
+async function readIntent(
+  { tx, product, sha256 }: Transaction,
+  manifestHash: string | undefined,
+): Promise<Intent | undefined> {
+  if (manifestHash === product.manifest_hash) return product.intent;
+  const text = manifestHash && (await tx.get("manifests", manifestHash))?.value;
+  if (!text || sha256(text) !== manifestHash) return undefined;
+  try {
+    return loadIntent(text, sha256).intent;
+  } catch (error) {
+    if (error instanceof IntentInvalid) return undefined;
+    throw error;
+  }
+}
+
+/** Returns until when a place is contested, RFC 3339: it was restored three times within the last hour. */
+async function findContest({ evidence, at }: Transaction, change: Change): Promise<string | undefined> {
+  const since = new Date(Date.parse(at) - HOUR_MS).toISOString();
+  const next = evidence.restoredSince(change, since);
+  let restored = 0;
+  for (let entry; (entry = await next()) && entry.timestamp > since;)
+    if (++restored === MAX_RESTORES_PER_HOUR) return new Date(Date.parse(entry.timestamp) + HOUR_MS).toISOString();
+  return undefined;
+}

@@ -1,0 +1,96 @@
+/** Verifies one managed place: whether it holds what its change set. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import type { ChangesDeps } from "./deps.ts";
+import type { DriftEpisode } from "./drift.ts";
+import { noteEdited, noteInForce } from "./drift_memory.ts";
+import { unlessMismatched } from "./mismatch.ts";
+import type { HostState } from "./operations/adapter_port.ts";
+import { readLease } from "./operations/lease.ts";
+import { askHeld, askInForce } from "./operations/run_adapter.ts";
+import { describeMove, findCarrier, findMove } from "./places.ts";
+import { serviceItself } from "./rules/actor.ts";
+import type { Change } from "./rules/change.ts";
+import { governed } from "./transaction.ts";
+
+/** An applied change that owns its place, and the episode that is known of it. */
+export interface Owner {
+  change: Change;
+  episode: DriftEpisode | undefined;
+}
+
+/** State of a place; without `state` it holds what its change set. */
+export interface PlaceState extends Pick<DriftEpisode, "held_digest"> {
+  state?: DriftEpisode["state"] | undefined;
+  host: HostState;
+}
+
+/** `only_recorded`: the change is carried nowhere; `unreadable`: the place cannot be read or compared now. */
+export type Verified = PlaceState | "only_recorded" | "unreadable";
+
+/** Verifies a place and records the begin or end of an episode of drift. The caller holds the lock of the change. */
+export async function verifyPlace(deps: ChangesDeps, owner: Owner): Promise<Verified> {
+  const found = await readPlace(deps, owner.change);
+  if (typeof found === "string") return found;
+  const { change_id } = owner.change;
+  if (found.state === undefined) noteInForce(deps, change_id);
+  else noteEdited(deps, change_id);
+  const isKnown = found.state === owner.episode?.state && found.held_digest === owner.episode?.held_digest;
+  if (!isKnown) await recordState(deps, owner.change, found);
+  return found;
+}
+
+async function readPlace(deps: ChangesDeps, change: Change): Promise<Verified> {
+  const { product, log } = deps;
+  const { change_id } = change;
+  const adapter = findCarrier(product?.adapter, change);
+  if (!adapter) return "only_recorded";
+  const moved = findMove(adapter, change);
+  if (moved) {
+    log.warn("a change cannot be compared with its target", { change_id, error: describeMove(moved) });
+    return "unreadable";
+  }
+  const host = await askInForce(adapter, change);
+  if (host === undefined) {
+    log.warn("the host could not be asked for drift", { change_id });
+    return "unreadable";
+  }
+  if (host === "applied") return { host };
+  return { state: host === "absent" ? "missing" : "drifted", host, ...(await readHeldDigest(deps, change)) };
+}
+
+/**
+ * Records what a place holds. Another process may have begun an operation on it meanwhile, or have noticed the same: what the
+ * host showed counts only for the change as it was before it was asked.
+ */
+const recordState = (deps: ChangesDeps, change: Change, { state, host, ...held }: PlaceState): Promise<void> =>
+  governed<void>({ deps }, async (transaction) => {
+    const { tx, at } = transaction;
+    const { change_id } = change;
+    const current = await unlessMismatched(transaction.change(change_id));
+    if (!current) return;
+    const { revision, target, tenant_id } = current.change;
+    if (revision !== change.revision || (await readLease(tx, change))) return;
+    // A later change may have taken the place, with which the episode ended.
+    if ((await transaction.ledger.owner(current.change)) !== change_id) return;
+    if (state === undefined) return tx.delete("drift", change_id);
+    const known = (await tx.get("drift", change_id))?.value;
+    const { since = at, contested_until } = known ?? {};
+    const until = contested_until === undefined ? {} : { contested_until };
+    tx.put("drift", change_id, { change_id, target, tenant_id, state, host, ...held, since, ...until });
+    if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host } }, serviceItself());
+  }) as Promise<void>;
+
+/** Returns the digest of what a place holds instead: the value itself is for those who may ask the host. */
+async function readHeldDigest(
+  { product, sha256 }: ChangesDeps,
+  change: Change,
+): Promise<Pick<DriftEpisode, "held_digest">> {
+  const held = await askHeld(product!.adapter!, change);
+  if (held === undefined) return {};
+  try {
+    return { held_digest: held && sha256(canonicalJson(held.value)) };
+  } catch {
+    // The adapter reports a value that is no JSON.
+    return {};
+  }
+}

@@ -1,0 +1,75 @@
+/** Restores: the value of an applied change is set again, and what it replaced is stored before the write. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import type { RestoreResult } from "../changes/operations/adapter_port.ts";
+import type { Change } from "../changes/rules/change.ts";
+import type { Effects, RestoreAttempt } from "./effects.ts";
+import { isEqual } from "./entry.ts";
+import type { Attempt, Entry, TargetSystem, TargetValue } from "./port.ts";
+
+/** Tries of a write when the target changes between the read and the write. */
+export const MAX_TRIES = 5;
+
+export const CONTENDED = "the target was changed by another program at every try; stop that program and try again";
+
+/** Returns the digest of a value; `null` for nothing. */
+export const digestHeld = (held: TargetValue | undefined, sha256: Sha256): string | null =>
+  held?.value === undefined ? null : sha256(canonicalJson(held.value));
+
+/** Returns the result of the restore with this id, as far as it is on record. */
+export const describeRestore = (restore: RestoreAttempt | undefined, id: string): RestoreResult | "not_done" =>
+  restore?.id === id && "replaced_digest" in restore
+    ? { result: "restored", replaced_digest: restore.replaced_digest }
+    : "not_done";
+
+interface RestoreOptions {
+  effects: Effects;
+  read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
+  sha256: Sha256;
+}
+
+/** Creates the restores of one target system. */
+export function targetRestores(system: TargetSystem, { effects, read, sha256 }: RestoreOptions) {
+  const finish = (change: Change, { id, attempt }: RestoreAttempt, replaced: TargetValue, version?: string) =>
+    effects.endRestore(change, { restore: { id, attempt, replaced_digest: digestHeld(replaced, sha256) }, version });
+
+  return {
+    /** Records the outcome of an unfinished restore; `open`: it may still come. */
+    async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
+      const restore = (await effects.get(change.change_id))?.restore;
+      if (!restore || !("replaced" in restore)) return undefined;
+      const outcome =
+        (await system.resolve?.(entry, restore.attempt, signal)) ??
+        (isEqual(await read(entry, signal), { value: change.value }) ? "done" : "not_done");
+      if (outcome === "open") return outcome;
+      await (outcome === "done" ? finish(change, restore, restore.replaced) : effects.endRestore(change));
+      return undefined;
+    },
+
+    /** Sets the value of the change, whatever the target holds instead. */
+    async run(
+      change: Change,
+      entry: Entry,
+      id: string,
+      { newAttempt, signal }: { newAttempt: () => Attempt; signal: AbortSignal },
+    ): Promise<RestoreResult> {
+      const next = { value: change.value, version: "" };
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const held = await read(entry, signal);
+        if (isEqual(held, next)) return { result: "unchanged" };
+        const attempt = newAttempt();
+        const restore = { id, attempt, replaced: held };
+        await effects.beginRestore(change, restore);
+        const set = await system.compareAndSet(entry, next, held, attempt, signal);
+        if (set.done) {
+          const replaced = set.overwrote ?? held;
+          await finish(change, restore, replaced, set.version);
+          return { result: "restored", replaced_digest: digestHeld(replaced, sha256) };
+        }
+        await effects.endRestore(change);
+        if ("rejected" in set) throw new Error(set.rejected);
+      }
+      throw new Error(CONTENDED);
+    },
+  };
+}
