@@ -367,6 +367,7 @@ OTHERS = {
     "loss_accepted": "accept_loss",
     "content_erased": "erase",
     "note_added": "note",
+    "value_restored": "restore",
 }
 DECIDING = {*OTHERS, "consent_decision", "change_applied", "change_rolled_back", "intent_in_force"}
 
@@ -1169,10 +1170,31 @@ def why_damaged(line, number, state):
     return None
 
 
+class Owners:
+    """The owners of targets by the entries of applies and rollbacks: only the value of an owner is restored."""
+
+    def __init__(self):
+        self.owners = set()
+
+    def check(self, entry, line):
+        """What is not valid of an entry of a restore; or None."""
+        event, change = entry["event_type"], entry["change_id"]
+        if event in ("change_applied", "change_rolled_back"):
+            detail = object_in(entry["detail"]) or {}
+            applied = event == "change_applied"
+            self.owners.discard(text_of(detail.get("target_held")) if applied else change)
+            self.owners.add(change if applied else text_of(detail.get("target_holds")))
+        elif event == "value_restored" and change not in self.owners:
+            message = "it restores a change that is not the applied owner of its target"
+            return {"line": line, "entry": entry["id"], "rule": "form", "message": message}
+        return None
+
+
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):
     """Verifies the lines of a binary file and returns the report; Unreadable where it is no export as the service sent it."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
     carried, number = Contents(proofs.named) if contents else None, 0
+    owners = Owners()
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
     heads, roots, losses = {0: "0" * 64}, {0: tree.root()}, []
@@ -1191,6 +1213,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         note(finding and {**finding, "line": number})
         note(*(carried.follow(chain.entry, number) if carried else ()))
         note(chain.entry and proofs.check(chain.entry, number))
+        note(chain.entry and owners.check(chain.entry, number))
         if chain.entry and chain.entry["event_type"] == "loss_accepted":
             losses.append(loss_in(chain.entry))
         if with_tree:
@@ -1524,7 +1547,11 @@ def matches(target, parts):
 
 
 TIERS = ("minor", "standard", "major")
-OPERATIONS = {"change_applied": ("approved", "applied"), "change_rolled_back": ("applied", "rolled_back")}
+OPERATIONS = {
+    "change_applied": ("approved", "applied"),
+    "change_rolled_back": ("applied", "rolled_back"),
+    "value_restored": ("applied", "applied"),
+}
 
 
 class Certificate:
@@ -1916,6 +1943,7 @@ STEPS = {
     "change_proposed": "proposed",
     "change_applied": "applied",
     "change_rolled_back": "rolled back",
+    "value_restored": "value restored",
     "emergency_reviewed": "emergency reviewed",
     "content_erased": "content erased",
     "loss_accepted": "loss of the log's end accepted",

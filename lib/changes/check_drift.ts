@@ -62,9 +62,7 @@ async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | un
   const isUnderWay = last !== undefined && last.next !== null;
   if (last && !isUnderWay && began < Date.parse(last.round_at) + every) return last;
   const owners = await listOwners(deps);
-  const due = isUnderWay
-    ? owners.filter(({ entry }) => entry < last.next!).sort(byApply)
-    : orderByUse(deps, owners);
+  const due = isUnderWay ? owners.filter(({ entry }) => entry < last.next!).sort(byApply) : orderByUse(deps, owners);
   const { checked, missed, next } = await verifyOwners(deps, due, began + LIMIT_MS);
   const stored = (await store.get("meta", "drift"))?.value.oldest_verified_at ?? null;
   const round_at = isUnderWay ? last.round_at : new Date(began).toISOString();

@@ -1,4 +1,4 @@
-/** What this process saw of managed places: the cycle restores only an edit that it saw come. */
+/** Memory of a process about managed places: its cycle restores only an edit that it saw come. */
 import type { Integrity } from "../audit/integrity.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
@@ -15,7 +15,7 @@ interface DriftMemory {
   check?: DriftCheck;
   /** Changes whose value this process saw in its place. */
   inForce: Set<string>;
-  /** Of these the changes whose place was seen to hold something else since. */
+  /** Changes among them whose place was seen to hold something else since. */
   edited: Set<string>;
 }
 

@@ -24,6 +24,7 @@ const WHAT: ReadonlyMap<string, string> = new Map([
   ["change_proposed", "proposed"],
   ["change_applied", "applied"],
   ["change_rolled_back", "rolled back"],
+  ["value_restored", "value restored"],
   ["emergency_reviewed", "emergency reviewed"],
   ["content_erased", "content erased"],
   ["loss_accepted", "loss of the log's end accepted"],

@@ -33,6 +33,7 @@ const TIERS: readonly unknown[] = ["minor", "standard", "major"];
 const OPERATIONS: ReadonlyMap<string, { from: string; to: string }> = new Map([
   ["change_applied", { from: "approved", to: "applied" }],
   ["change_rolled_back", { from: "applied", to: "rolled_back" }],
+  ["value_restored", { from: "applied", to: "applied" }],
 ]);
 
 /** Checks that an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it. */

@@ -39,6 +39,7 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["loss_accepted", "accept_loss"],
   ["content_erased", "erase"],
   ["note_added", "note"],
+  ["value_restored", "restore"],
 ]);
 
 /** Events whose detail must be readable: the state of a change, or who may decide, follows from it. */

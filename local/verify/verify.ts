@@ -6,6 +6,7 @@ import { type Evidence, type Kept, Unreadable } from "./kept.ts";
 import { readLines, type Pieces, whyDamaged } from "./lines.ts";
 import { type Loss, readLoss, whyLost } from "./losses.ts";
 import { noteLine } from "./note.ts";
+import { createOwnerCheck } from "./owners.ts";
 import type { Policy } from "./policy.ts";
 import { type Proofs, createProofCheck } from "./proofs.ts";
 import type { Sightings, Witnessed } from "./witness.ts";
@@ -66,6 +67,7 @@ export async function verifyExport(
   for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = createProofCheck(policy);
+  const checkOwner = createOwnerCheck();
   const carried = contents ? newContentsCheck(proofs.principalsOf) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
@@ -84,6 +86,7 @@ export async function verifyExport(
     found(broken && { ...broken, line: number });
     for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
     if (chain.entry) found(proofs.check(chain.entry, number));
+    if (chain.entry) found(checkOwner(chain.entry, number));
     const loss = chain.entry && readLoss(chain.entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);

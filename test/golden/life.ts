@@ -215,16 +215,22 @@ async function moveAndLose(stage: Stage, first: Store): Promise<void> {
 }
 
 /** Leaves a change in each open status, and has the log cosigned. */
-async function leaveOpen({ api, propose, sign, run, changes }: Stage): Promise<void> {
+async function leaveOpen({ api, adapter, propose, sign, run, changes }: Stage): Promise<void> {
   changes.pending = await propose({ target: "limits.seats", value: { seats: 30 }, tier: "major" });
   await sign(BO, "approve", { change_id: changes.pending, approver: "bo" });
   const ready = await propose({ target: "ui.font", value: "serif", affected_users: 4000 });
   await api.post("approve", { change_id: ready, approver: "cy" }, { "idempotency-key": "approve-font" });
   await api.post("/api/tasks", { title: "Which KPI moved?" });
+  adapter.canRestore = () => true;
+  adapter.restore = async ({ change_id }) => {
+    adapter.host.set(change_id, "applied");
+    return { result: "restored", replaced_digest: null };
+  };
   const urgent = await propose({ target: "mail.queue", value: 2 });
   await api.post("approve", { change_id: urgent, approver: "cy", emergency: true, note: "The queue is full" });
   await api.post("apply", { change_id: urgent });
   await run("check_drift");
+  await api.post("restore", { change_id: changes.seats, actor: "cy", note: "Removed by hand" });
   await run("checkpoint");
   const { body } = await api.exchange("GET", "audit/checkpoint");
   const note = (body as { checkpoint: string }).checkpoint;

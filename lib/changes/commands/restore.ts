@@ -75,7 +75,12 @@ const commitRestore = (caller: Caller, lease: RestoreLease, run: RestoreRun): Pr
         if (!isLost) return { ...enacted, adapter: { name, result: result.result } };
         const { id, current_hash } = enacted.entry.value;
         const audit_entry = { id, current_hash };
-        return failure(change_id, "verify", `the adapter ${name} set it, and the host shows ${host} again`, audit_entry);
+        return failure(
+          change_id,
+          "verify",
+          `the adapter ${name} set it, and the host shows ${host} again`,
+          audit_entry,
+        );
       }
       const { error, unanswered } = run;
       caller.deps.log.warn("a restore failed", { change_id, error });

@@ -117,8 +117,7 @@ export async function shortenLeases({ tx, now }: Transaction): Promise<void> {
 export const isSameLease = (a: Lease | undefined, b: Lease): boolean =>
   a?.number === b.number && a.ends === b.ends && restoreId(a) === restoreId(b);
 
-const restoreId = (lease: Lease): string | undefined =>
-  lease.operation === "restore" ? lease.restore_id : undefined;
+const restoreId = (lease: Lease): string | undefined => (lease.operation === "restore" ? lease.restore_id : undefined);
 
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
   if (!isSameLease(await readCurrentLease(transaction.tx, lease), lease)) throw inProgressError(lease.change_id);

@@ -57,7 +57,7 @@ export async function recordSuccess(
   return enacted;
 }
 
-/** What became of a restore. */
+/** Result of a restore. */
 interface RestoreFacts {
   adapter: RestoreResult & { name: string };
   /** State of the host after it, where that is not `applied`. */
@@ -108,16 +108,7 @@ export const recordFailure = (
 
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
 const reasonFacts = (request: OperationRequest): object => {
-  const {
-    note,
-    evidence,
-    target_moved,
-    value_moved,
-    place_moved,
-    over_drift,
-    emergency,
-    mended,
-  } = request;
+  const { note, evidence, target_moved, value_moved, place_moved, over_drift, emergency, mended } = request;
   return {
     ...(isNamedBy(request) ? { by: request.actor } : {}),
     ...(note ? { note } : {}),

@@ -105,6 +105,7 @@ export const OPERATIONS = {
           "store_moved",
           "loss_accepted",
           "targets_in_force",
+          "value_restored",
         ],
       },
       format: {

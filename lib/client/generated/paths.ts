@@ -172,6 +172,7 @@ export interface paths {
             | "store_moved"
             | "loss_accepted"
             | "targets_in_force"
+            | "value_restored"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -823,6 +824,9 @@ export interface paths {
               /** When the last check was; null before the first. */
               checked_at: string | null;
 
+              /** Each place was verified since then; null: not yet. */
+              oldest_verified_at: string | null;
+
               /** Changes in whose place the host holds something else. */
               drifted: components["schemas"]["DriftEpisode"][];
 
@@ -1255,6 +1259,7 @@ export interface paths {
               | "withdraw"
               | "propose"
               | "note"
+              | "restore"
               | "freeze"
               | "unfreeze"
               | "accept_clock"
@@ -1469,6 +1474,43 @@ export interface paths {
 
             /** Why, for the record. */
             note?: string | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Operation"] } } };
+    };
+  };
+  "/api/product/restore": {
+    /** Restore the consented value
+     *
+     * Sets the value of an applied change again after an edit from outside. A rollback restores what it did. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** Id of the change. */
+            change_id: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+
+            /** The actor; absent: whom the proxy names. */
+            actor?: string | undefined;
           }
         >;
       };
@@ -3087,7 +3129,8 @@ export interface components {
         | "note_added"
         | "store_moved"
         | "loss_accepted"
-        | "targets_in_force";
+        | "targets_in_force"
+        | "value_restored";
 
       /** The change that it is about; empty when about none. */
       change_id: string;
@@ -3429,6 +3472,9 @@ export interface components {
 
       /** When it was noticed. */
       since: string;
+
+      /** No restore before then: three were undone within an hour. */
+      contested_until?: string;
     };
 
     /** What a place held when it was read. */
@@ -4304,6 +4350,7 @@ export const KEYED: readonly string[] = [
   "/api/product/revoke",
   "/api/product/apply",
   "/api/product/rollback",
+  "/api/product/restore",
   "/api/product/review",
   "/api/product/freeze",
   "/api/product/unfreeze",

@@ -139,7 +139,7 @@ test("a change under operation is not judged", async () => {
   await running;
 });
 
-test("places are verified in rounds, those read or applied last first, as many as fit in five seconds", async () => {
+test("places are verified in rounds, those read or applied last first, for five seconds a cycle", async () => {
   const target = memoryTarget();
   const adapter = targetAdapter(target.system, { store: memoryStore(), clock: systemClock });
   const api = await core({ adapter });

@@ -18,7 +18,9 @@ async function applied(options: TestOptions = {}) {
   const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
   const restore = (more: object = {}) => api.post("restore", { change_id, actor: "ops", ...more });
   const restored = async () =>
-    (await api.audit()).filter(({ event_type }) => event_type === "value_restored").map(({ detail }) => JSON.parse(detail));
+    (await api.audit())
+      .filter(({ event_type }) => event_type === "value_restored")
+      .map(({ detail }) => JSON.parse(detail));
   const drifted = async () => (await api.audit()).filter(({ event_type }) => event_type === "change_drifted").length;
   const cycle = async (advance = 10 * MINUTE) => {
     api.deps.clock.advance(advance);
@@ -67,7 +69,7 @@ test("a restore leaves what a rollback restores as it was", async () => {
   expect(value("ui.a")).toBe('{ "old":  1.50 }');
 });
 
-test("only the applied owner of a target with its content and another value there can be restored", async () => {
+test("only the applied owner of a target can be restored, where another value is there", async () => {
   const { api, change_id, edit, restore } = await applied();
   expect(code(await restore())).toEqual([400, "illegal_transition"]);
   const later = await api.bring("applied", { target: "ui.a", value: "3" });
@@ -127,7 +129,9 @@ test("a change whose consents were not valid at its apply is not restored", asyn
 test("a name with keys signs a restore, once", async () => {
   const pen = sshPen();
   const intent = { principals: { ops: person(pen) } };
-  const { api, edit, restore, restored, change_id } = await applied({ intent: { ...intent, policy: { signed_only: false } } });
+  const { api, edit, restore, restored, change_id } = await applied({
+    intent: { ...intent, policy: { signed_only: false } },
+  });
   edit("ui.a", "7");
   expect(code(await restore())).toEqual([403, "proof_required"]);
   const said = { approver: "ops", change_id, note: "by hand" };
@@ -140,7 +144,7 @@ test("a name with keys signs a restore, once", async () => {
   expect(code(await restore(signed))).toEqual([403, "proof_invalid"]);
 });
 
-test("the fourth restore of a place within an hour is contested, whoever asks for it", async () => {
+test("the fourth restore of a place within an hour is contested, also for another person", async () => {
   const { api, edit, restore, restored, value, change_id } = await applied();
   const first = api.deps.clock.now();
   for (let one = 0; one < 3; one++) {
@@ -178,7 +182,7 @@ test("under on_drift: restore the next cycle restores an edit that this process 
   expect(await cycle()).toBe(0);
 });
 
-test("without the policy the cycle reports only, and restores what it saw once the policy says so", async () => {
+test("without the policy the cycle only reports, and restores what it saw once it has one", async () => {
   const { edit, value, cycle, api } = await applied();
   edit("ui.a", "7");
   await cycle();
@@ -188,15 +192,26 @@ test("without the policy the cycle reports only, and restores what it saw once t
 });
 
 test.each<[string, (one: Awaited<ReturnType<typeof applied>>) => Promise<Awaited<ReturnType<typeof applied>>["api"]>]>([
-  ["a start", async ({ api, adapter }) => coreOf(await restarted(api.deps, { adapter, intent: RESTORE, longLived: true }))],
-  ["a process that does not last", async ({ api, adapter }) => coreOf(await restarted(api.deps, { adapter, intent: RESTORE }))],
+  [
+    "a start",
+    async ({ api, adapter }) => coreOf(await restarted(api.deps, { adapter, intent: RESTORE, longLived: true })),
+  ],
+  [
+    "a process that does not last",
+    async ({ api, adapter }) => coreOf(await restarted(api.deps, { adapter, intent: RESTORE })),
+  ],
   [
     "an accepted loss",
     async ({ api }) => {
       const { length, head } = (await api.get("audit")).body;
       api.deps.integrity.breach = { first_invalid: 1, reason: "test" };
       await api.deps.store.transact((tx) =>
-        tx.put("meta", "breach", { first_invalid: length, reason: "test", at: "", known: { length: length + 1, head: null } } as never),
+        tx.put("meta", "breach", {
+          first_invalid: length,
+          reason: "test",
+          at: "",
+          known: { length: length + 1, head: null },
+        } as never),
       );
       const done = await api.post("audit/accept-loss", { actor: "ops", length: String(length), head });
       if (done.status !== 200) throw new Error(done.text);

@@ -48,11 +48,12 @@ describe("R", () => {
   });
 
   test("an attempt that drifts twice failed once, and the trend shows both times", async () => {
-    const { bring, host, cycle, get } = await openOperations();
+    const { bring, host, cycle, get, hours } = await openOperations();
     const id = await bring("applied");
     for (const shown of ["absent", "applied", "unknown"] as const) {
       host.host.set(id, shown);
       await cycle();
+      hours(1 / 6);
     }
     expect((await get("/api/state")).body.dimensions.R).toMatchObject({ n: 1, failed: 1, causes: { drifted: 1 } });
     expect((await get("/api/l1l5_trend")).body.totals.L5).toBe(2);
