@@ -1,0 +1,213 @@
+/** Verdicts, horizons, trends and side effects of outcomes. */
+import { expect, test } from "vitest";
+import type { KpiGoal } from "../../../../lib/changes/rules/intent.ts";
+import type { KpiState, KpiValue } from "../../../../lib/changes/rules/kpi.ts";
+import {
+  type AtApply,
+  isCutShort,
+  isJudged,
+  measure,
+  type Moment,
+  openOutcome,
+  outcomeOf,
+} from "../../../../lib/changes/rules/outcome.ts";
+import { movementOf, outcomeWords, sharedWords, wordOf } from "../../../../lib/changes/rules/outcome_words.ts";
+
+const APPLIED = "2026-03-10T12:00:00.000Z";
+const HORIZON = "2026-03-17T12:00:00.000Z";
+const OPEN: Moment = { at: "2026-03-12T00:00:00.000Z" };
+const kpiValue = (value: number, over: Partial<KpiValue> = {}): KpiValue => ({
+  ...{ value, at: "2026-03-10T00:00:00.000Z", entry: 5, first: value, first_at: "2026-03-10T00:00:00.000Z" },
+  ...over,
+});
+const kpisOf = (values: KpiState["values"]): KpiState => ({ values, last_at: null });
+const goal = (over: Partial<KpiGoal> = {}): Record<string, KpiGoal> => ({
+  k: { baseline: 1, target: 2, weight: 1, ...over },
+});
+
+/** The record of a change that is applied with entry 10 and expects `k` to gain 4. */
+function opened(over: Partial<AtApply> = {}, change: { kpi?: string | null; expected_delta_k?: number | null } = {}) {
+  const facts = { at: APPLIED, entry: 10, tenant: "t1", kpis: kpisOf({ k: kpiValue(10) }), earlier: undefined };
+  const others = { intent: { kpis: {} }, windows: { opened: 1, over: 0 }, open: [] };
+  return openOutcome(
+    { change_id: "chg_1", kpi: "k", expected_delta_k: 4, ...change },
+    { ...facts, ...others, ...over },
+  );
+}
+const after = (value: number, kpis = {}) => ({
+  kpis: kpisOf({ k: kpiValue(value, { entry: 11, at: HORIZON }) }),
+  intent: { kpis },
+  windows: { k: { opened: 1, over: 0 } },
+});
+const AT_HORIZON: Moment = { at: HORIZON, by: "horizon" };
+
+test.each<[string, number, number | null, Moment, string]>([
+  ["as much as expected at the horizon", 14, 4, AT_HORIZON, "met"],
+  ["more than expected", 15, 4, AT_HORIZON, "met"],
+  ["less than expected", 13, 4, AT_HORIZON, "missed"],
+  ["nothing, expecting nothing", 10, null, AT_HORIZON, "inconclusive"],
+  ["a loss", 9, 4, AT_HORIZON, "regressed"],
+  ["a loss, expecting nothing", 9, null, AT_HORIZON, "regressed"],
+  ["a smaller loss than expected", 9, -2, AT_HORIZON, "met"],
+  ["a loss before the horizon", 9, 4, OPEN, "too_early"],
+  ["a loss that a guardrail ended", 9, 4, { ...OPEN, by: "guardrail" }, "regressed"],
+  ["a gain that a guardrail ended", 11, 4, { ...OPEN, by: "guardrail" }, "too_early"],
+  ["no movement that a guardrail ended", 10, 4, { ...OPEN, by: "guardrail" }, "too_early"],
+  ["a loss that a rollback ended", 9, 4, { ...OPEN, by: "rollback" }, "too_early"],
+])("the verdict of %s", (_, value, expected_delta_k, moment, verdict) => {
+  expect(measure(opened({}, { expected_delta_k }), after(value), moment)).toMatchObject({
+    verdict,
+    realised_delta: value - 10,
+    state: moment.by ? "final" : "open",
+    ended_by: moment.by ?? null,
+    as_of: moment.at,
+  });
+});
+
+test("a KPI that is good when it falls gains by falling", () => {
+  const kpis = goal({ target: 0.5 });
+  const outcome = measure(opened(), after(6, kpis), AT_HORIZON);
+  expect(outcome).toMatchObject({ good: "down", realised_delta: 4, verdict: "met" });
+  expect(outcome.words).toBe("k: expected to fall by 4, it fell by 4 (better), a KPI of the whole product.");
+});
+
+test.each<[string, Moment, string]>([
+  ["before the horizon is inconclusive while it is open", OPEN, "inconclusive"],
+  ["before the horizon ends too early", { ...OPEN, by: "change" }, "too_early"],
+  ["at the horizon is inconclusive", AT_HORIZON, "inconclusive"],
+])("an outcome without a feed after the apply %s", (_, moment, verdict) => {
+  const none = { ...after(0), kpis: kpisOf({ k: kpiValue(10, { entry: 10 }) }) };
+  expect(measure(opened(), none, moment)).toMatchObject({ verdict, current: null, realised_delta: null });
+});
+
+test("an outcome without a KPI is inconclusive and shared with none", () => {
+  expect(measure(opened({}, { kpi: null }), after(1), OPEN)).toMatchObject({
+    ...{ verdict: "inconclusive", good: null, current: null, shared_count: 0, scope: null, baseline: null },
+    words: "The change names no KPI.",
+  });
+});
+
+test.each<[string, Record<string, KpiGoal>, string]>([
+  ["seven days after the apply", {}, HORIZON],
+  ["at the KPI's deadline if sooner", goal({ deadline: "2026-03-12" }), "2026-03-13T00:00:00.000Z"],
+  ["in seven days when the deadline is later", goal({ deadline: "2026-04-12" }), HORIZON],
+  ["in seven days when the deadline was over", goal({ deadline: "2026-03-01" }), HORIZON],
+  ["in seven days when the deadline is the apply itself", goal({ deadline: APPLIED }), HORIZON],
+])("an outcome is judged %s", (_, kpis, judged_from) => {
+  expect(opened({ intent: { kpis } }).judged_from).toBe(judged_from);
+});
+
+test.each<[string, Partial<KpiValue>, KpiValue | undefined, [earlier: number | null, days: number | null]]>([
+  ["the value of 30 days before", {}, kpiValue(7, { entry: 1 }), [7, 30]],
+  ["nothing where that is the newest value itself", {}, kpiValue(7, { entry: 5 }), [null, null]],
+  ["the first value", { first: 3, first_at: "2026-03-08T00:00:00.000Z" }, undefined, [3, 2.5]],
+  ["nothing in the first day", { first: 3, first_at: "2026-03-09T13:00:00.000Z" }, undefined, [null, null]],
+  [
+    "nothing where the first value is the newest",
+    { at: "2026-03-08T00:00:00.000Z", first_at: "2026-03-08T00:00:00.000Z" },
+    undefined,
+    [null, null],
+  ],
+])("the trend before an apply begins with %s", (_, over, earlier, [value, days]) => {
+  const record = opened({ kpis: kpisOf({ k: kpiValue(10, over) }), earlier });
+  expect([record.earlier, record.trend_days]).toEqual([value, days]);
+  expect(measure(record, after(11), OPEN).trend_before).toBe(value === null ? null : 10 - value);
+});
+
+test.each([
+  ["product", undefined],
+  ["tenant", "t1"],
+  ["other_tenant", "t2"],
+] as const)("the scope of an outcome is %s for a KPI of the tenant %s", (scope, tenant) => {
+  expect(opened({ intent: { kpis: goal(tenant ? { tenant } : {}) } }).scope).toBe(scope);
+});
+
+test("the age of the baseline is in hours, with one decimal", () => {
+  expect(opened({ at: "2026-03-10T02:10:00.000Z" })).toMatchObject({ baseline: 10, baseline_age_hours: 2.2 });
+  expect(opened({ kpis: kpisOf({}) })).toMatchObject({ baseline: null, baseline_age_hours: null, trend_days: null });
+});
+
+test("side effects are the other KPIs that moved after the apply, by name", () => {
+  const before = { k: kpiValue(10), z: kpiValue(1), b: kpiValue(1), still: kpiValue(1), unfed: kpiValue(1) };
+  const fed = (value: number) => kpiValue(value, { entry: 12 });
+  const kpis = kpisOf({ ...before, k: fed(12), z: fed(2.5), b: fed(0), still: fed(1) });
+  const { side_effects } = measure(opened({ kpis: kpisOf(before) }), { ...after(12), kpis }, OPEN);
+  expect(side_effects).toEqual([
+    { kpi: "b", from: 1, to: 0, effect: "worse", words: "b fell by 1, worse" },
+    { kpi: "z", from: 1, to: 2.5, effect: "better", words: "z rose by 1.5, better" },
+  ]);
+});
+
+test("a movement is shared with the changes whose time overlaps, ten of them by name", () => {
+  const open = Array.from({ length: 9 }, (_, index) => `chg_${index}`);
+  const record = opened({ open, windows: { opened: 20, over: 3 } });
+  const shared = { ...after(12), windows: { k: { opened: 16, over: 3 } }, later: ["chg_x", "chg_y"] };
+  const { shared_with, shared_count } = measure(record, shared, OPEN);
+  expect(shared_with).toEqual(["chg_x", "chg_y", ...open.slice(0, 8)]);
+  expect(shared_count).toBe(12);
+});
+
+test("a final outcome stays, with what its KPI did later", () => {
+  const record = opened();
+  expect(outcomeOf(record, after(14), OPEN.at)).toMatchObject({ state: "open", as_of: OPEN.at, later: null });
+  const final = outcomeOf(record, after(14), "2026-03-20T00:00:00.000Z");
+  expect(final).toMatchObject({ state: "final", ended_by: "horizon", as_of: HORIZON, verdict: "met" });
+  const ended = { ...record, final, ended_entry: 11 };
+  expect(outcomeOf(ended, after(14), HORIZON)).toEqual(final);
+  const later = { ...after(0), kpis: kpisOf({ k: kpiValue(7, { entry: 12 }) }) };
+  expect(outcomeOf(ended, later, HORIZON)).toMatchObject({
+    verdict: "met",
+    later: { current: 7, realised_delta: -3, words: "fell by 3 (worse) since the apply" },
+  });
+  expect(outcomeOf({ ...ended, baseline: null }, later, HORIZON).later).toMatchObject({
+    realised_delta: null,
+    words: "not measured at the apply",
+  });
+});
+
+test("an outcome is judged unless it is inconclusive or too early", () => {
+  const verdicts = ["met", "missed", "regressed", "inconclusive", "too_early"] as const;
+  expect(verdicts.filter((verdict) => isJudged({ verdict }))).toEqual(["met", "missed", "regressed"]);
+});
+
+test.each<[Parameters<typeof isCutShort>[0], boolean]>([
+  [{ ended_by: "rollback", judged_from: HORIZON, as_of: OPEN.at }, true],
+  [{ ended_by: null, judged_from: HORIZON, as_of: OPEN.at }, false],
+  [{ ended_by: "horizon", judged_from: HORIZON, as_of: HORIZON }, false],
+])("an outcome with %o was cut short: %s", (outcome, isShort) => {
+  expect(isCutShort(outcome)).toBe(isShort);
+});
+
+const MOVED = {
+  kpi: "k",
+  good: "up",
+  expected_delta_k: 4,
+  realised_delta: 2,
+  shared_count: 0,
+  scope: "tenant",
+} as const;
+test.each<[string, string]>([
+  [movementOf(MOVED), "k: expected to rise by 4, it rose by 2 (better)."],
+  [movementOf({ ...MOVED, expected_delta_k: null }), "k: nothing was expected, it rose by 2 (better)."],
+  [
+    movementOf({ ...MOVED, realised_delta: null, shared_count: 1 }),
+    "k: expected to rise by 4, not measured since the apply.",
+  ],
+  [movementOf({ ...MOVED, good: null }), "The change names no KPI."],
+  [
+    movementOf({ ...MOVED, shared_count: 2, scope: "other_tenant" }),
+    "k: expected to rise by 4, it rose by 2 (better), shared with 2 others, a KPI of another tenant.",
+  ],
+  [
+    outcomeWords({ ...MOVED, trend_before: -1, trend_days: 30 }),
+    "k: expected to rise by 4, it rose by 2 (better). In the 30 days before the apply it fell by 1 (worse).",
+  ],
+  [outcomeWords({ ...MOVED, trend_before: null, trend_days: null }), movementOf(MOVED)],
+  [sharedWords({ shared_count: 1 }), "shared with 1 other"],
+  [sharedWords({ shared_count: 0 }), ""],
+  [wordOf({ verdict: "met", state: "final" }), "met"],
+  [wordOf({ verdict: "too_early", state: "open" }), "too early to judge"],
+  [wordOf({ verdict: "too_early", state: "final" }), "ended too early to judge"],
+])("words of an outcome, case %#", (words, expected) => {
+  expect(words).toBe(expected);
+});
