@@ -1,9 +1,7 @@
-/** The rules behind M, R, N and the levels, one by one. */
+/** The rules behind M, R and N, one by one. */
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
-import { proposerKindOf } from "../../../lib/changes/rules/actor.ts";
-import { levelOf } from "../../../lib/changes/rules/autonomy_level.ts";
 import { checkRecord } from "../../../lib/projections/outcomes/record_keeping.ts";
 import { computeReliability, wilson } from "../../../lib/operations/reliability.ts";
 import { inLong } from "../../support/length.ts";
@@ -115,47 +113,6 @@ test("M looks back 90 days, its gaps too", async () => {
   expect(await memory()).toMatchObject({ closed: 1, gaps: [{ change_id: id }] });
   hours(24);
   expect(await memory()).toMatchObject({ value: null, closed: 0, gaps: [] });
-});
-
-describe("levels", () => {
-  const at = "2026-01-10T00:00:00.000Z";
-  test.each([
-    ["a human proposed and decided", "pat", "ana", undefined, "L1"],
-    ["nobody is named as proposer", null, "ana", undefined, "L1"],
-    ["a human's proposal 7 days after a model's draft", "pat", "ana", "2026-01-03T00:00:00.000Z", "L2"],
-    ["a human's proposal a moment later than that", "pat", "ana", "2026-01-02T23:59:59.999Z", "L1"],
-    ["a human's proposal before the draft", "pat", "ana", "2026-01-10T00:00:00.001Z", "L1"],
-    ["a model's proposal", "llm:m", "ana", undefined, "L3"],
-    ["a model's second draft", "llm:m", "ana", "2026-01-09T00:00:00.000Z", "L3"],
-    ["a peer's proposal", "peer:acme-crm@berlin", "ana", undefined, "L3"],
-    ["a peer's proposal after a model's draft", "Peer:acme-crm@berlin", "ana", "2026-01-09T00:00:00.000Z", "L3"],
-    ["somebody whose name only begins alike", "peer", "ana", undefined, "L1"],
-    ["an agent's proposal, whoever typed its name", "agent:pricing", "ana", undefined, "L3"],
-    ["minor, asked for by a peer", "peer:acme-crm@berlin", "policy:minor", undefined, "L4"],
-    ["minor", "pat", "policy:minor", undefined, "L4"],
-    ["a model's draft that expired", "llm:m", "policy:expiry", undefined, null],
-    ["what nobody answered in time", "pat", "policy:expiry", undefined, null],
-  ])("%s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
-    const change = { proposer, proposer_kind: proposerKindOf(proposer), created_at: at };
-    const by = { approver, authenticated: "claimed", principals: false } as const;
-    expect(levelOf(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
-  });
-
-  test.each([
-    ["both are known", "person", "proxy", "L1"],
-    ["the proposer is merely claimed", "unknown", "proxy", "unattributed"],
-    ["the decider is merely claimed", "person", "claimed", "unattributed"],
-    ["the decider is said by a holder of the token", "person", "token", "unattributed"],
-    ["nobody is named", "unknown", null, "unattributed"],
-    ["an agent's proposal", "agent", "claimed", "L3"],
-    ["a model's proposal", "model", "token", "L3"],
-    ["an agent that takes its own back", "agent", "agent", null],
-  ] as const)("where the intent has principals, %s: %s, %s is %s", (_, proposer_kind, authenticated, level) => {
-    const change = { proposer: "pat", proposer_kind, created_at: at };
-    expect(levelOf(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
-    const atItsWord = levelOf(change, { approver: "ana", authenticated, principals: false }, undefined);
-    expect(atItsWord).toBe(level === "unattributed" ? "L1" : level);
-  });
 });
 
 test("a revocation is no second decision among the levels of autonomy", async () => {

@@ -1,0 +1,82 @@
+/** Rules for a change that was decided: erasing its content, adding a note, taking its place, tripping a guardrail. */
+import { expect, test } from "vitest";
+import type { Change, LateItem } from "../../../../lib/changes/rules/change.ts";
+import { refuseErasure, remainingOf } from "../../../../lib/changes/rules/erasure.ts";
+import { evidenceOf } from "../../../../lib/changes/rules/guardrail.ts";
+import type { Intent } from "../../../../lib/changes/rules/intent.ts";
+import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
+import { lateNoteOf } from "../../../../lib/changes/rules/late_note.ts";
+import { whyNotSuperseding } from "../../../../lib/changes/rules/supersede.ts";
+
+const INTENT = { kpis: {}, principals: {} } as unknown as Intent;
+const changeWith = (over: Partial<Change> = {}): Change =>
+  ({
+    ...{ change_id: "chg_1", tenant_id: "t1", target: "ui.a", status: "denied", approvals: [] },
+    ...{ rationale: "", approval_note: null, value: "1", summary: "More" },
+    ...over,
+  }) as unknown as Change;
+
+test.each<[string, Partial<Change>, string | null, string | undefined]>([
+  ["a denied change", {}, null, undefined],
+  ["a change that was rolled back", { status: "rolled_back" }, null, undefined],
+  ["a change that sets nothing and was replaced", { status: "applied", value: undefined }, "chg_2", undefined],
+  ["an erased change", { erased: { at: "2026-01-01", actor: "ana" } as never }, null, "was erased on 2026-01-01"],
+  ["a proposed change", { status: "proposed" }, null, "it is proposed, and what is decided on must be there"],
+  ["a pending change", { status: "pending_consent" }, null, "asked to approve, deny, withdraw"],
+  ["the change that its target holds", { status: "applied", value: undefined }, "chg_1", "roll it back first"],
+  ["a change that a rollback restores", { status: "applied" }, "chg_2", "a rollback of a later change brings"],
+])("an erasure of %s", (_, over, owner, reason) => {
+  const erase = () => refuseErasure(changeWith(over), { owner }, INTENT);
+  if (reason === undefined) expect(erase).not.toThrow();
+  else expect(erase).toThrow(reason);
+});
+
+test("an erasure leaves no words and no number of users, only that there was a rationale", () => {
+  const content = { target: "ui.a", value: 1, summary: "More", rationale: "why", affected_users: 4 } as never;
+  const left = { target: "ui.a", summary: "erased", affected_users: null };
+  expect(remainingOf(content)).toEqual({ ...left, rationale: "erased" });
+  expect(remainingOf({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...left, rationale: "" });
+});
+
+test.each<[string, Partial<Change>, LateItem, string | undefined]>([
+  ["of a denied change without a rationale", {}, "rationale", undefined],
+  ["of an applied change", { status: "applied" }, "note", undefined],
+  ["of a change that was rolled back", { status: "rolled_back", rationale: " " }, "rationale", undefined],
+  ["of a pending change", { status: "pending_consent" }, "note", "it is pending_consent, and what is decided on stays"],
+  ["where the change has a rationale", { rationale: "why" }, "rationale", "it has one"],
+  ["where the decision has a note", { approval_note: "no" }, "note", "it has one"],
+  ["where a consent has a note", { approvals: [{ note: "yes" }] as never }, "note", "it has one"],
+  ["where one was added", { late_notes: [{ item: "note" }] as never }, "note", "one was added already"],
+  ["where another item was added", { late_notes: [{ item: "note" }] as never }, "rationale", undefined],
+])("a late note %s", (_, over, item, reason) => {
+  const change = changeWith(over);
+  const add = () => lateNoteOf(change, { item, note: "late" }, INTENT);
+  expect(isMissing(change, item)).toBe(reason === undefined);
+  if (reason === undefined) expect(add()).toEqual({ status: change.status, item, note: "late", late: true });
+  else expect(add).toThrow(`cannot add a late ${item} to chg_1: ${reason}`);
+});
+
+test.each<[string, Partial<Change>, string | undefined]>([
+  ["a change of another tenant", { tenant_id: "t2" }, "names a change of another tenant"],
+  [
+    "an applied change of another target",
+    { status: "applied", target: "ui.b" },
+    "names a change that is applied to ui.b",
+  ],
+  ["an applied change of the same target in capitals", { status: "applied", target: "UI.A" }, undefined],
+  ["a denied change of another target", { target: "ui.b" }, undefined],
+])("a proposal takes the place of %s", (_, over, reason) => {
+  const why = whyNotSuperseding(changeWith(over), { tenant_id: "t1", target: "ui.a" });
+  expect(why?.slice(0, reason?.length)).toBe(reason);
+});
+
+test.each<[string, number, number, number | undefined]>([
+  ["a KPI that fell by more than allowed", 10, 7, 3],
+  ["a KPI that fell by as much as allowed", 10, 8, undefined],
+  ["a KPI that rose", 10, 13, undefined],
+])("a guardrail and %s", (_, baseline, value, regression) => {
+  const guardrail = { kpi: "k", action: "freeze", max_regression: 2 } as never;
+  const evidence = evidenceOf(guardrail, baseline, value, { kpis: {} } as Intent, "now");
+  const facts = { kpi: "k", action: "freeze", baseline, value, regression, max_regression: 2, at: "now" };
+  expect(evidence).toEqual(regression === undefined ? undefined : facts);
+});
