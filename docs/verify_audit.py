@@ -26,6 +26,7 @@ Exit codes: 0 valid against something kept outside; 2 consistent, but nothing ou
 import argparse
 import base64
 import datetime
+import decimal
 import errno
 import hashlib
 import json
@@ -368,8 +369,19 @@ OTHERS = {
     "content_erased": "erase",
     "note_added": "note",
     "value_restored": "restore",
+    "change_applied": "apply",
+    "change_apply_failed": "apply",
+    "change_rolled_back": "rollback",
+    "change_rollback_failed": "rollback",
+    "kpi_refreshed": "feed_kpis",
 }
-DECIDING = {*OTHERS, "consent_decision", "change_applied", "change_rolled_back", "intent_in_force"}
+DECIDING = {*OTHERS, "consent_decision", "intent_in_force"} - {
+    "change_apply_failed",
+    "change_rollback_failed",
+    "kpi_refreshed",
+}
+# Decisions that a trusted proxy's word is enough for, or that only some intents want signed.
+MAY_BE_UNSIGNED = (None, "propose", "withdraw", "apply", "rollback", "feed_kpis")
 
 
 def url_bytes(text):
@@ -594,6 +606,30 @@ def decision_of(entry, detail):
     return "approve_emergency" if urgent else decision, text_of(detail.get("approver"))
 
 
+def are_numbers(values):
+    return isinstance(values, dict) and all(
+        type(value) in (int, float) and abs(value) <= sys.float_info.max for value in values.values()
+    )
+
+
+def number_text(number):
+    """A number as RFC 8785 writes it: the shortest digits, as ECMAScript places their point and exponent."""
+    sign, digits, exponent = decimal.Decimal(repr(float(number))).normalize().as_tuple()
+    text, point = "".join(map(str, digits)), len(digits) + exponent
+    if text == "0":
+        return "0"
+    if len(text) <= point <= 21:
+        text = text.ljust(point, "0")
+    elif 0 < point <= 21:
+        text = f"{text[:point]}.{text[point:]}"
+    elif -6 < point <= 0:
+        text = f"0.{'0' * -point}{text}"
+    else:
+        fraction = f".{text[1:]}" if len(text) > 1 else ""
+        text = f"{text[0]}{fraction}e{point - 1:+d}"
+    return "-" * sign + text
+
+
 ABSENT = object()
 PLACE = {"tenant_id", "target", "system", "place"}
 
@@ -616,7 +652,7 @@ def statement_of(entry, detail, places):
     facts.update({"origin": entry["origin"], "v": "countersign-consent/1"})
     facts.update({"manifest_hash": detail["manifest_hash"]} if "manifest_hash" in detail else {})
     digest = {"digest": detail["digest"]} if "digest" in detail else {}
-    if decision in ("freeze", "unfreeze", "accept_clock", "accept_loss", "erase"):
+    if decision in ("freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"):
         facts["actor"] = by
         facts.update({"change_id": entry["change_id"], **digest} if decision == "erase" else {})
         lost = [name for name in ("length", "head") if name in detail and decision == "accept_loss"]
@@ -624,20 +660,28 @@ def statement_of(entry, detail, places):
         if is_whole(facts.get("length"), 0):
             facts["length"] = int(facts["length"])
         facts.update({} if detail.get("until") is None else {"until": detail["until"]})
+        facts.update({"kpis": detail["values"]} if decision == "feed_kpis" and "values" in detail else {})
     else:
         facts.update({"approver": by, **digest})
         facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
-        own = {"review": "verdict", "note": "item"}.get(decision)
+        own = {"review": "verdict", "note": "item", "rollback": "over_drift"}.get(decision)
         facts.update({own: detail[own]} if own in detail else {})
         if decision in ("approve", "approve_emergency"):
             facts.update({} if places is ABSENT else {"places": places})
             facts.update({"seen": detail["seen"]} if "seen" in detail else {})
     for name, fact in facts.items():
         is_fact = isinstance(fact, str) or (name == "length" and is_whole(fact, 0))
-        is_fact = is_fact or (name == "places" and are_places(fact))
+        is_fact = is_fact or (name == "places" and are_places(fact)) or (name == "over_drift" and fact is True)
+        is_fact = are_numbers(fact) if name == "kpis" else is_fact
         if not (is_fact or (name == "seen" and isinstance(fact, list) and all(isinstance(one, str) for one in fact))):
             return None, None
-    return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
+    kpis = facts.pop("kpis", None)
+    if kpis is None:
+        return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
+    text = json.dumps({**facts, "kpis": ""}, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    # No text of another member has this, since quotes in a text are escaped.
+    fed = ",".join(f"{json.dumps(name)}:{number_text(kpis[name])}" for name in sorted(kpis))
+    return text.replace('"kpis":""', f'"kpis":{{{fed}}}'), by
 
 
 def manifest_in(detail):
@@ -708,7 +752,7 @@ class Proofs:
     def judge_unsigned(self, entry, detail):
         """Why a decision had to be signed that is not; a trusted proxy's word is enough for proposals and withdrawals."""
         decision, by = decision_of(entry, detail)
-        if decision in (None, "propose", "withdraw") or by is None:
+        if decision in MAY_BE_UNSIGNED or by is None:
             return None
         if self.keys_of(detail, by):
             return f"{by} has keys in the intent of this entry, and did not sign it"

@@ -6,6 +6,7 @@ import { operationReply } from "../../lib/http/change_replies.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, freeText, personName } from "../../lib/kit/fields.ts";
+import { proofFields } from "../../lib/http/proof_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/apply: carries an approved change to the host product, or rehearses it with `dry_run`. */
@@ -19,17 +20,22 @@ export const apply = endpoint(
     example: { change_id: CHANGE_ID, dry_run: true },
     product: true,
     token: true,
+    jsonFields: ["proof"],
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
         dry_run: flag().optional().describe("Rehearse only: nothing is changed or recorded."),
         actor: personName().optional().describe("The actor; absent: whom the proxy names."),
         note: freeText(4000).optional().describe("Why, for the record."),
+        ...proofFields(),
       }),
     output: operationAnswer,
     errors: [
       "change_not_found",
       "identity_mismatch",
+      "not_permitted",
+      "proof_required",
+      "proof_invalid",
       "illegal_transition",
       "adapter_rejected",
       "forbidden_target",

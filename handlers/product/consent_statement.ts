@@ -3,7 +3,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, freeText, personName, time, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { changeId, finiteNumber, flag, freeText, personName, time, wholeNumber, word } from "../../lib/kit/fields.ts";
 import { seenField } from "../../lib/http/decision_declaration.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
 import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
@@ -11,6 +11,7 @@ import { consentStatement } from "../../lib/changes/consent_statement.ts";
 import { changeSchema, LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
 import { CONTENT_FIELDS } from "../../lib/changes/rules/content.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
+import { kpiNames } from "../../lib/changes/rules/intent.ts";
 import { ACTS } from "../../lib/changes/rules/act_statement.ts";
 
 type ContentMask = Record<(typeof CONTENT_FIELDS)[number], true>;
@@ -38,6 +39,12 @@ export const consentStatementOf = endpoint(
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
         seen: seenField().optional().describe("Digests that go with a consent."),
+        over_drift: flag().optional().describe("Of a rollback over another program's value."),
+        kpis: z
+          .record(z.string(), finiteNumber())
+          .refine((fed) => areKpis(deps, fed), "must name KPIs of the intent")
+          .optional()
+          .describe("Of a feed: its values."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
         length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
         head: z
@@ -55,7 +62,7 @@ export const consentStatementOf = endpoint(
           .optional()
           .describe("What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text."),
       }),
-    jsonFields: ["proposal", "followup", "seen"],
+    jsonFields: ["proposal", "followup", "seen", "kpis"],
     output: () =>
       z.object({
         statement: z.string().meta({
@@ -77,3 +84,6 @@ export const consentStatementOf = endpoint(
   },
   async (input, call: Call<ChangesDeps>) => answer(await consentStatement(call, input)),
 );
+
+const areKpis = ({ product }: ChangesDeps, fed: object): boolean =>
+  Object.keys(fed).every((name) => kpiNames(product?.intent ?? { kpis: {} }).includes(name));

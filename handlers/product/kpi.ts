@@ -3,6 +3,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber, freeText, personName } from "../../lib/kit/fields.ts";
+import { proofFields } from "../../lib/http/proof_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 import { feedKpis, type KpiFeed, type KpiResult } from "../../lib/changes/commands/feed_kpis.ts";
 import { kpiNames } from "../../lib/changes/rules/intent.ts";
@@ -20,6 +21,7 @@ export const kpi = endpoint(
     product: true,
     token: true,
     unnamed: true,
+    jsonFields: ["proof"],
     input: ({ product }: ChangesDeps) =>
       z
         .strictObject(fieldsOf(namesOf(product)))
@@ -33,7 +35,7 @@ export const kpi = endpoint(
         at: z.string().meta({ description: "When.", format: "date-time" }),
         audit_entry: entrySchema(),
       }),
-    errors: ["identity_mismatch", "idempotency_key_reused"],
+    errors: ["identity_mismatch", "not_permitted", "proof_required", "proof_invalid", "idempotency_key_reused"],
   },
   (feed, call: Call<ChangesDeps>) => respond(call, (caller) => feedKpis(caller, feed), kpiReply),
 );
@@ -46,6 +48,7 @@ const namesOf = (product: ChangesDeps["product"]): readonly string[] =>
 const fieldsOf = (names: readonly string[]): Record<string, z.ZodType> => ({
   actor: personName().optional().describe("Who feeds them; absent: whom the proxy names."),
   note: freeText(4000).optional().describe("Where the figures come from, for the record."),
+  ...proofFields(),
   // An intent may have a KPI of such a name.
   ...Object.fromEntries(names.map((name) => [name, finiteNumber().optional().describe(`Value of ${name} now.`)])),
 });

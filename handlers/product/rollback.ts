@@ -6,6 +6,7 @@ import { operationReply } from "../../lib/http/change_replies.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, freeText, personName } from "../../lib/kit/fields.ts";
+import { proofFields } from "../../lib/http/proof_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/rollback: takes an applied change back, or rehearses that with `dry_run`. */
@@ -19,6 +20,7 @@ export const rollback = endpoint(
     example: { change_id: CHANGE_ID, actor: "ops@acme.example", note: "Error rate rose." },
     product: true,
     token: true,
+    jsonFields: ["proof"],
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
@@ -26,11 +28,15 @@ export const rollback = endpoint(
         actor: personName().optional().describe("The actor; absent: whom the proxy names."),
         over_drift: flag().optional().describe("Restore over a value that another program set since; needs a note."),
         note: freeText(4000).optional().describe("Why, for the record."),
+        ...proofFields(),
       }),
     output: operationAnswer,
     errors: [
       "change_not_found",
       "identity_mismatch",
+      "not_permitted",
+      "proof_required",
+      "proof_invalid",
       "illegal_transition",
       "operation_in_progress",
       "version_mismatch",

@@ -26,6 +26,8 @@ export interface StatementInput {
   verdict?: Verdict | undefined;
   item?: LateItem | undefined;
   seen?: readonly string[] | undefined;
+  over_drift?: boolean | undefined;
+  kpis?: Readonly<Record<string, number>> | undefined;
   until?: string | undefined;
   length?: number | undefined;
   head?: string | undefined;
@@ -57,6 +59,7 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
     until,
     length,
     head: end,
+    kpis,
     at = new Date(deps.clock.now()).toISOString(),
   } = input;
   const head = await readHead(deps.store);
@@ -65,12 +68,23 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
   const decided = isAct(decision) ? undefined : await contentOf(deps, { ...input, decision });
   if (decision === "accept_loss" && (length === undefined || end === undefined))
     throw invalidField(length === undefined ? "length" : "head", "is required");
+  if (decision === "feed_kpis" && Object.keys(kpis ?? {}).length === 0)
+    throw invalidField("kpis", "must name one KPI at least");
   const erased = decision === "erase" ? await contentToErase(deps, input) : {};
   requirePerson(caller, "approver", approver);
   const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
   const statement = decided
     ? statementText({ ...shared, ...decided.about, approver })
-    : statementText({ ...shared, decision: decision as Act, actor: approver, until, length, head: end, ...erased });
+    : statementText({
+        ...shared,
+        decision: decision as Act,
+        actor: approver,
+        until,
+        length,
+        head: end,
+        kpis,
+        ...erased,
+      });
   const challenge = passkeyChallenge(statement, deps.sha256);
   return { statement, challenge, ...(decided?.content && { content: decided.content }) };
 }
@@ -84,6 +98,8 @@ const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> =
   verdict: (decision) => decision === "review",
   item: (decision) => decision === "note",
   seen: isConsent,
+  over_drift: (decision) => decision === "rollback",
+  kpis: (decision) => decision === "feed_kpis",
   until: (decision) => decision === "freeze",
   length: (decision) => decision === "accept_loss",
   head: (decision) => decision === "accept_loss",
@@ -106,12 +122,13 @@ async function contentToErase({ store }: ChangesDeps, { change_id }: StatementIn
 async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = deps;
   const { decision, approver, change_id, verdict, item, seen } = input;
+  const over_drift = input.over_drift || undefined;
   if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
   if (decision === "note" && item === undefined) throw invalidField("item", "is required");
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
     const { change } = await findChange(store, change_id);
-    return { about: { decision, verdict, item, seen, ...changeFacts(decision, change) } };
+    return { about: { decision, verdict, item, seen, over_drift, ...changeFacts(decision, change) } };
   }
   const stated = proposalIn(input);
   const proposal = { ...stated, proposer: stated.proposer ?? approver };

@@ -22,17 +22,18 @@ export interface ProofInput {
 const WINDOW_MS = 10 * 60 * 1000;
 
 /** What the client leaves to the service to say. */
-type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
+export type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
 
 /**
  * Verifies what came with a decision, against the statement that the service makes of the decision itself: whatever else
  * the client may have shown to the person, the log, the change, its content and the manifest are those of here and now.
- * One that is good for one use is noted as used, for as long as any clock that may write would take it.
+ * One that is good for one use is noted as used, for as long as any clock that may write would take it; a dry run uses none.
  */
 export async function present(
   { tx, origin, product, now, at: stamped, sha256 }: Transaction,
   decided: Said<StatementFacts> | Said<ActFacts>,
   { proof, at }: ProofInput,
+  isDryRun = false,
 ): Promise<Presented | undefined> {
   if (proof === undefined && at === undefined) return undefined;
   if (proof === undefined) throw invalidField("proof", "is required beside at");
@@ -44,7 +45,7 @@ export async function present(
   const verified = await verifyProof(proof, statement, keysOf(signerName(decided), intent.policy.signing));
   if ("refused" in verified) return verified;
   const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };
-  if (isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
+  if (!isDryRun && isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
     return { refused: "it was used already; sign it anew, with another at" };
   return { statement, proof, key: verified.key };
 }

@@ -52,6 +52,7 @@ declare module "../store/store.ts" {
 /** An operation, its actor and its reason. */
 export interface OperationRequest extends Actor {
   operation: Operation;
+  signed?: SignedRequest | undefined;
   note?: string | undefined;
   /** The regression that a guardrail measured. */
   evidence?: GuardrailEvidence | undefined;
@@ -67,6 +68,12 @@ export interface OperationRequest extends Actor {
   emergency?: true | undefined;
   /** Fields in which the stored record did not match the log; the operation goes by the log. */
   mended?: readonly string[] | undefined;
+}
+
+/** The signature of a request: what it adds to the entry, and the intent that its statement names. */
+export interface SignedRequest {
+  manifest_hash: string;
+  facts: object;
 }
 
 /** A restore, its actor and its reason. */

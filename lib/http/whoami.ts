@@ -7,6 +7,9 @@ import { personOf } from "./identity.ts";
 import { agentOf, requireReader } from "./principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
+import type { Intent } from "../changes/rules/intent.ts";
+import { sameName } from "../changes/rules/names.ts";
+import { permittedNames } from "../changes/rules/permissions.ts";
 import { mayDecide } from "../changes/rules/policy.ts";
 import { isAgent, principalOf } from "../changes/rules/principals.ts";
 
@@ -77,6 +80,14 @@ function mayRead(request: Request, deps: ChangesDeps): boolean {
   }
 }
 
+/** Returns the names that an act is reserved for; undefined: every authorised caller. */
+const reservedFor = (act: Act, intent: Intent): string[] | undefined =>
+  act === "apply" || act === "rollback"
+    ? permittedNames(act, intent)
+    : act === "kpi"
+      ? permittedNames("feed_kpis", intent)
+      : undefined;
+
 /** The writes of the product that are not refused for want of a token or a person. */
 function writes({
   deps: { product, adminToken, allowAnonymousWrites },
@@ -88,7 +99,11 @@ function writes({
   // Behind a proxy that names nobody, only a program that feeds KPIs may write.
   if (person !== undefined && name === null) return ["kpi"];
   const decides = name === null || mayDecide(name, product.intent);
-  return ACTS.filter((act) => act !== "read" && (decides || (act !== "approve" && act !== "deny")));
+  const isOpen = (act: Act): boolean => {
+    const names = reservedFor(act, product.intent);
+    return name === null || names === undefined || names.includes(sameName(name));
+  };
+  return ACTS.filter((act) => act !== "read" && isOpen(act) && (decides || (act !== "approve" && act !== "deny")));
 }
 
 function keysOf(name: string, { product }: ChangesDeps): Whoami["keys"] {

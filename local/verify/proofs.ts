@@ -40,22 +40,35 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["content_erased", "erase"],
   ["note_added", "note"],
   ["value_restored", "restore"],
+  ["change_applied", "apply"],
+  ["change_apply_failed", "apply"],
+  ["change_rolled_back", "rollback"],
+  ["change_rollback_failed", "rollback"],
+  ["kpi_refreshed", "feed_kpis"],
 ]);
 
 /** Events whose detail must be readable: the state of a change, or who may decide, follows from it. */
 const DECIDING: ReadonlySet<string> = new Set([
-  ...OTHERS.keys(),
+  "change_proposed",
+  "emergency_reviewed",
+  "service_frozen",
+  "service_unfrozen",
+  "clock_accepted",
+  "loss_accepted",
+  "content_erased",
+  "note_added",
   "consent_decision",
+  "value_restored",
   "change_applied",
   "change_rolled_back",
   "intent_in_force",
 ]);
 
 /** Actions on the service itself, and erasures: their statements name an actor. */
-const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock", "accept_loss", "erase"]);
+const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"]);
 
-/** What a trusted proxy's word is enough for. */
-const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw"]);
+/** Decisions that a trusted proxy's word is enough for, or that only some intents want signed. */
+const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw", "apply", "rollback", "feed_kpis"]);
 
 /** The places of proposals, which consents also sign, by change id. */
 export type Places = Map<string, unknown>;
@@ -156,12 +169,12 @@ function statementOf(entry: Entry, detail: Detail, places: unknown): { statement
     return undefined;
   }
   if (decision === undefined || by === undefined || at === undefined) return undefined;
-  const { digest, manifest_hash, note = "", verdict, item, length, head, seen } = detail;
+  const { digest, manifest_hash, note = "", verdict, item, length, head, seen, over_drift, values: kpis } = detail;
   const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
   const until = detail["until"] ?? undefined;
-  const own = decision === "erase" ? { change_id, digest } : decision === "accept_loss" ? { length, head } : {};
-  const ofDecision = decision === "review" ? { verdict } : decision === "note" ? { item } : {};
+  const own = { erase: { change_id, digest }, accept_loss: { length, head }, feed_kpis: { kpis } }[decision] ?? {};
+  const ofDecision = { review: { verdict }, note: { item }, rollback: { over_drift } }[decision] ?? {};
   const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = ACTS.has(decision)
     ? { ...shared, actor: by, until, ...own }
@@ -170,10 +183,12 @@ function statementOf(entry: Entry, detail: Detail, places: unknown): { statement
     fact === undefined ||
     typeof fact === "string" ||
     (name === "length" && isWhole(fact, 0)) ||
+    (name === "over_drift" && fact === true) ||
+    (name === "kpis" && areNumbers(fact)) ||
     (name === "places" && arePlaces(fact)) ||
     (name === "seen" && Array.isArray(fact) && fact.every((one) => typeof one === "string"));
   if (!Object.entries(facts).every(isFact)) return undefined;
-  const names = [...Object.keys(facts), ...PLACE].sort();
+  const names = [...Object.keys(facts), ...PLACE, ...Object.keys(isObject(kpis) ? kpis : {})].sort();
   return { statement: JSON.stringify(facts, names), by };
 }
 
@@ -184,6 +199,9 @@ const arePlaces = (places: unknown): boolean =>
   Array.isArray(places) &&
   places.every((one) => isObject(one) && Object.keys(one).every((name) => PLACE.includes(name))) &&
   places.every((one: Detail) => PLACE.every((name) => typeof one[name] === "string"));
+
+const areNumbers = (values: unknown): boolean =>
+  isObject(values) && Object.values(values).every((value) => Number.isFinite(value));
 
 /** Checks that an SSH key is stored in a security key, which asks for its person. */
 const isOfSecurityKey = (blob: Buffer): boolean => blob.toString("latin1", 4, 7) === "sk-";

@@ -259,3 +259,39 @@ inLong(test)("a policy that is none is said to be none", async () => {
   if (pythonMissing === null)
     expect(runPythonOften([[file("a.jsonl", write(entries)), "--policy", nothing]])[0]).toMatchObject({ status: 3 });
 });
+
+test("a signed apply, rollback and feed are verified, and a rewritten one is not what was signed", async () => {
+  const policy = { signed_only: true, permissions: { apply: ["bo"], rollback: ["eli"], feed_kpis: ["Ana"] } };
+  const api = await core({ intent: { principals: PRINCIPALS, policy } });
+  const signedBy = async (name: string, decision: string, fields: Record<string, string>) =>
+    proven(PENS[name]!, await statementOf(api, { decision, approver: name, ...fields }));
+  const { change_id } = await api.propose();
+  await decide(api, PENS["dora"]!, "approve", { change_id, approver: "dora" });
+  const drift = { change_id, note: "set by hand", over_drift: "true" };
+  const fed = { csat: "1.5e-7", incident_rate: "-0.5", nrr_quarterly: "1e21" };
+  const posts: [string, Record<string, string>][] = [
+    ["apply", { change_id, actor: "bo", ...(await signedBy("bo", "apply", { change_id })) }],
+    ["rollback", { ...drift, actor: "eli", ...(await signedBy("eli", "rollback", drift)) }],
+    ["kpi", { ...fed, actor: "Ana", ...(await signedBy("Ana", "feed_kpis", { kpis: JSON.stringify(fed) })) }],
+  ];
+  for (const [path, fields] of posts) {
+    const reply = await api.post(path, fields);
+    expect(reply.status, reply.text).toBe(200);
+  }
+  const log: AuditEntry[] = await api.audit();
+  const [report, unnamed] = await verified([log], ["policy.json", undefined]);
+  expect([report!.proofs, unnamed!.proofs]).toEqual([
+    { verified: 4, as_named: 0, not_checked: 0, unsigned: 0 },
+    { verified: 0, as_named: 2, not_checked: 2, unsigned: 0 },
+  ]);
+  const at = (type: string): number => log.findIndex(({ event_type }) => event_type === type);
+  const rewritten = [
+    edited(at("change_applied"), (detail) => ({ ...detail, actor: "fay" }), log),
+    edited(at("change_rolled_back"), ({ over_drift: _, ...detail }) => detail, log),
+    edited(at("change_rolled_back"), (detail) => ({ ...detail, note: "other" }), log),
+    edited(at("kpi_refreshed"), (detail) => ({ ...detail, values: { ...(detail["values"] as object), csat: 2 } }), log),
+    edited(at("kpi_refreshed"), (detail) => ({ ...detail, values: "none" }), log),
+  ];
+  for (const { findings } of await verified(rewritten, ["policy.json"]))
+    expect(findings).toMatchObject([{ rule: "proof" }]);
+});

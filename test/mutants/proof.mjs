@@ -89,8 +89,8 @@ export const proof = [
   {
     name: "a verdict is not what is signed",
     file: "local/verify/proofs.ts",
-    find: 'decision === "review" ? { verdict }',
-    replace: 'decision === "review" ? {}',
+    find: "review: { verdict }",
+    replace: "review: {}",
     tests: ["test/local/verify_proofs.host.test.ts"],
   },
   {

@@ -1,13 +1,18 @@
 /** Records values of KPIs. */
+import { invalidField } from "../../kit/errors.ts";
+import { signedActor } from "../act.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { judgeGuardrails } from "../guardrail.ts";
+import type { ProofInput } from "../proof_input.ts";
 import type { Receipt, Replayed } from "../replies.ts";
+import type { Actor } from "../rules/actor.ts";
 import { effectOf } from "../rules/effect.ts";
 import { feed, NO_KPIS } from "../rules/kpi.ts";
-import { governed } from "../transaction.ts";
+import { requirePermission } from "../rules/permissions.ts";
+import { governed, type Transaction } from "../transaction.ts";
 
 /** Values of KPIs and their source. */
-export interface KpiFeed {
+export interface KpiFeed extends ProofInput {
   values: Record<string, number>;
   actor?: string | undefined;
   note?: string | undefined;
@@ -21,16 +26,32 @@ export interface KpiResult extends Receipt {
   at: string;
 }
 
+/** Returns who feeds KPIs, with the facts of a signature. Errors: 403 `not_permitted`, 400 `invalid_field`, those of a signature. */
+async function findFeeder(
+  transaction: Transaction,
+  caller: Caller,
+  kpis: KpiFeed["values"],
+  input: Omit<KpiFeed, "values">,
+): Promise<Actor> {
+  const claimed = findActor(caller, input.actor);
+  requirePermission("feed_kpis", claimed, transaction.product.intent);
+  const { actor } = claimed;
+  if (actor !== null) return signedActor(transaction, { ...claimed, actor }, { decision: "feed_kpis", kpis }, input);
+  if ((input.proof ?? input.at) !== undefined) throw invalidField("actor", "is required with proof");
+  return claimed;
+}
+
 /** Records KPIs in one entry, and requests a cycle without waiting for it. */
-export async function feedKpis(caller: Caller, { values: fed, actor, note }: KpiFeed): Promise<KpiResult | Replayed> {
+export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFeed): Promise<KpiResult | Replayed> {
   const { deps, identity } = caller;
   const result = await governed(caller, async (transaction) => {
     // A program that no proxy names may state a name.
     requirePerson(
       { deps, identity: identity && { ...identity, person: identity.person || undefined } },
       "actor",
-      actor,
+      input.actor,
     );
+    const by = await findFeeder(transaction, caller, fed, input);
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
     const after = feed(before, fed, at, transaction.nextEntryId());
@@ -42,8 +63,8 @@ export async function feedKpis(caller: Caller, { values: fed, actor, note }: Kpi
     const facts = {
       ...(tripped.length > 0 ? { tripped } : {}),
       manifest_hash,
-      ...findActor(caller, actor),
-      ...(note && { note }),
+      ...by,
+      ...(input.note && { note: input.note }),
     };
     const entry = append({ event_type: "kpi_refreshed", detail: { values: fed, E, refreshed, ...facts } });
     return { refreshed, E, accepted: fed, at, entry };

@@ -35,7 +35,7 @@ export async function recordSuccess(
   const circumstance = {
     ...(target_spelling === before.change.target ? {} : { target_spelling }),
     adapter: adapter && withoutPrevious(adapter),
-    ...reasonFacts(request),
+    ...reasonFacts(transaction, request),
     ...found,
     ...(operation === "apply"
       ? { target_held, ...(await applyFacts(transaction, adapter?.previous)) }
@@ -102,13 +102,13 @@ export const recordFailure = (
   request: OperationRequest,
   failure: HostFailure,
 ): Enacted => {
-  const circumstance = { ...failure, ...reasonFacts(request) };
+  const circumstance = { ...failure, ...reasonFacts(transaction, request) };
   return transaction.enact(before, { type: "fail", operation: request.operation, circumstance }, request);
 };
 
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
-const reasonFacts = (request: OperationRequest): object => {
-  const { note, evidence, target_moved, value_moved, place_moved, over_drift, emergency, mended } = request;
+const reasonFacts = ({ product }: Transaction, request: OperationRequest): object => {
+  const { note, evidence, target_moved, value_moved, place_moved, over_drift, emergency, mended, signed } = request;
   return {
     ...(isNamedBy(request) ? { by: request.actor } : {}),
     ...(note ? { note } : {}),
@@ -119,6 +119,8 @@ const reasonFacts = (request: OperationRequest): object => {
     ...(over_drift ? { over_drift } : {}),
     ...(emergency ? { emergency } : {}),
     ...(mended ? { mended } : {}),
+    // The entry names the intent of now: a statement under an earlier one is no statement of it.
+    ...(signed?.manifest_hash === product.manifest_hash ? signed.facts : {}),
   };
 };
 

@@ -1,11 +1,12 @@
 /** Judges an operation and takes its lease. */
 import { AppError } from "../../kit/errors.ts";
-import { type Caller, findActor, requirePerson, requireRevision } from "../caller.ts";
+import { type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { lastFreeze } from "../freeze.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMove, takePlaces } from "../places.ts";
+import type { ProofInput } from "../proof_input.ts";
 import { type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import { isEmergency } from "../rules/break_glass.ts";
@@ -26,6 +27,7 @@ import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
+import { authorizeOperation } from "./authorize.ts";
 import type { DryRun } from "./dry_run.ts";
 import {
   describeStranded,
@@ -43,7 +45,7 @@ import type { Resolution } from "./recover.ts";
 import { isGone } from "./run_adapter.ts";
 
 /** A request to run an operation. */
-export interface OperationInput extends Omit<OperationRequest, keyof Actor> {
+export interface OperationInput extends Omit<OperationRequest, keyof Actor | "signed">, ProofInput {
   change_id: string;
   /** The name that the caller states. */
   actor?: string | undefined;
@@ -109,11 +111,11 @@ export async function startOperation(
   const proven = operation === "apply" ? await asProven(transaction, record) : change;
   (dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
+  const over_drift = input.over_drift || undefined;
+  const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
   if (lease && !isRepeated) throw inProgressError(change_id);
   if (!dry_run) await requireFreeTarget(transaction, change, operation);
   if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
-  const actor = findActor(caller, input.actor);
-  const over_drift = input.over_drift || undefined;
   const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };
   if (operation === "apply") {
     if (!dry_run) await takePlaces(tx, change, transaction.sha256);

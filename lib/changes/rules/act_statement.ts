@@ -2,7 +2,7 @@
 import type { CommonFacts, StatementFacts } from "./statement.ts";
 
 /** Acts that can be signed. */
-export const ACTS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase"] as const;
+export const ACTS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"] as const;
 export type Act = (typeof ACTS)[number];
 
 /** The facts that the statement of an act states. */
@@ -14,6 +14,8 @@ export interface ActFacts extends CommonFacts {
   /** The end of the log that it goes on from, in an accepted loss. */
   length?: number | undefined;
   head?: string | undefined;
+  /** Values of a feed, by KPI. */
+  kpis?: Readonly<Record<string, number>> | undefined;
   /** The change whose content an erasure removes, and its digest. */
   change_id?: string | undefined;
   digest?: string | undefined;

@@ -11,6 +11,7 @@ import { findCovered } from "./list_entries.ts";
 import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
+import { permittedNames } from "./permissions.ts";
 import { type TargetOwners, targetMoved } from "./stale_target.ts";
 
 export const gateSchema = once(() =>
@@ -19,6 +20,7 @@ export const gateSchema = once(() =>
       gate: z
         .enum([
           "consent",
+          "permission",
           "deadline",
           "owners",
           "forbidden_target",
@@ -110,6 +112,10 @@ export function gatesOf(
     const nobody = by?.length === 0 ? "; nobody may under today's intent, which has to name somebody else" : "";
     add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${nobody}`);
   }
+  const next = change.status === "applied" ? "rollback" : "apply";
+  const permitted = isLive(status) || status === "applied" ? permittedNames(next, intent) : undefined;
+  if (permitted)
+    add("permission", "pass", `only ${permitted.join(", ")} may ${next === "apply" ? "apply it" : "roll it back"}`);
   if (operation === "running") add("operation", "block", "an operation on the host is under way");
   else if (operation)
     add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");

@@ -11,6 +11,7 @@ import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, suggestion, unknown } from "./fields.ts";
 import { approverOrGroup, count, finite, moment, pattern, tenants } from "./intent_parts.ts";
 import { expandGroups, groupsSchema, type Refuse } from "./groups.ts";
+import { permissionsSchema } from "./permission_lists.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
 
@@ -70,6 +71,7 @@ export const policySchema = once(() =>
     groups: groupsSchema()
       .default({})
       .describe("People by group; group:<name> stands for them in every list of names."),
+    permissions: permissionsSchema().prefault({}).describe("Who may do what apart from deciding, by action."),
     self_approval: z
       .boolean("must be true or false")
       .default(true)

@@ -1,30 +1,45 @@
-/** Who may do what apart from deciding on a change. */
+/** Permissions: who may do what apart from deciding on a change. */
 import { AppError } from "../../kit/errors.ts";
+import { type Actor, isKnown } from "./actor.ts";
 import { sameName } from "./names.ts";
+import { type Action, isListed, listedNames } from "./permission_lists.ts";
 import type { Electorate } from "./policy.ts";
-import type { Act } from "./act_statement.ts";
+import { keysOf } from "./signing.ts";
 
-/** What is done under a name that an intent may reserve. */
-export type Action = Act | "note" | "restore";
-
-/** Actions that take back a brake or remove evidence: without a list of their own they are for those who may approve. */
+/** Actions that release a brake or remove evidence: without a list of their own they are for those who may approve. */
 const FOR_APPROVERS: ReadonlySet<Action> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
 
-/** The names that may do this; undefined: every authorised caller. */
-export function permittedNames(action: Action, { policy }: Electorate): string[] | undefined {
-  const { approvers, break_glass } = policy;
-  if (!FOR_APPROVERS.has(action) || approvers === undefined) return undefined;
-  return [...new Set([...approvers, ...(break_glass?.approvers ?? [])])];
+/** Actions that an emergency needs. */
+const FOR_EMERGENCIES: ReadonlySet<Action> = new Set(["freeze", "rollback"]);
+
+/** Returns the names that may do this; undefined: every authorised caller. */
+export function permittedNames(action: Action, intent: Electorate): string[] | undefined {
+  const { approvers, break_glass } = intent.policy;
+  const emergency = break_glass?.approvers ?? [];
+  const listed = listedNames(action, intent.policy);
+  if (listed) return [...new Set([...listed, ...(FOR_EMERGENCIES.has(action) ? emergency : [])])];
+  return FOR_APPROVERS.has(action) && approvers ? [...new Set([...approvers, ...emergency])] : undefined;
 }
 
-/** 403 `not_permitted` for everybody whom the intent does not let do this, also where nobody is named. */
-export function requirePermission(action: Action, name: string | null, intent: Electorate): void {
-  const names = permittedNames(action, intent);
-  if (names === undefined || (name !== null && names.includes(sameName(name)))) return;
-  const who = name === null ? "nobody is named in actor" : `${name} is neither`;
-  throw new AppError(
-    "not_permitted",
-    `${action} is for an approver or an emergency approver of the intent, and ${who}; ask one of: ${names.join(", ")}`,
-    { action },
-  );
+/**
+ * Requires that the intent lets a caller do this. A name that a list asks for is more than a claim where the intent has
+ * principals: one with keys signs, which is checked with its signature. Errors: 403 `not_permitted`.
+ */
+export function requirePermission(action: Action, claimed: Actor, intent: Electorate): void {
+  const permitted = permittedNames(action, intent);
+  if (permitted === undefined) return;
+  const { actor } = claimed;
+  const isNamed = actor !== null && permitted.includes(sameName(actor));
+  if (isNamed && (!isListed(action, intent.policy) || !isOnlyClaimed(claimed, intent))) return;
+  const who =
+    actor === null
+      ? "nobody is named in actor"
+      : isNamed
+        ? `nothing but the request says that this is ${actor}`
+        : `${actor} is not one of them`;
+  throw new AppError("not_permitted", `${action} is for ${permitted.join(", ")}, and ${who}`, { action });
 }
+
+/** Returns true for a name that nobody vouches for, and that cannot sign. */
+const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>
+  Object.keys(principals).length > 0 && !isKnown(claimed) && keysOf(claimed.actor!, policy.signing).length === 0;

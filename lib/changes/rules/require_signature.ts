@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Actor } from "./actor.ts";
 import type { Policy } from "./intent.ts";
-import type { Act } from "./act_statement.ts";
+import { type Action, isListed } from "./permission_lists.ts";
 import type { Proof } from "./proof.ts";
 import { type KnownKey, keysOf, mustSign, type Signing } from "./signing.ts";
 
@@ -18,7 +18,7 @@ export type Presented = Signature | { refused: string };
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
-  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | "note" | "restore" | Act;
+  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | Action;
   name: string;
   signature?: Presented | undefined;
 }
@@ -51,12 +51,19 @@ const CONSENTS: ReadonlySet<string> = new Set([
 /** Actions that only a name with keys must sign: a freeze is always safe, a late note decides nothing, and a restore sets what was consented to. */
 const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore"]);
 
-function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Policy, { authenticated }: Actor): void {
+/** Actions that a name with keys must sign where the intent lists who may do them. */
+const SIGNED_WHERE_LISTED: ReadonlySet<string> = new Set(["apply", "rollback", "feed_kpis"]);
+
+function refuseUnsigned({ type, name }: Decided, policy: Policy, { authenticated }: Actor): void {
+  const { signing, self_approval } = policy;
   const isConsent = CONSENTS.has(type);
   const isNamed = authenticated === "proxy" || authenticated === "agent";
-  const byKey = SIGNED_BY_KEYED.has(type) || (type === "withdraw" && !isNamed);
+  const isAction = SIGNED_BY_KEYED.has(type) || SIGNED_WHERE_LISTED.has(type);
+  const byKey = SIGNED_WHERE_LISTED.has(type)
+    ? isListed(type as Action, policy)
+    : isAction || (type === "withdraw" && !isNamed);
   if (isConsent ? mustSign(name, signing) : byKey && keysOf(name, signing).length > 0) refuse(name, signing);
-  if (isConsent || isNamed || SIGNED_BY_KEYED.has(type)) return;
+  if (isConsent || isNamed || isAction) return;
   // Whoever is nobody in particular could propose under another name, and approve under their own.
   if ((signing.only && !self_approval) || (type === "propose" && keysOf(name, signing).length > 0))
     throw new AppError(

@@ -1,6 +1,7 @@
 /** The intent's rules in words, one sentence each, so that its authors can see what the service enforces. */
 import { ownedByAll } from "./contradictions.ts";
 import type { Guardrail, Intent, Policy } from "./intent.ts";
+import type { Action } from "./permission_lists.ts";
 import { permittedNames } from "./permissions.ts";
 import { electorsOf } from "./policy.ts";
 import { agentLimits } from "./principals.ts";
@@ -46,7 +47,7 @@ export function rulesInForce(intent: Intent): string[] {
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
     ...guardrails.map(guardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
-    `a freeze is lifted, a content erased and a clock accepted by ${permitted(intent)}`,
+    ...permissions(intent),
     ...Object.entries(policy.groups).map(groupRule),
     ...knownNames(intent),
   ];
@@ -116,9 +117,31 @@ function guardrail({ kpi, max_regression, action, targets, hours }: Guardrail): 
   return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${then}`;
 }
 
-function permitted(intent: Intent): string {
-  const names = permittedNames("unfreeze", intent);
-  return names ? quoted(names) : "anybody";
+const ACTIONS = {
+  apply: "changes are applied",
+  rollback: "changes are rolled back",
+  freeze: "the service is frozen",
+  restore: "values that were set elsewhere are restored",
+  feed_kpis: "KPIs are fed",
+  note: "late notes are added",
+  unfreeze: "a freeze is lifted",
+  erase: "contents are erased",
+  accept_clock: "a clock is accepted",
+  accept_loss: "a loss is accepted",
+} as const satisfies Record<Action, string>;
+
+/** Who may do what; actions that are for the same people are one rule. */
+function permissions(intent: Intent): string[] {
+  const { permissions: listed } = intent.policy;
+  const byPeople = new Map<string, string[]>();
+  for (const [action, said] of Object.entries(ACTIONS) as [Action, string][]) {
+    const names = permittedNames(action, intent);
+    const people = names ? `only by ${quoted(names)}` : "by any authorised caller";
+    byPeople.set(people, [...(byPeople.get(people) ?? []), said]);
+  }
+  const rules = [...byPeople].map(([people, said]) => `${said.join(", ")} ${people}`);
+  const isKnown = Object.keys(listed).length > 0 && Object.keys(intent.principals).length > 0;
+  return [...rules, ...(isKnown ? ["a name that is only claimed satisfies no list of policy.permissions"] : [])];
 }
 
 function knownNames({ principals }: Intent): string[] {

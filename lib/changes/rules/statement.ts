@@ -3,8 +3,9 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Change, ValuePlace } from "./change.ts";
 
 const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
+const OPERATIONS = ["apply", "rollback", "restore"] as const;
 /** Signed decisions on a change. */
-export const DECISIONS = [...CONSENT_DECISIONS, "review", "withdraw", "propose", "note", "restore"] as const;
+export const DECISIONS = [...CONSENT_DECISIONS, "review", "withdraw", "propose", "note", ...OPERATIONS] as const;
 export type Decision = (typeof DECISIONS)[number];
 
 /** The facts that every statement states. */
@@ -28,6 +29,8 @@ export interface StatementFacts extends CommonFacts {
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
+  /** A rollback over a value that another program set. */
+  over_drift?: true | undefined;
   /** The places of the values that a consent is given to. */
   places?: readonly ValuePlace[] | undefined;
   /** Digests of what the places held, as the approver saw them. */

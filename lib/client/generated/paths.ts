@@ -1259,12 +1259,15 @@ export interface paths {
               | "withdraw"
               | "propose"
               | "note"
+              | "apply"
+              | "rollback"
               | "restore"
               | "freeze"
               | "unfreeze"
               | "accept_clock"
               | "accept_loss"
-              | "erase";
+              | "erase"
+              | "feed_kpis";
 
             /** Who decides; of a proposal its proposer, of an act its actor. */
             approver: string;
@@ -1283,6 +1286,12 @@ export interface paths {
 
             /** Digests that go with a consent. */
             seen?: string[] | undefined;
+
+            /** Of a rollback over another program's value. */
+            over_drift?: boolean | undefined;
+
+            /** Of a feed: its values. */
+            kpis?: Record<string, number> | undefined;
 
             /** Of a freeze: when it ends by itself. */
             until?: string | undefined;
@@ -1433,6 +1442,8 @@ export interface paths {
 
             /** Why, for the record. */
             note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
           }
         >;
       };
@@ -1474,6 +1485,8 @@ export interface paths {
 
             /** Why, for the record. */
             note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
           }
         >;
       };
@@ -1767,6 +1780,8 @@ export interface paths {
 
             /** Where the figures come from, for the record. */
             note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
 
             /** Value of nrr_quarterly now. */
             nrr_quarterly?: number | undefined;
@@ -3221,6 +3236,7 @@ export interface components {
       /** What is asked of the change. */
       gate:
         | "consent"
+        | "permission"
         | "deadline"
         | "owners"
         | "forbidden_target"

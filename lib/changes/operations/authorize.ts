@@ -1,0 +1,41 @@
+/** Authorizes an operation: who asks for it, whether the intent lets them, and what they signed. */
+import { invalidField } from "../../kit/errors.ts";
+import { type Caller, findActor } from "../caller.ts";
+import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import type { OperationRequest, SignedRequest } from "../records.ts";
+import type { Actor } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
+import { requirePermission } from "../rules/permissions.ts";
+import { signatureFacts } from "../rules/require_signature.ts";
+import type { Transaction } from "../transaction.ts";
+
+/** The request of an operation, as far as it is signed. */
+interface Requested extends Pick<OperationRequest, "operation" | "note" | "over_drift">, ProofInput {
+  actor?: string | undefined;
+  dry_run?: boolean | undefined;
+}
+
+/**
+ * Returns the actor, and the signature for the entry. The service's own rollbacks need neither. Errors: 403 `not_permitted`,
+ * 400 `invalid_field`, 403 `proof_required`, `proof_invalid`.
+ */
+export async function authorizeOperation(
+  transaction: Transaction,
+  caller: Caller,
+  change: Change,
+  { operation, note = "", over_drift, proof, at, dry_run, ...stated }: Requested,
+): Promise<Actor & { signed?: SignedRequest }> {
+  const claimed = findActor(caller, stated.actor);
+  if (!caller.identity) return claimed;
+  const { intent, manifest_hash } = transaction.product;
+  requirePermission(operation, claimed, intent);
+  const { actor } = claimed;
+  if (actor === null && (proof ?? at) !== undefined) throw invalidField("actor", "is required with proof");
+  if (actor === null) return claimed;
+  const { change_id, digest } = change;
+  const decided = { decision: operation, change_id, digest, approver: actor, note, ...(over_drift && { over_drift }) };
+  const signature = await present(transaction, decided, { proof, at }, dry_run);
+  const by = actorBehind(actor, signature, claimed);
+  const facts = signatureFacts({ type: operation, name: actor, signature }, intent.policy, by);
+  return signature ? { ...by, signed: { manifest_hash, facts } } : by;
+}

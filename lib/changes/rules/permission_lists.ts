@@ -1,0 +1,42 @@
+/** Lists of who may do what apart from deciding on a change, as an intent states them. */
+import * as z from "zod";
+import type { Act } from "./act_statement.ts";
+import { list, object } from "./fields.ts";
+import { approverOrGroup } from "./intent_parts.ts";
+
+/** An action under a name that an intent may reserve. */
+export type Action = Act | "note" | "apply" | "rollback" | "restore";
+
+const names = (who: string) =>
+  list(approverOrGroup()).min(1, "must name somebody, or be left out").optional().describe(who);
+
+/** Lists of names by action. */
+export const permissionsSchema = () =>
+  object({
+    apply: names("Who may apply; absent: any authorised caller."),
+    rollback: names("Who may roll back, apart from emergency approvers; absent: any authorised caller."),
+    freeze: names("Who may freeze, apart from emergency approvers; absent: any authorised caller."),
+    unfreeze: names("Who may lift a freeze; absent: approvers and emergency approvers."),
+    restore: names("Who may restore a value that was set elsewhere; absent: any authorised caller."),
+    feed_kpis: names("Who may feed KPIs; absent: any authorised caller."),
+    erase: names("Who may erase a content; absent: approvers and emergency approvers."),
+    accept_clock: names("Who may accept a clock; absent: approvers and emergency approvers."),
+    notes: names("Who may add late notes; absent: any authorised caller."),
+  });
+
+/** The rules that list names by action. */
+interface Rules {
+  permissions: z.output<ReturnType<typeof permissionsSchema>>;
+}
+
+type Listed = keyof z.output<ReturnType<typeof permissionsSchema>>;
+
+/** Returns the list of an action; undefined where the intent has none, or can have none. */
+export function listedNames(action: Action, { permissions }: Rules): string[] | undefined {
+  if (action === "accept_loss") return undefined;
+  const listed: Listed = action === "note" ? "notes" : action;
+  return permissions[listed];
+}
+
+/** Returns true where the intent lists who may do this. */
+export const isListed = (action: Action, policy: Rules): boolean => listedNames(action, policy) !== undefined;
