@@ -77,6 +77,7 @@ async function test(group, mutate) {
     tsconfigFile: "none",
     concurrency: Number(process.env.MUTATION_WORKERS ?? 1),
     timeoutMS: MUTANT_TIMEOUT_MS,
+    dryRunTimeoutMinutes: 30,
     allowEmpty: true,
     logLevel: "warn",
   }).runMutationTest();
