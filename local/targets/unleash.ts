@@ -12,7 +12,7 @@ import {
 } from "../../lib/targets/port.ts";
 import { isEqual } from "../../lib/targets/entry.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
-import { unleashApi } from "./unleash_api.ts";
+import { NotSent, unleashApi } from "./unleash_api.ts";
 import {
   findSwitchProblem,
   findValueProblem,
@@ -230,7 +230,8 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
             return done ?? { done: false, conflict: toTargetValue(await findFlag(flag, signal), entry) };
           });
         } catch (error) {
-          if (error instanceof TargetRejected) return { done: false, rejected: error.message };
+          if (error instanceof TargetRejected || error instanceof NotSent)
+            return { done: false, rejected: error.message };
           throw error;
         }
       }),

@@ -15,6 +15,9 @@ const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|E
 
 const ADMIN_TOKEN = "Unleash lets no admin token import flags; use a personal access token or one of a service account";
 
+/** The request was not sent. */
+export class NotSent extends Error {}
+
 /** Returns the address without a slash at its end. Throws `TypeError` for one that cannot be used. */
 export function parseUnleashUrl(url: string): string {
   const { protocol, origin, pathname, username, password, search } = new URL(URL.canParse(url) ? url : "none:");
@@ -24,7 +27,7 @@ export function parseUnleashUrl(url: string): string {
   return `${origin}${pathname.replace(/\/+$/, "")}`;
 }
 
-/** Makes the requests. A write throws `TargetRejected` where it was not carried out, `Unanswered` where that is not known. */
+/** Makes the requests. A write throws `TargetRejected` or `NotSent` where it was not carried out, `Unanswered` where that is not known. */
 export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOptions) {
   const address = parseUnleashUrl(url);
 
@@ -44,7 +47,7 @@ export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOption
     const { status, text } = await answered().catch((error: unknown) => {
       const cause = causeOf(error);
       throw NOT_SENT.test(cause)
-        ? new TargetRejected(`Unleash cannot be reached (${cause})`)
+        ? new NotSent(`Unleash cannot be reached (${cause})`)
         : fail(`Unleash did not answer (${signal.aborted ? "out of time" : "connection lost"})`);
     });
     if (status >= 500 || status === 408) throw fail(`Unleash answered ${status}`);
