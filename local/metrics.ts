@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { HttpDeps } from "../lib/http/deps.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
+import type { TargetObserver } from "../lib/targets/observed.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
@@ -21,6 +22,8 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export interface ProcessMetrics extends NonNullable<OperationsDeps["metrics"]> {
   measured: NonNullable<HttpDeps["measured"]>;
   wrongToken: NonNullable<HttpDeps["wrongToken"]>;
+  /** Counts the calls of target systems, labelled by the names of the configuration. */
+  targets: TargetObserver;
 }
 
 /** Metrics of this process; requests are labelled by the declared path of their endpoint. */
@@ -64,6 +67,7 @@ export function processMetrics(version: string): ProcessMetrics {
   return {
     text: () => registry.metrics(),
     wrongToken: () => wrongTokens.inc(),
+    targets: targetMetrics(registers),
     measured(handler, route) {
       const labelled = (method: string, status: number) => ({
         count: requests.labels({ method, route, status: String(status) }),
@@ -83,6 +87,36 @@ export function processMetrics(version: string): ProcessMetrics {
         return response;
       };
     },
+  };
+}
+
+/** Counts calls of target systems. */
+function targetMetrics(registers: Registry[]): TargetObserver {
+  const calls = new Counter({
+    name: "countersign_target_calls_total",
+    help: "Calls of a target system by their outcome.",
+    labelNames: ["system", "operation", "outcome"] as const,
+    registers,
+  });
+  const retries = new Counter({
+    name: "countersign_target_retries_total",
+    help: "Calls of a target system made again after a failure.",
+    labelNames: ["system"] as const,
+    registers,
+  });
+  const durations = new Histogram({
+    name: "countersign_target_call_duration_seconds",
+    help: "Duration of a call of a target system.",
+    labelNames: ["system", "operation"] as const,
+    buckets: BUCKETS,
+    registers,
+  });
+  return {
+    called({ system, operation, outcome, seconds }) {
+      calls.inc({ system, operation, outcome });
+      durations.observe({ system, operation }, seconds);
+    },
+    retried: (system) => retries.inc({ system }),
   };
 }
 

@@ -9,6 +9,7 @@ import type { Log } from "../lib/kit/platform.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import type { ProductAdapter } from "../lib/changes/operations/adapter_port.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
+import type { TargetReports } from "../lib/targets/observed.ts";
 import { webhookAdapter } from "../lib/targets/webhook.ts";
 import { startNotifier } from "../lib/operations/notify.ts";
 import type { Store } from "../lib/store/store.ts";
@@ -47,11 +48,16 @@ export async function openParts(options: Options, log: Log) {
 }
 
 /** What carries changes to the host product, if anything does. */
-export function adapterOf(options: Options, store: Store, identity: Identity): ProductAdapter | undefined {
+export function adapterOf(
+  options: Options,
+  store: Store,
+  identity: Identity,
+  reports: TargetReports,
+): ProductAdapter | undefined {
   const { productConfig, productAdapter, adapterSecret, targetsFile } = options;
   const { product_id, instance_id } = identity;
-  const common = { product_id, instance_id, clock: systemClock };
-  if (targetsFile) return targetsFile.open(store, identity, copiesFolder(options));
+  const common = { product_id, instance_id, clock: systemClock, ...reports };
+  if (targetsFile) return targetsFile.open(store, identity, copiesFolder(options), reports);
   if (productConfig !== undefined) return fileAdapter({ path: productConfig, store, ...common });
   if (productAdapter === undefined || adapterSecret === undefined) return undefined;
   return webhookAdapter({ url: productAdapter, secret: adapterSecret, ...common });

@@ -82,7 +82,7 @@ async function open(
     ...parts,
     store,
     intent,
-    adapter: (identity: Identity) => adapterOf(options, store, identity),
+    adapter: (identity: Identity) => adapterOf(options, store, identity, { observer: parts.metrics.targets, log }),
     node_id,
     instance_id,
     exclusive: !isDatabase(state),

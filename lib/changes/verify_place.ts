@@ -6,7 +6,7 @@ import { noteEdited, noteInForce } from "./drift_memory.ts";
 import { unlessMismatched } from "./mismatch.ts";
 import type { HostState } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
-import { askHeld, askInForce } from "./operations/run_adapter.ts";
+import { askHeld, askInForce, nameSystem } from "./operations/run_adapter.ts";
 import { describeMove, findCarrier, findMove } from "./places.ts";
 import { serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
@@ -44,14 +44,15 @@ async function readPlace(deps: ChangesDeps, change: Change): Promise<Verified> {
   const { change_id } = change;
   const adapter = findCarrier(product?.adapter, change);
   if (!adapter) return "only_recorded";
+  const system = nameSystem(adapter, change);
   const moved = findMove(adapter, change);
   if (moved) {
-    log.warn("a change cannot be compared with its target", { change_id, error: describeMove(moved) });
+    log.warn("a change cannot be compared with its target", { change_id, system, error: describeMove(moved) });
     return "unreadable";
   }
   const host = await askInForce(adapter, change);
   if (host === undefined) {
-    log.warn("the host could not be asked for drift", { change_id });
+    log.warn("the host could not be asked for drift", { change_id, system });
     return "unreadable";
   }
   if (host === "applied") return { host };

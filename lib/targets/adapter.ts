@@ -13,11 +13,12 @@ import type { Store } from "../store/store.ts";
 import { type EffectRecord, storedEffects } from "./effects.ts";
 import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
 import { CONTENDED, describeRestore, digestHeld, MAX_TRIES, targetRestores } from "./restores.ts";
+import { observedSystem, type TargetReports } from "./observed.ts";
 import { reachableReads } from "./reachable_reads.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 
 /** Dependencies of the adapter. */
-export interface TargetAdapterOptions {
+export interface TargetAdapterOptions extends TargetReports {
   /** Stores what each change replaced. */
   store: Pick<Store, "get" | "list" | "transact">;
   clock?: Clock;
@@ -36,12 +37,13 @@ export interface Preview {
 }
 
 /** The adapter of one target system. Operations of one target must not run concurrently: the service's leases see to that. */
-export function targetAdapter(system: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
+export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
   const { store, clock = systemClock, sha256 = fastestSha256() } = options;
+  const system = observedSystem(whole, options.observer);
   const isCumulative = (entry: Entry): boolean => system.isCumulative?.(entry) ?? false;
   const effects = storedEffects(store, { isCumulative, sha256 });
 
-  const { read, ping, findProblem } = reachableReads(system);
+  const { read, ping, findProblem } = reachableReads(system, options);
 
   const restores = targetRestores(system, { effects, read, sha256 });
 

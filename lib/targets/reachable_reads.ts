@@ -1,25 +1,36 @@
 /** Reads of a target system, and the reason why it could not be reached when it was last asked. */
+import type { TargetReports } from "./observed.ts";
 import { type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 
 /** Another machine is asked again when it does not answer: a read changes nothing. */
-export function reachableReads(system: TargetSystem) {
+export function reachableReads(system: TargetSystem, { observer, log }: TargetReports = {}) {
   let unreachable: string | null = null;
-  const noting = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const noting = async <T>(ask: () => Promise<T>, isAboutEntry: boolean): Promise<T> => {
     try {
       const answer = await ask();
+      if (unreachable !== null) log?.info("a target system can be used again", { system: system.name });
       unreachable = null;
       return answer;
     } catch (error) {
-      if (!(error instanceof TargetRejected)) unreachable = error instanceof Error ? error.message : String(error);
+      // A rejected read is about its entry; a rejected ping is about the credentials.
+      if (!isAboutEntry || !(error instanceof TargetRejected)) {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (unreachable === null) log?.warn("a target system cannot be used", { system: system.name, error: reason });
+        unreachable = reason;
+      }
       throw error;
     }
   };
+  const onRetry = (): void => observer?.retried(system.name);
   return {
     read: (entry: Entry, signal: AbortSignal): Promise<TargetValue> =>
-      noting(() => (system.ping ? retried(() => system.read(entry, signal), signal) : system.read(entry, signal))),
+      noting(
+        () => (system.ping ? retried(() => system.read(entry, signal), signal, onRetry) : system.read(entry, signal)),
+        true,
+      ),
 
     async ping(signal: AbortSignal): Promise<void> {
-      await noting(async () => system.ping?.(signal)).catch(() => undefined);
+      await noting(async () => system.ping?.(signal), false).catch(() => undefined);
     },
 
     /** Explains why the system cannot be written now, as far as is known without asking another machine. */
@@ -35,13 +46,14 @@ export function reachableReads(system: TargetSystem) {
 }
 
 /** Asks again after 0.1 and 0.4 s, give or take half, so that many processes do not ask at once. */
-async function retried<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function retried<T>(ask: () => Promise<T>, signal: AbortSignal, onRetry: () => void): Promise<T> {
   for (const pause of [100, 400]) {
     try {
       return await ask();
     } catch (error) {
       if (error instanceof TargetRejected || signal.aborted) throw error;
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
+      onRetry();
     }
   }
   return ask();

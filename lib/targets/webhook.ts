@@ -8,6 +8,7 @@ import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { sameTarget } from "../changes/rules/same_target.ts";
+import { reportCalls, type TargetObserver } from "./observed.ts";
 
 /** Where the host product listens, and how the two know each other. */
 export interface WebhookAdapterOptions {
@@ -20,6 +21,7 @@ export interface WebhookAdapterOptions {
   product_id: string;
   instance_id: string;
   clock: Clock;
+  observer?: TargetObserver | undefined;
   fetch?: typeof fetch;
   /** Waits between tries; milliseconds. */
   sleep?: (ms: number) => Promise<void>;
@@ -86,6 +88,8 @@ class Lost extends Unanswered {}
 /** Makes the adapter. Throws `TypeError` when the address, and `SecretRefused` when the secret cannot be used. */
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   const { name = "webhook", secret, product_id, instance_id, clock, fetch: send = fetch, sleep = timer } = options;
+  const { observer } = options;
+  const report = reportCalls(name, observer);
   const url = checkWebhookUrl(options.url);
   const signingKey = keyOf(secret);
 
@@ -128,12 +132,13 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     const id = changes(operation) ? key : `${key}:${crypto.randomUUID()}`;
     for (let tries = 0; ; tries++) {
       try {
-        return await attempt(operation, change, id, signal);
+        return await report(changes(operation) ? "write" : "read", () => attempt(operation, change, id, signal));
       } catch (error) {
         if (signal.aborted) throw new Unanswered(`the host product did not answer ${operation} in time`);
         const pause = PAUSES[tries];
         if (!(error instanceof Lost) || pause === undefined) throw error;
         await sleep(pause);
+        observer?.retried(name);
       }
     }
   };

@@ -14,6 +14,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { findRest, routedAdapter } from "../../lib/targets/routing.ts";
 import { expandTemplate, findTemplateProblem, namesTenant } from "../../lib/targets/template.ts";
+import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import { sha256 } from "../node_ports.ts";
 import { type Environment, OptionError, secretIn } from "../secrets.ts";
@@ -28,7 +29,7 @@ interface ConfiguredSystem {
 /** The file as it was read, with its secrets. */
 export interface TargetsFile extends TargetsInForce {
   /** `folder`: for copies that this process alone uses. */
-  open(store: Store, identity: Identity, folder: string): ProductAdapter;
+  open(store: Store, identity: Identity, folder: string, reports?: TargetReports): ProductAdapter;
 }
 
 const shared = {
@@ -59,14 +60,14 @@ export function readTargets(path: string, env: Environment): TargetsFile {
   return {
     hash,
     systems: shown,
-    open: (store, identity, folder) =>
+    open: (store, identity, folder, reports) =>
       routedAdapter(
         systems.map(({ stated: { name, match, kinds, tenants }, open }) => ({
           name,
           match,
           kinds,
           tenants,
-          adapter: open({ store, identity, clock: systemClock, folder }),
+          adapter: open({ store, identity, clock: systemClock, folder, ...reports }),
         })),
         { hash, systems: shown },
       ),
@@ -154,7 +155,7 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
     open(parts) {
       const made = opened(() => type.open({ stated, secrets, key, path, ...parts }), wrong);
       if (!("compareAndSet" in made)) return made;
-      return targetAdapter(made, { store: parts.store, clock: parts.clock, sha256 });
+      return targetAdapter(made, { ...parts, sha256 });
     },
   };
 }

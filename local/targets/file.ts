@@ -6,6 +6,7 @@ import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.t
 import { sameTarget } from "../../lib/changes/rules/same_target.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
+import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { AttemptContext, Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
@@ -40,8 +41,8 @@ export interface FileTargetOptions {
 const ABSENT: TargetValue = { version: "absent" };
 
 /** Carries changes into the file. */
-export const fileAdapter = (options: FileTargetOptions): ProductAdapter =>
-  targetAdapter(fileTarget(options), { store: options.store, clock: options.clock, sha256 });
+export const fileAdapter = (options: FileTargetOptions & TargetReports): ProductAdapter =>
+  targetAdapter(fileTarget(options), { ...options, sha256 });
 
 /** The file as a target system. A target keeps the spelling that the file has for it. */
 export function fileTarget(options: FileTargetOptions): TargetSystem {

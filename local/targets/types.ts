@@ -7,6 +7,7 @@ import type { Identity } from "../../lib/changes/runtime.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import { keyOf } from "../../lib/kit/webhook_signature.ts";
 import type { Store } from "../../lib/store/store.ts";
+import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { Entry, TargetSystem } from "../../lib/targets/port.ts";
 import { checkWebhookUrl, webhookAdapter } from "../../lib/targets/webhook.ts";
 import type { OptionError } from "../secrets.ts";
@@ -20,7 +21,7 @@ import { unleashTarget } from "./unleash.ts";
 import { parseUnleashUrl } from "./unleash_api.ts";
 
 /** Parts that every system may use. */
-export interface SystemParts {
+export interface SystemParts extends TargetReports {
   store: Store;
   identity: Identity;
   clock: Clock;
@@ -198,12 +199,13 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     },
     // The path of a webhook may be a secret.
     show: ({ url, ...stated }) => ({ ...stated, url: new URL(String(url)).origin }),
-    open: ({ stated, secrets, identity, clock }) =>
+    open: ({ stated, secrets, identity, clock, observer }) =>
       webhookAdapter({
         name: stated.name,
         url: String(stated["url"]),
         secret: secrets["secret_env"]!,
         clock,
+        observer,
         ...identity,
       }),
   },

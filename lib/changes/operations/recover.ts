@@ -50,6 +50,7 @@ async function resolveLease(deps: ChangesDeps, lease: OperationLease): Promise<O
   if (moved) {
     deps.log.warn("an interrupted operation cannot be resolved", {
       change_id: change.change_id,
+      system: nameSystem(adapter, change),
       error: describeMove(moved),
     });
     await keep(deps, lease);

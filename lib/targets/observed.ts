@@ -1,0 +1,76 @@
+/** Reports each call of a target system, for metrics. */
+import type { Log } from "../kit/platform.ts";
+import { Unanswered } from "../kit/time_limit.ts";
+import { type SetResult, TargetRejected, type TargetSystem } from "./port.ts";
+
+export const TARGET_OPERATIONS = ["read", "write", "resolve", "ping"] as const;
+export type TargetOperation = (typeof TARGET_OPERATIONS)[number];
+
+/** `conflict`: the target held another value; `rejected`: the system answered that it does not set or show this. */
+export const TARGET_OUTCOMES = ["done", "conflict", "rejected", "unanswered", "failed"] as const;
+export type TargetOutcome = (typeof TARGET_OUTCOMES)[number];
+
+/** One call; its fields come from the configuration and from fixed words alone. */
+export interface TargetCall {
+  system: string;
+  operation: TargetOperation;
+  outcome: TargetOutcome;
+  seconds: number;
+}
+
+/** Receives calls of target systems. */
+export interface TargetObserver {
+  called(call: TargetCall): void;
+  /** A read that failed is made again. */
+  retried(system: string): void;
+}
+
+const outcomeOfError = (error: unknown): TargetOutcome =>
+  error instanceof Unanswered ? "unanswered" : error instanceof TargetRejected ? "rejected" : "failed";
+
+const outcomeOfWrite = (result: SetResult): TargetOutcome =>
+  result.done ? "done" : "conflict" in result ? "conflict" : "rejected";
+
+/** Returns what runs a call and reports it. */
+export function reportCalls(system: string, observer: TargetObserver | undefined) {
+  return async <T>(
+    operation: TargetOperation,
+    run: () => Promise<T>,
+    outcomeOf: (result: T) => TargetOutcome = () => "done",
+  ): Promise<T> => {
+    if (!observer) return run();
+    const began = performance.now();
+    const report = (outcome: TargetOutcome): void =>
+      observer.called({ system, operation, outcome, seconds: (performance.now() - began) / 1000 });
+    try {
+      const result = await run();
+      report(outcomeOf(result));
+      return result;
+    } catch (error) {
+      report(outcomeOfError(error));
+      throw error;
+    }
+  };
+}
+
+/** Where a target system's calls are reported; both are absent in an application that does not ask for them. */
+export interface TargetReports {
+  observer?: TargetObserver | undefined;
+  /** Takes a line when the system stops answering, and when it answers again. */
+  log?: Pick<Log, "info" | "warn"> | undefined;
+}
+
+/** The system, with each call reported. */
+export function observedSystem(system: TargetSystem, observer: TargetObserver | undefined): TargetSystem {
+  if (!observer) return system;
+  const report = reportCalls(system.name, observer);
+  const { resolve, ping, note } = system;
+  return {
+    ...system,
+    read: (...given) => report("read", () => system.read(...given)),
+    compareAndSet: (...given) => report("write", () => system.compareAndSet(...given), outcomeOfWrite),
+    ...(resolve && { resolve: (...given) => report("resolve", () => resolve(...given)) }),
+    ...(ping && { ping: (...given) => report("ping", () => ping(...given)) }),
+    ...(note && { note: (...given) => report("write", () => note(...given)) }),
+  };
+}

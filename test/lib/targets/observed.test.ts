@@ -1,0 +1,93 @@
+/** Calls of target systems are reported by system, and a log line is written when that stops answering. */
+import { expect, test } from "vitest";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import type { TargetCall } from "../../../lib/targets/observed.ts";
+import { type TargetSystem, TargetRejected } from "../../../lib/targets/port.ts";
+import { webhookAdapter } from "../../../lib/targets/webhook.ts";
+import { memoryTarget } from "../../support/memory_target.ts";
+
+const calm = new AbortController().signal;
+const change = { change_id: "chg_a", tenant_id: "t1", kind: "config", target: "seats", value: 5 } as Change;
+
+function watched() {
+  const seen: string[] = [];
+  const lines: unknown[] = [];
+  return {
+    seen,
+    lines,
+    observer: {
+      called: ({ system, operation, outcome, seconds }: TargetCall) => {
+        expect(seconds).toBeGreaterThanOrEqual(0);
+        seen.push(`${system} ${operation} ${outcome}`);
+      },
+      retried: (system: string) => void seen.push(`${system} again`),
+    },
+    log: {
+      info: (message: string, fields?: object) => void lines.push([message, fields]),
+      warn: (message: string, fields?: object) => void lines.push([message, fields]),
+    },
+  };
+}
+
+function bench(over: Partial<TargetSystem> = {}) {
+  const target = memoryTarget();
+  const reports = watched();
+  const adapter = targetAdapter({ ...target.system, name: "flags", ...over }, { store: memoryStore(), ...reports });
+  return { ...target, ...reports, adapter };
+}
+
+test("each call has its operation and outcome, also a conflict and an unanswered write", async () => {
+  const { adapter, seen, edits, faults, overwrite } = bench();
+  edits.push(() => overwrite(change, "1"));
+  await adapter.apply(change, calm);
+  expect(seen.splice(0)).toEqual(["flags read done", "flags write conflict", "flags read done", "flags write done"]);
+  faults.push("rejected");
+  await expect(adapter.rollback({ ...change, status: "applied" }, calm)).rejects.toThrow("rejects this value");
+  expect(seen.splice(0)).toEqual(["flags read done", "flags write rejected"]);
+  faults.push("lost answer");
+  await expect(adapter.rollback({ ...change, status: "applied" }, calm)).rejects.toThrow("the answer was lost");
+  expect(seen).toEqual(["flags read done", "flags write unanswered"]);
+});
+
+test("a system that stops answering has one log line, and another when it answers again", async () => {
+  let reason: Error | undefined = new Error("connection refused");
+  const ping = async () => {
+    if (reason) throw reason;
+  };
+  const { adapter, seen, lines } = bench({ ping });
+  for (let times = 0; times < 3; times++) await adapter.ping!(calm);
+  reason = new TargetRejected("the token is of another type");
+  await adapter.ping!(calm);
+  expect(await adapter.findProblem!()).toBe("the token is of another type");
+  reason = undefined;
+  for (let times = 0; times < 2; times++) await adapter.ping!(calm);
+  expect(lines).toEqual([
+    ["a target system cannot be used", { system: "flags", error: "connection refused" }],
+    ["a target system can be used again", { system: "flags" }],
+  ]);
+  expect(seen).toEqual([
+    ...Array.from({ length: 3 }, () => "flags ping failed"),
+    "flags ping rejected",
+    ...Array.from({ length: 2 }, () => "flags ping done"),
+  ]);
+});
+
+test("a webhook reports each try, and that it is made again", async () => {
+  const { seen, observer } = watched();
+  let requests = 0;
+  const adapter = webhookAdapter({
+    name: "crm",
+    url: "https://crm.acme.example/hook",
+    secret: "a-secret-of-the-test",
+    product_id: "acme-crm",
+    instance_id: "acme-crm@local",
+    clock: { now: () => 0 },
+    observer,
+    sleep: async () => undefined,
+    fetch: async () => (++requests === 1 ? new Response(null, { status: 503 }) : Response.json({ result: "applied" })),
+  });
+  await adapter.apply(change, calm);
+  expect(seen).toEqual(["crm write unanswered", "crm again", "crm write done"]);
+});
