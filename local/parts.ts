@@ -48,7 +48,7 @@ export async function openParts(options: Options, log: Log) {
 }
 
 /** What carries changes to the host product, if anything does. */
-export function adapterOf(
+export function openAdapter(
   options: Options,
   store: Store,
   identity: Identity,

@@ -28,7 +28,7 @@ import { sha256 } from "./node_ports.ts";
 import { openStore, stateName, STORE } from "./open_store.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
-import { adapterOf, openParts, startParts } from "./parts.ts";
+import { openAdapter, openParts, startParts } from "./parts.ts";
 import { openUi, withUi } from "./ui.ts";
 import { watching } from "./watch.ts";
 import { whileBusy } from "./while_busy.ts";
@@ -82,7 +82,7 @@ async function open(
     ...parts,
     store,
     intent,
-    adapter: (identity: Identity) => adapterOf(options, store, identity, { observer: parts.metrics.targets, log }),
+    adapter: (identity: Identity) => openAdapter(options, store, identity, { observer: parts.metrics.targets, log }),
     node_id,
     instance_id,
     exclusive: !isDatabase(state),

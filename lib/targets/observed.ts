@@ -53,7 +53,7 @@ export function reportCalls(system: string, observer: TargetObserver | undefined
   };
 }
 
-/** Where a target system's calls are reported; both are absent in an application that does not ask for them. */
+/** Receivers of reports on a target system; both are absent in an application that does not ask for them. */
 export interface TargetReports {
   observer?: TargetObserver | undefined;
   /** Takes a line when the system stops answering, and when it answers again. */
