@@ -96,24 +96,24 @@ test("the effect is the weighted mean of the KPIs that count", () => {
   expect(effectOf(NO_KPIS, intentWith({}), NOW)).toEqual({ value: null, parts: [] });
 });
 
-test.each<[string, string]>([
-  [movedWords(0, "up"), "did not move"],
-  [movedWords(2, "up"), "rose by 2 (better)"],
-  [movedWords(2, "down"), "rose by 2 (worse)"],
-  [movedWords(-2, "up"), "fell by 2 (worse)"],
-  [movedWords(-2, "down"), "fell by 2 (better)"],
-  [sideEffectWords("a", 1.1, "down"), "a rose by 1.1, worse"],
-  [sideEffectWords("a", -1.1, "down"), "a fell by 1.1, better"],
-  [worsenedWords(0.1, 0.4), "rose by 0.3 (worse)"],
-  [worsenedWords(0.4, 0.1), "fell by 0.3 (worse)"],
-  [gainWords(2, "down"), "fell by 2 (better)"],
-  [gainWords(2, "up"), "rose by 2 (better)"],
-  [promiseWords(2, "up"), "to rise by 2"],
-  [promiseWords(2, "down"), "to fall by 2"],
-  [promiseWords(0, "down"), "not to move"],
-  [signedWords(2), "+2"],
-  [signedWords(-2), "−2"],
-  [signedWords(0), "0"],
+test.each<[words: () => string, expected: string]>([
+  [() => movedWords(0, "up"), "did not move"],
+  [() => movedWords(2, "up"), "rose by 2 (better)"],
+  [() => movedWords(2, "down"), "rose by 2 (worse)"],
+  [() => movedWords(-2, "up"), "fell by 2 (worse)"],
+  [() => movedWords(-2, "down"), "fell by 2 (better)"],
+  [() => sideEffectWords("a", 1.1, "down"), "a rose by 1.1, worse"],
+  [() => sideEffectWords("a", -1.1, "down"), "a fell by 1.1, better"],
+  [() => worsenedWords(0.1, 0.4), "rose by 0.3 (worse)"],
+  [() => worsenedWords(0.4, 0.1), "fell by 0.3 (worse)"],
+  [() => gainWords(2, "down"), "fell by 2 (better)"],
+  [() => gainWords(2, "up"), "rose by 2 (better)"],
+  [() => promiseWords(2, "up"), "to rise by 2"],
+  [() => promiseWords(2, "down"), "to fall by 2"],
+  [() => promiseWords(0, "down"), "not to move"],
+  [() => signedWords(2), "+2"],
+  [() => signedWords(-2), "−2"],
+  [() => signedWords(0), "0"],
 ])("words of a KPI, case %#", (words, expected) => {
-  expect(words).toBe(expected);
+  expect(words()).toBe(expected);
 });

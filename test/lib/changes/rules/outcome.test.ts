@@ -186,28 +186,28 @@ const MOVED = {
   shared_count: 0,
   scope: "tenant",
 } as const;
-test.each<[string, string]>([
-  [movementOf(MOVED), "k: expected to rise by 4, it rose by 2 (better)."],
-  [movementOf({ ...MOVED, expected_delta_k: null }), "k: nothing was expected, it rose by 2 (better)."],
+test.each<[words: () => string, expected: string]>([
+  [() => movementOf(MOVED), "k: expected to rise by 4, it rose by 2 (better)."],
+  [() => movementOf({ ...MOVED, expected_delta_k: null }), "k: nothing was expected, it rose by 2 (better)."],
   [
-    movementOf({ ...MOVED, realised_delta: null, shared_count: 1 }),
+    () => movementOf({ ...MOVED, realised_delta: null, shared_count: 1 }),
     "k: expected to rise by 4, not measured since the apply.",
   ],
-  [movementOf({ ...MOVED, good: null }), "The change names no KPI."],
+  [() => movementOf({ ...MOVED, good: null }), "The change names no KPI."],
   [
-    movementOf({ ...MOVED, shared_count: 2, scope: "other_tenant" }),
+    () => movementOf({ ...MOVED, shared_count: 2, scope: "other_tenant" }),
     "k: expected to rise by 4, it rose by 2 (better), shared with 2 others, a KPI of another tenant.",
   ],
   [
-    outcomeWords({ ...MOVED, trend_before: -1, trend_days: 30 }),
+    () => outcomeWords({ ...MOVED, trend_before: -1, trend_days: 30 }),
     "k: expected to rise by 4, it rose by 2 (better). In the 30 days before the apply it fell by 1 (worse).",
   ],
-  [outcomeWords({ ...MOVED, trend_before: null, trend_days: null }), movementOf(MOVED)],
-  [sharedWords({ shared_count: 1 }), "shared with 1 other"],
-  [sharedWords({ shared_count: 0 }), ""],
-  [wordOf({ verdict: "met", state: "final" }), "met"],
-  [wordOf({ verdict: "too_early", state: "open" }), "too early to judge"],
-  [wordOf({ verdict: "too_early", state: "final" }), "ended too early to judge"],
+  [() => outcomeWords({ ...MOVED, trend_before: null, trend_days: null }), movementOf(MOVED)],
+  [() => sharedWords({ shared_count: 1 }), "shared with 1 other"],
+  [() => sharedWords({ shared_count: 0 }), ""],
+  [() => wordOf({ verdict: "met", state: "final" }), "met"],
+  [() => wordOf({ verdict: "too_early", state: "open" }), "too early to judge"],
+  [() => wordOf({ verdict: "too_early", state: "final" }), "ended too early to judge"],
 ])("words of an outcome, case %#", (words, expected) => {
-  expect(words).toBe(expected);
+  expect(words()).toBe(expected);
 });
