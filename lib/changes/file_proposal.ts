@@ -7,6 +7,7 @@ import { proposalFacts } from "./proposal_facts.ts";
 import { liveOn, readRecord } from "./records.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
+import { requireAgentScope } from "./rules/agent_scope.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { digestOf } from "./rules/content.ts";
 import { findCovered } from "./rules/list_entries.ts";
@@ -36,6 +37,8 @@ export async function fileProposal(
   const { tx, at } = transaction;
   const facts = { ...(await proposalFacts(transaction, requested, at)), seen };
   const { input } = facts;
+  const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
+  if (agent) requireAgentScope(agent, input, transaction.product.intent);
   // A forbidden target is rejected and recorded, whatever system covers it.
   const forbidden = { targets: transaction.product.intent.policy.forbidden_targets };
   const isForbidden = findCovered(input, forbidden) !== undefined;
@@ -48,7 +51,6 @@ export async function fileProposal(
     const problem = superseded ? whyNotSuperseding(superseded, input) : "names no change";
     if (problem !== undefined) throw invalidField("supersedes", problem);
   }
-  const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
   const limit_reached = agent ? await limitReached(transaction, agent) : undefined;
   const signature = await verifySignature(transaction, facts, proof);
   const actor = actorBehind(input.proposer ?? "", signature, stated);

@@ -34,6 +34,7 @@ export const PROPOSAL_ERRORS = [
   "forbidden_target",
   "no_target_system",
   "value_not_allowed",
+  "agent_may_not",
   "too_many_open",
   "proof_invalid",
   "proposer_unknown",

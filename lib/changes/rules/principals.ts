@@ -4,8 +4,9 @@ import { once } from "../../kit/once.ts";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { isReservedName } from "../../kit/person_name.ts";
 import { list, object } from "./fields.ts";
+import { KINDS } from "./change_terms.ts";
 import { mapNameLists, type Refuse } from "./groups.ts";
-import { count } from "./intent_parts.ts";
+import { count, pattern, tenants } from "./intent_parts.ts";
 import { type Key, keySchema, marksOf } from "./keys.ts";
 import { sameName } from "./names.ts";
 
@@ -13,8 +14,11 @@ import { sameName } from "./names.ts";
 export type Principal =
   { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string; may?: AgentLimits | undefined };
 
-/** How much an agent may have waiting, and propose on a UTC day. */
+/** Limits of an agent: the changes that it may propose, how many may wait, and how many it may propose on a UTC day. */
 export interface AgentLimits {
+  targets?: readonly string[] | undefined;
+  tenants?: readonly string[] | undefined;
+  kinds?: readonly string[] | undefined;
   max_open: number;
   max_per_day: number;
 }
@@ -38,6 +42,15 @@ const principalSchema = () =>
       .optional()
       .describe("Of an agent: SHA-256 (hex) of its secret."),
     may: object({
+      targets: list(pattern())
+        .min(1, "must name a target, or be left out")
+        .optional()
+        .describe("Targets that it may change; absent: all."),
+      kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`))
+        .min(1, "must name a kind, or be left out")
+        .optional()
+        .describe("Kinds of changes that it may propose; absent: all."),
+      tenants: tenants().optional().describe("Tenants that it may propose for; absent: all."),
       max_open: count(0)
         .default(DEFAULT_LIMITS.max_open)
         .describe("How many of its changes may wait for consent or apply at a time."),

@@ -146,8 +146,13 @@ function permissions(intent: Intent): string[] {
 
 function knownNames({ principals }: Intent): string[] {
   const limited = (name: string): string => {
-    const { max_open, max_per_day } = agentLimits(name, { principals });
-    return `${JSON.stringify(name)} (${max_open} open changes and ${max_per_day} proposals a UTC day at most)`;
+    const { targets, kinds, tenants, max_open, max_per_day } = agentLimits(name, { principals });
+    const scope = [
+      ...(kinds ? [`only ${kinds.join(", ")}`] : []),
+      ...(targets ? [`only on ${targets.join(", ")}`] : []),
+      ...(tenants ? [`only${forTenants(tenants)}`] : []),
+    ];
+    return `${JSON.stringify(name)} (${[...scope, `${max_open} open changes and ${max_per_day} proposals a UTC day at most`].join(", ")})`;
   };
   const named = (kind: string) => Object.entries(principals).filter(([, principal]) => principal.kind === kind);
   const [people, agents] = [named("person"), named("agent")];

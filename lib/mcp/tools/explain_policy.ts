@@ -2,6 +2,7 @@ import * as z from "zod";
 import { findActor } from "../../changes/caller.ts";
 import { type FindHolds, heldNow } from "../../changes/freeze.ts";
 import { type Change, KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
+import { requireAgentScope } from "../../changes/rules/agent_scope.ts";
 import { missingConsents, missingSchema } from "../../changes/rules/missing.ts";
 import { refuseForbiddenTarget, requiredApprovers } from "../../changes/rules/policy.ts";
 import { grade, proposedContent } from "../../changes/rules/propose.ts";
@@ -94,7 +95,10 @@ function foretold(input: z.output<typeof stated>, call: ToolCall): z.infer<typeo
   const content = proposedContent(...graded);
   const required_approvers = requiredApprovers(content.tier, intent.policy);
   return {
-    refused: refusalOf(() => refuseForbiddenTarget(proposal, intent.policy)),
+    refused: refusalOf(() => {
+      if (proposal.proposer !== undefined) requireAgentScope(proposal.proposer, proposal, intent);
+      refuseForbiddenTarget(proposal, intent.policy);
+    }),
     tier: content.tier,
     tier_reason: grade(...graded).tier_reason ?? null,
     missing: missingConsents(

@@ -170,6 +170,24 @@ describe("the limits of an agent", () => {
   });
 });
 
+test("an agent proposes only what its scope covers, and first of all that is judged", async () => {
+  const may = { targets: ["ui.*"], kinds: ["config"], tenants: ["t1"], max_open: 0 };
+  const principals = { "agent:a": agent("secret of a", may) };
+  const api = await core({ intent: { principals, policy: { forbidden_targets: ["billing.*"] } } });
+  const propose = (fields: object) => api.post("propose", { ...PROPOSAL, ...fields }, as("secret of a"));
+  const outside = (field: string) => ({ status: 403, body: { code: "agent_may_not", agent: "agent:a", field } });
+  const before = await api.audit();
+  expect(await propose({ target: "billing.rate" })).toMatchObject(outside("target"));
+  expect(await propose({ kind: "workflow", supersedes: "chg_00000000-0000-7000-8000-000000000000" })).toMatchObject(
+    outside("kind"),
+  );
+  expect(await propose({ tenant_id: "T1" })).toMatchObject(outside("tenant_id"));
+  expect(await propose({ tenant_id: "*" })).toMatchObject(outside("tenant_id"));
+  expect(await api.audit()).toEqual(before);
+  expect(await propose({ target: "UI.Banner" })).toMatchObject(error(429, "too_many_open"));
+  expect((await api.post("propose", { ...PROPOSAL, tenant_id: "t2" })).status).toBe(201);
+});
+
 test("an approver's name has no reserved prefix, and is no peer's", async () => {
   const api = await core();
   const { change_id } = await api.propose();
