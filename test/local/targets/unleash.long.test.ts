@@ -9,6 +9,7 @@ import { unleashTarget, type UnleashTargetOptions } from "../../../local/targets
 import { targetSystemCases } from "../../contract/target_system_cases.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
 import { freePort } from "../../support/free_port.ts";
+import { runAllSystems } from "./all_systems.ts";
 import { ADMIN_TOKEN, startUnleash, type UnleashServer } from "../../support/unleash.ts";
 
 const calm = new AbortController().signal;
@@ -365,3 +366,5 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     });
   });
 });
+
+test.skipIf(isMissing)("one program sets and restores a value in a system of each type", () => runAllSystems(server));

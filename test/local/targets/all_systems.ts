@@ -1,0 +1,134 @@
+/** One program over all types of target systems: each value is set, read by other means, and restored. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { killIn, serve } from "../../e2e/server.ts";
+import { client } from "../../support/client.ts";
+import { encodeBase64, startEtcd } from "../../support/etcd_server.ts";
+import { loadFlagdReader } from "../../support/flagd_core.ts";
+import { makeGitServer } from "../../support/git_server.ts";
+import { startPostgres } from "../../support/postgres_server.ts";
+import { json } from "../../support/requests.ts";
+import type { UnleashServer } from "../../support/unleash.ts";
+import { startWebhookHost } from "../../support/webhook_host.ts";
+
+const SECRET = "a-secret-of-the-webhook";
+/** Text that another program wrote: parsing and rendering it would change every part of it. */
+const FOREIGN = '{ "10": 1.0,\n\t"b": "\\u00e9" }\n';
+const FLAGS = `{ "flags": {\n   "checkout": { "state":"ENABLED", "variants": { "on": true, "off": false }, "defaultVariant": "off" } } }\n`;
+
+/** A target: the value that is set, and what a reader of the system shows. */
+interface Case {
+  target: string;
+  value: unknown;
+  read(): Promise<unknown>;
+}
+
+export async function runAllSystems(unleash: UnleashServer): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "countersign-all-"));
+  const [git, host, etcd, postgres] = await Promise.all([
+    makeGitServer({ "limits.json": FOREIGN }),
+    startWebhookHost(SECRET),
+    startEtcd(),
+    startPostgres(),
+  ]);
+  try {
+    const at = { key: encodeBase64("/app/t1/limits") };
+    await etcd!.post("/v3/kv/put", { ...at, value: encodeBase64(FOREIGN) });
+    await postgres!.pool.query("create table settings (key text primary key, value jsonb)");
+    await writeFile(join(folder, "flags.json"), FLAGS);
+    const intent = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
+    await writeFile(join(folder, "intent.json"), JSON.stringify(intent));
+    const tenants = ["t1"];
+    const systems = [
+      { name: "flags", type: "flagd", match: ["flags/*"], tenants, file: "flags.json" },
+      {
+        name: "unleash",
+        type: "unleash",
+        match: ["unleash/*"],
+        tenants,
+        url: unleash.url,
+        environment: "development",
+        token_env: "TOKEN",
+      },
+      {
+        name: "settings",
+        type: "postgres",
+        match: ["settings/*"],
+        key: "{tenant}:{rest}",
+        url_env: "DB",
+        table: "settings",
+        key_column: "key",
+        value_column: "value",
+      },
+      { name: "edge", type: "etcd", match: ["edge/*"], key: "/app/{tenant}/{rest}", url: etcd!.url },
+      { name: "repo", type: "git", match: ["repo/*"], tenants, url: git.bare, branch: "main", path: "{rest}.json" },
+      { name: "crm", type: "webhook", match: ["crm/*"], url: host.url, secret_env: "SECRET" },
+      { name: "product", type: "file", match: ["*"], path: "product.json" },
+    ];
+    await writeFile(join(folder, "targets.json"), JSON.stringify({ systems }));
+    const env = { TOKEN: unleash.token, DB: postgres!.url, SECRET };
+    const args = ["--product-intent", "intent.json", "--targets", "targets.json"];
+    const { url } = await serve(folder, args, env);
+    const { send, must } = client(fetch, url);
+
+    const FlagdCore = await loadFlagdReader();
+    const reader = await unleash.startClient();
+    const parameters = { rollout: "100", stickiness: "userId", groupId: "all" };
+    const cases: Case[] = [
+      {
+        target: "flags/checkout",
+        value: true,
+        async read() {
+          const core = new FlagdCore();
+          core.setConfigurations(await readFile(join(folder, "flags.json"), "utf8"));
+          return core.resolveBooleanEvaluation("checkout", false).value;
+        },
+      },
+      {
+        target: "unleash/all-systems",
+        value: { enabled: true, strategies: [{ name: "flexibleRollout", parameters }] },
+        read: async () => reader.isEnabled("all-systems", { userId: "1" }),
+      },
+      {
+        target: "settings/seats",
+        value: { seats: 5 },
+        read: async () => (await postgres!.pool.query("select value from settings")).rows,
+      },
+      { target: "edge/limits", value: [1], read: async () => (await etcd!.post("/v3/kv/range", at))["kvs"] },
+      { target: "repo/limits", value: { seats: 5 }, read: () => git.show("limits.json") },
+      { target: "crm/plan", value: "pro", read: async () => [...host.states.values()] },
+      {
+        target: "seats",
+        value: 5,
+        read: async () => JSON.parse(await readFile(join(folder, "product.json"), "utf8").catch(() => "{}")).values,
+      },
+    ];
+    const kind = "config";
+    for (const { target, value, read } of cases) {
+      const before = await read();
+      const bytes = await Promise.all([readFile(join(folder, "flags.json")), git.git("cat-file", "-p", "main^{tree}")]);
+      const { body, status } = await send(
+        json("propose", { tenant_id: "t1", kind, target, summary: "Set it", value }, {}, url),
+      );
+      expect([target, status]).toEqual([target, 201]);
+      await must("approve", body.change_id);
+      await must("apply", body.change_id);
+      await expect.poll(read, { timeout: 10_000 }).not.toEqual(before);
+      await must("rollback", body.change_id);
+      if (target === "crm/plan") expect(await read()).toEqual(["rolled_back"]);
+      else if (target === "edge/limits") expect(await read()).toMatchObject([{ value: encodeBase64(FOREIGN) }]);
+      else if (target === "seats") expect(JSON.stringify(await read())).not.toContain("seats");
+      else await expect.poll(read, { timeout: 10_000 }).toEqual(before);
+      expect(
+        await Promise.all([readFile(join(folder, "flags.json")), git.git("cat-file", "-p", "main^{tree}")]),
+      ).toEqual(bytes);
+    }
+    reader.destroy();
+  } finally {
+    await killIn(folder);
+    await Promise.all([git.remove(), host.stop(), etcd?.stop(), postgres?.stop()]);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
