@@ -46,6 +46,22 @@ export type SetResult =
   | { done: false; conflict: TargetValue }
   | { done: false; rejected: string };
 
+/** One write of a set. */
+export interface Write {
+  entry: Entry;
+  /** `undefined` removes the value. */
+  next: TargetValue | undefined;
+  expected: TargetValue;
+  /** One attempt for all writes of a set, each with the other changes of its own target. */
+  attempt: AttemptContext;
+}
+
+/** The result of a set of writes: the versions in their order, or the first conflict; nothing was set where it is not done. */
+export type SetManyResult =
+  | { done: true; versions: readonly string[] }
+  | { done: false; index: number; conflict: TargetValue }
+  | { done: false; rejected: string };
+
 /** The target system is not one that a change can be applied to; the message is for the caller. */
 export class TargetRejected extends Error {
   override readonly name = "TargetRejected";
@@ -81,6 +97,11 @@ export interface TargetSystem {
     attempt: AttemptContext,
     signal: AbortSignal,
   ): Promise<SetResult>;
+  /**
+   * Sets all of them or none, as one transaction of the system; readers never see a part. Absent where the system has none.
+   * Throws as `compareAndSet` does, and `resolve` of any of the entries says what became of the attempt.
+   */
+  setMany?(writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult>;
   /**
    * Finds out by the system's own means what became of an attempt. `open`: it may still come; undefined: it is over, and only
    * the current value shows what became of it.

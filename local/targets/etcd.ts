@@ -1,6 +1,7 @@
 /** Keys of etcd as a target system, over its JSON gateway: a target is the JSON text of a key. */
 import { Unanswered } from "../../lib/kit/time_limit.ts";
-import type { AttemptContext, Attempt, Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";
+import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
+import { setOneBy } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
 
@@ -132,6 +133,53 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
   const fenceKey = ({ change_id, attempt }: Attempt) => `${proofs}${change_id}/${attempt}`;
   const proof = (attempt: Attempt) => ({ key: encode(proofKey(attempt)), value: encode(attempt.attempt) });
 
+  /** Conditions under which a key still holds what was expected. */
+  const compare = ({ entry, expected }: Write): object[] => {
+    const at = { key: encode(key(entry)), result: "EQUAL" };
+    if (expected.raw === undefined) return [isAbsent(key(entry))];
+    return [
+      { ...at, target: "MOD", mod_revision: expected.version.split(" ")[0] },
+      // A restored backup repeats revisions.
+      { ...at, target: "VALUE", value: expected.raw },
+    ];
+  };
+
+  const render = (next: TargetValue): string => next.raw ?? encode(JSON.stringify(next.value));
+
+  const put = ({ entry, next, expected }: Write): object => {
+    const at = { key: encode(key(entry)) };
+    if (!next) return { request_delete_range: at };
+    return { request_put: { ...at, value: render(next), ...(expected.raw !== undefined && { ignore_lease: true }) } };
+  };
+
+  const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
+    const { attempt } = writes[0]!;
+    const transaction = {
+      compare: [...writes.flatMap(compare), isAbsent(fenceKey(attempt))],
+      success: [...writes.map(put), { request_put: proof(attempt) }],
+      failure: [...writes.map(({ entry }) => range(key(entry))), range(fenceKey(attempt))],
+    };
+    try {
+      const { header, succeeded, responses } = await call("/v3/kv/txn", transaction, signal);
+      if (succeeded) {
+        const toVersion = ({ next }: Write): string =>
+          toTargetValue(next && { value: render(next), mod_revision: header.revision }).version;
+        return { done: true, versions: writes.map(toVersion) };
+      }
+      const found = responses!.map((response) => response.response_range?.kvs?.[0]);
+      if (found.at(-1)) return { done: false, rejected: "the attempt was given up before it reached etcd" };
+      const held = found.slice(0, -1).map(toTargetValue);
+      const isExpected = ({ version, raw }: TargetValue, { expected }: Write): boolean =>
+        version === expected.version && raw === expected.raw;
+      const index = held.findIndex((one, at) => !isExpected(one, writes[at]!));
+      return { done: false, index, conflict: held[index]! };
+    } catch (error) {
+      if (error instanceof NotDone) return { done: false, rejected: error.message };
+      if (error === signal.reason) throw error;
+      throw new Unanswered((error as Error).message, { cause: error });
+    }
+  };
+
   return {
     name,
     guard: "atomic",
@@ -143,41 +191,8 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
       return toTargetValue(kvs?.[0]);
     },
 
-    async compareAndSet(entry, next, expected, attempt: AttemptContext, signal): Promise<SetResult> {
-      const at = { key: encode(key(entry)) };
-      const isExpected =
-        expected.raw === undefined
-          ? [isAbsent(key(entry))]
-          : [
-              { target: "MOD", ...at, result: "EQUAL", mod_revision: expected.version.split(" ")[0] },
-              // A restored backup repeats revisions.
-              { target: "VALUE", ...at, result: "EQUAL", value: expected.raw },
-            ];
-      const value = next && (next.raw ?? encode(JSON.stringify(next.value)));
-      const write = next
-        ? { request_put: { ...at, value, ...(expected.raw !== undefined && { ignore_lease: true }) } }
-        : { request_delete_range: at };
-      const transaction = {
-        compare: [...isExpected, isAbsent(fenceKey(attempt))],
-        success: [write, { request_put: proof(attempt) }],
-        failure: [range(key(entry)), range(fenceKey(attempt))],
-      };
-      try {
-        const { header, succeeded, responses } = await call("/v3/kv/txn", transaction, signal);
-        if (succeeded) {
-          const version = next ? toTargetValue({ value, mod_revision: header.revision }).version : ABSENT.version;
-          return { done: true, version };
-        }
-        const [held, fence] = responses!.map((response) => response.response_range?.kvs?.[0]);
-        return fence
-          ? { done: false, rejected: "the attempt was given up before it reached etcd" }
-          : { done: false, conflict: toTargetValue(held) };
-      } catch (error) {
-        if (error instanceof NotDone) return { done: false, rejected: error.message };
-        if (error === signal.reason) throw error;
-        throw new Unanswered((error as Error).message, { cause: error });
-      }
-    },
+    setMany,
+    compareAndSet: setOneBy(setMany),
 
     async resolve(_, attempt, signal) {
       const transaction = {

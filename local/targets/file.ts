@@ -7,7 +7,8 @@ import { sameTarget } from "../../lib/changes/rules/same_target.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetReports } from "../../lib/targets/observed.ts";
-import type { AttemptContext, Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";
+import type { AttemptContext, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
+import { setOneBy } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
@@ -88,11 +89,23 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     else if (present && (await wasMade(tenant_id))) delete config.values[tenant_id];
   };
 
-  const edited = (config: Config, entry: Entry, attempt: AttemptContext): string => {
-    showChange(config, entry, attempt);
+  const edited = (config: Config, shown: readonly Pick<Write, "entry" | "attempt">[]): string => {
+    for (const { entry, attempt } of shown) showChange(config, entry, attempt);
     pruneChanges(config.changes);
-    return render(config, attempt);
+    return render(config, shown[0]!.attempt);
   };
+
+  const setMany = (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> =>
+    file.edit(async (text): Promise<Edit<SetManyResult>> => {
+      const config = parse(text);
+      for (const [index, { entry, expected }] of writes.entries()) {
+        const held = valueIn(config, entry);
+        if (held.version !== expected.version) return { result: { done: false, index, conflict: held } };
+      }
+      for (const { entry, next } of writes) await setValue(config, entry, next);
+      const versions = writes.map(({ entry }) => valueIn(config, entry).version);
+      return { text: edited(config, writes), result: { done: true, versions } };
+    }, signal);
 
   return {
     name,
@@ -102,18 +115,11 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
 
     read: (entry, signal) => file.read((text) => structuredClone(valueIn(parseToRead(text), entry)), signal),
 
-    compareAndSet: (entry, next, expected, attempt, signal) =>
-      file.edit(async (text): Promise<Edit<SetResult>> => {
-        const config = parse(text);
-        const held = valueIn(config, entry);
-        if (held.version !== expected.version) return { result: { done: false, conflict: held } };
-        await setValue(config, entry, next);
-        const { version } = valueIn(config, entry);
-        return { text: edited(config, entry, attempt), result: { done: true, version } };
-      }, signal),
+    setMany,
+    compareAndSet: setOneBy(setMany),
 
     note: (entry, attempt, signal) =>
-      file.edit((text) => ({ text: edited(parse(text), entry, attempt), result: undefined }), signal),
+      file.edit((text) => ({ text: edited(parse(text), [{ entry, attempt }]), result: undefined }), signal),
 
     resolve: (_, { change_id, operation }, signal) =>
       file.read((text) => {

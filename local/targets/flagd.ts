@@ -5,11 +5,13 @@ import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import {
   type Entry,
-  type SetResult,
+  type SetManyResult,
   TargetRejected,
   type TargetSystem,
   type TargetValue,
+  type Write,
 } from "../../lib/targets/port.ts";
+import { setOneBy } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
@@ -63,6 +65,35 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     return { value: readValue(flag, entry), version: sha256(raw), raw };
   };
 
+  /** Sets the text of a flag; from the one before it comes what a new text leaves as it is. */
+  const setFlag = (text: string, { entry, next, attempt }: Write): string => {
+    const key = flagKey(entry);
+    const held = readFlag(text, entry);
+    if (!next) return held.raw === undefined ? text : removeMember(text, FLAGS, key);
+    const raw = next.raw === undefined ? renderFlag(held, next.value, attempt.change_id) : checkRaw(next);
+    return setMember(text, FLAGS, key, raw);
+  };
+
+  const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
+    await requireNoLink();
+    return file.edit((found): Edit<SetManyResult> => {
+      const text = requireUsable(found);
+      for (const [index, { entry, expected }] of writes.entries()) {
+        const held = readFlag(text, entry);
+        if (held.version !== expected.version) return { result: { done: false, index, conflict: held } };
+      }
+      try {
+        const edited = requireUsable(writes.reduce(setFlag, text));
+        const versions = writes.map(({ entry }) => readFlag(edited, entry).version);
+        return { ...(edited !== text && { text: edited }), result: { done: true, versions } };
+      } catch (error) {
+        if (error instanceof TargetRejected || error instanceof FileUnusable)
+          return { result: { done: false, rejected: error.message } };
+        throw error;
+      }
+    }, signal);
+  };
+
   return {
     name,
     guard: "checked",
@@ -90,32 +121,8 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
       }
     },
 
-    async compareAndSet(entry, next, expected, attempt, signal) {
-      await requireNoLink();
-      return file.edit((found): Edit<SetResult> => {
-        const text = requireUsable(found);
-        const held = readFlag(text, entry);
-        if (held.version !== expected.version) return { result: { done: false, conflict: held } };
-        if (!next && held.raw === undefined) return { result: { done: true, version: held.version } };
-        const key = flagKey(entry);
-        try {
-          const edited = next
-            ? setMember(
-                text,
-                FLAGS,
-                key,
-                next.raw === undefined ? renderFlag(held, next.value, attempt.change_id) : checkRaw(next),
-              )
-            : removeMember(text, FLAGS, key);
-          const { version } = readFlag(requireUsable(edited), entry);
-          return { text: edited, result: { done: true, version } };
-        } catch (error) {
-          if (error instanceof TargetRejected || error instanceof FileUnusable)
-            return { result: { done: false, rejected: error.message } };
-          throw error;
-        }
-      }, signal);
-    },
+    setMany,
+    compareAndSet: setOneBy(setMany),
 
     removeLeftovers: file.removeLeftovers,
 

@@ -5,12 +5,14 @@ import { Unanswered } from "../../lib/kit/time_limit.ts";
 import {
   type Attempt,
   type Entry,
-  type SetResult,
+  type SetManyResult,
   TargetRejected,
   type TargetSystem,
   type TargetValue,
+  type Write,
 } from "../../lib/targets/port.ts";
-import { commitFile, readJsonFile, renderFile } from "./git/files.ts";
+import { setOneBy } from "../../lib/targets/set_one.ts";
+import { commitFiles, readJsonFile, renderFile } from "./git/files.ts";
 import {
   commitRevert,
   describePatch,
@@ -113,50 +115,60 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
     return "moved";
   };
 
-  const setFile = async (
-    entry: Entry,
-    next: TargetValue | undefined,
-    expected: TargetValue,
-    attempt: Attempt,
-    signal: AbortSignal,
-  ): Promise<SetResult> => {
-    const path = findPath(entry);
+  const setFiles = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
+    const { attempt } = writes[0]!;
     for (let tries = 0; tries <= MAX_TRIES; tries++) {
       // The commit that was read last will do at first: where the branch has moved since, the push is rejected.
       const cached = tries === 0 ? repository.lastTip() : undefined;
       const tip = cached ?? (await repository.fetchTip(signal));
-      const held = await readFrom(tip, entry, signal);
-      const isConflict = held.version !== expected.version;
-      const text = next && renderFile(held, next);
-      if (cached !== undefined && (isConflict || text === held.raw)) continue;
-      if (isConflict) return { done: false, conflict: held };
-      if (text === held.raw) return { done: true, version: held.version };
-      const { commit, version } = await commitFile(repository, { tip, path, text }, attempt, signal);
+      const held: TargetValue[] = [];
+      for (const { entry } of writes) held.push(await readFrom(tip, entry, signal));
+      const index = writes.findIndex(({ expected }, at) => held[at]!.version !== expected.version);
+      const all = writes.map(({ entry, next }, at) => ({
+        path: findPath(entry),
+        text: next && renderFile(held[at]!, next),
+      }));
+      const files = all.filter(({ text }, at) => text !== held[at]!.raw);
+      if (cached !== undefined && (index >= 0 || files.length === 0)) continue;
+      if (index >= 0) return { done: false, index, conflict: held[index]! };
+      if (files.length === 0) return { done: true, versions: held.map(({ version }) => version) };
+      const { commit, versions } = await commitFiles(repository, { tip, files }, attempt, signal);
       const published = await publish(tip, commit, attempt, signal);
-      if (published === "done") return { done: true, version };
+      if (published === "done")
+        return { done: true, versions: all.map(({ path }, at) => versions.get(path) ?? held[at]!.version) };
       if (published !== "moved") return { done: false, ...published };
     }
     return { done: false, rejected: "the branch moved at every try; try again" };
   };
 
-  const setPatch = async (
-    entry: Entry,
-    expected: TargetValue,
-    attempt: Attempt,
-    signal: AbortSignal,
-  ): Promise<SetResult> => {
+  const setPatch = async ({ entry, expected, attempt }: Write, signal: AbortSignal): Promise<SetManyResult> => {
     const patch = entry.value as Patch;
     const cached = repository.lastTip();
     const tip = cached === expected.version ? cached : await repository.fetchTip(signal);
-    if (tip !== expected.version) return { done: false, conflict: await readFrom(tip, entry, signal) };
+    if (tip !== expected.version) return { done: false, index: 0, conflict: await readFrom(tip, entry, signal) };
     let commit: string | undefined = patch.head;
     if (attempt.operation === "rollback") commit = await commitRevert(repository, patch, tip, attempt, signal);
     else await requireApplicable(repository, patch, tip, signal);
-    if (commit === undefined) return { done: true, version: tip };
+    if (commit === undefined) return { done: true, versions: [tip] };
     const published = await publish(tip, commit, attempt, signal);
-    if (published === "done") return { done: true, version: commit };
+    if (published === "done") return { done: true, versions: [commit] };
     if (published !== "moved") return { done: false, ...published };
-    return { done: false, conflict: await readFrom(await repository.fetchTip(signal), entry, signal) };
+    return { done: false, index: 0, conflict: await readFrom(await repository.fetchTip(signal), entry, signal) };
+  };
+
+  const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
+    const [first] = writes as [Write];
+    const { attempt } = first.attempt;
+    try {
+      for (const { entry } of writes) requireUsable(entry);
+      if (writes.length > 1 && writes.some(({ entry }) => isPatch(entry)))
+        throw new TargetRejected("a code patch is pushed by itself");
+      return await (isPatch(first.entry) ? setPatch(first, signal) : setFiles(writes, signal));
+    } catch (error) {
+      if (!sent.has(attempt)) unsent.add(attempt);
+      if (error instanceof TargetRejected) return { done: false, rejected: error.message };
+      throw error;
+    }
   };
 
   return {
@@ -178,18 +190,8 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
       return describePatch(repository, entry.value as Patch, signal);
     },
 
-    async compareAndSet(entry, next, expected, attempt, signal) {
-      try {
-        requireUsable(entry);
-        return await (isPatch(entry)
-          ? setPatch(entry, expected, attempt, signal)
-          : setFile(entry, next, expected, attempt, signal));
-      } catch (error) {
-        if (!sent.has(attempt.attempt)) unsent.add(attempt.attempt);
-        if (error instanceof TargetRejected) return { done: false, rejected: error.message };
-        throw error;
-      }
-    },
+    setMany,
+    compareAndSet: setOneBy(setMany),
 
     async resolve(entry, attempt, signal) {
       const tip = await repository.fetchTip(signal);

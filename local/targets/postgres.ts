@@ -5,13 +5,14 @@ import { Unanswered } from "../../lib/kit/time_limit.ts";
 import { isRefusal } from "../../lib/store/postgres/errors.ts";
 import { isEqual } from "../../lib/targets/entry.ts";
 import {
-  type AttemptContext,
   type Entry,
-  type SetResult,
+  type SetManyResult,
   TargetRejected,
   type TargetSystem,
   type TargetValue,
+  type Write,
 } from "../../lib/targets/port.ts";
+import { setOneBy } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import { withoutDriver } from "../open_store.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
@@ -119,13 +120,53 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
     return { value, version: `${row.xmin} ${sha256(raw).slice(0, 16)}`, raw };
   };
 
-  const write = async (client: PoolClient, entry: Entry, next: TargetValue | undefined, expected: TargetValue) => {
+  const write = async (client: PoolClient, { entry, next, expected }: Write) => {
     const text = next && (next.raw ?? JSON.stringify(next.value));
     const value = text === SQL_NULL ? null : text;
     const condition = [keyOf(entry), expected.version.split(" ")[0], expected.raw === SQL_NULL ? null : expected.raw];
     if (expected.raw !== undefined)
       return next ? client.query(sql.update, [...condition, value]) : client.query(sql.remove, condition);
     return next ? client.query(sql.insert, [keyOf(entry), value]) : { rowCount: 0 };
+  };
+
+  /** Carries out the writes; returns their versions, or why the transaction is to be rolled back. */
+  const writeAll = async (client: PoolClient, writes: readonly Write[]): Promise<SetManyResult> => {
+    const versions: string[] = [];
+    // In one order, so that two sets of the same rows wait for each other and never both.
+    for (const index of sortByKey(writes.map(({ entry }) => keyOf(entry)))) {
+      const { entry, next, expected } = writes[index]!;
+      const { rowCount } = await write(client, writes[index]!);
+      const held = await readRow(client, entry);
+      const isUnchanged = held.version === expected.version;
+      if (rowCount === 0 && !isUnchanged) return { done: false, index, conflict: held };
+      if (!isEqual(held, next) || (rowCount !== 1 && !isUnchanged)) return { done: false, rejected: SWALLOWED };
+      versions[index] = held.version;
+    }
+    return { done: true, versions };
+  };
+
+  const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
+    const { change_id, attempt } = writes[0]!.attempt;
+    let isCommitting = false;
+    try {
+      return await withClient(signal, async (client) => {
+        await client.query("begin");
+        await client.query(begin(statementMs), [change_id, attempt]);
+        const set = await writeAll(client, writes);
+        if (!set.done) {
+          await client.query("rollback");
+          return set;
+        }
+        signal.throwIfAborted();
+        isCommitting = true;
+        const { command } = await client.query("commit");
+        return command === "COMMIT" ? set : { done: false, rejected: "the database rolled the transaction back" };
+      });
+    } catch (error) {
+      const { message, cause } = error as Error;
+      if (isRefusal(cause)) return { done: false, rejected: message };
+      throw isCommitting ? new Unanswered(UNKNOWN_OUTCOME, { cause }) : error;
+    }
   };
 
   return {
@@ -140,34 +181,8 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
 
     read: (entry, signal) => withClient(signal, (client) => readRow(client, entry)),
 
-    async compareAndSet(entry, next, expected, { change_id, attempt }: AttemptContext, signal): Promise<SetResult> {
-      let isCommitting = false;
-      try {
-        return await withClient(signal, async (client) => {
-          await client.query("begin");
-          await client.query(begin(statementMs), [change_id, attempt]);
-          const { rowCount } = await write(client, entry, next, expected);
-          const held = await readRow(client, entry);
-          const isUnchanged = held.version === expected.version;
-          if (!isEqual(held, next) || (rowCount !== 1 && !isUnchanged)) {
-            await client.query("rollback");
-            return rowCount === 0 && !isUnchanged
-              ? { done: false, conflict: held }
-              : { done: false, rejected: SWALLOWED };
-          }
-          signal.throwIfAborted();
-          isCommitting = true;
-          const { command } = await client.query("commit");
-          return command === "COMMIT"
-            ? { done: true, version: held.version }
-            : { done: false, rejected: "the database rolled the transaction back" };
-        });
-      } catch (error) {
-        const { message, cause } = error as Error;
-        if (isRefusal(cause)) return { done: false, rejected: message };
-        throw isCommitting ? new Unanswered(UNKNOWN_OUTCOME, { cause }) : error;
-      }
-    },
+    setMany,
+    compareAndSet: setOneBy(setMany),
 
     // While the transaction is open, its connection has the attempt's name. Its number would prove nothing: after a crash of
     // the server another transaction may get the same.
@@ -190,6 +205,10 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
       }),
   };
 }
+
+/** Returns the indices of keys in their order. */
+const sortByKey = (keys: readonly string[]): number[] =>
+  [...keys.keys()].sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 

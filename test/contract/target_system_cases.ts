@@ -1,22 +1,35 @@
 /** The promises of every target system, as named cases. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
-import type { AttemptContext, Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";
+import { Unanswered } from "../../lib/kit/time_limit.ts";
+import type {
+  AttemptContext,
+  Entry,
+  SetManyResult,
+  SetResult,
+  TargetSystem,
+  TargetValue,
+  Write,
+} from "../../lib/targets/port.ts";
 import { agree } from "./agree.ts";
 
 /** A fresh target system that holds nothing yet. */
-export interface MadeSystem {
+export interface MadeTarget {
   system: TargetSystem;
   /** Values that the system can hold, at least three that differ; any JSON where it is absent. */
   values?: readonly unknown[];
   /** Changes the target's text in the system as another program would, to another value. */
   overwrite(entry: Entry): Promise<void> | void;
+  /** Makes the next write break off in the middle, as when a process or a connection ends. */
+  interrupt?(): Promise<unknown> | void;
   dispose?(): Promise<void>;
 }
 
+export type MakeTarget = () => Promise<MadeTarget>;
+
 /** One promise. */
-export interface TargetSystemCase {
+export interface TargetCase {
   name: string;
-  run(make: () => Promise<MadeSystem>): Promise<void>;
+  run(make: MakeTarget): Promise<void>;
 }
 
 const ANY_JSON = [
@@ -49,10 +62,12 @@ const attempt = (over: Partial<AttemptContext> = {}): AttemptContext => ({
   ...over,
 });
 
-interface Bench extends Omit<MadeSystem, "values"> {
+interface Bench extends Omit<MadeTarget, "values"> {
   values: readonly unknown[];
   read(one: Entry): Promise<TargetValue>;
   set(one: Entry, expected: TargetValue, over?: Partial<AttemptContext>): Promise<SetResult>;
+  /** As the system's, with one attempt; undefined where it has no transactions. */
+  setMany: ((writes: readonly Omit<Write, "attempt">[], one?: AttemptContext) => Promise<SetManyResult>) | undefined;
 }
 
 const text = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));
@@ -61,15 +76,21 @@ function agreeHolds(held: TargetValue, value: unknown, when: string): void {
   agree(text(held.value) === text(value), `the target holds ${text(held.value)} ${when}, not ${text(value)}`);
 }
 
-function agreeDone(result: SetResult, when: string): asserts result is Extract<SetResult, { done: true }> {
+function agreeDone<R extends SetResult | SetManyResult>(
+  result: R,
+  when: string,
+): asserts result is Extract<R, { done: true }> {
   agree(result.done, `the write ${when} answers ${JSON.stringify(result)}`);
 }
 
-function agreeConflict(result: SetResult, when: string): asserts result is { done: false; conflict: TargetValue } {
+function agreeConflict(
+  result: SetResult | SetManyResult,
+  when: string,
+): asserts result is { done: false; conflict: TargetValue } {
   agree("conflict" in result, `the write ${when} answers ${JSON.stringify(result)}, not a conflict`);
 }
 
-const named = (name: string, work: (bench: Bench) => Promise<void>): TargetSystemCase => ({
+const named = (name: string, work: (bench: Bench) => Promise<void>): TargetCase => ({
   name,
   async run(make) {
     const made = await make();
@@ -81,6 +102,13 @@ const named = (name: string, work: (bench: Bench) => Promise<void>): TargetSyste
         read: (one) => system.read(one, signal),
         set: (one, expected, over) =>
           system.compareAndSet(one, { value: one.value, version: "" }, expected, attempt(over), signal),
+        setMany:
+          system.setMany &&
+          ((writes, shared = attempt()) =>
+            system.setMany!(
+              writes.map((write) => ({ ...write, attempt: shared })),
+              signal,
+            )),
       });
     } finally {
       await made.dispose?.();
@@ -89,7 +117,7 @@ const named = (name: string, work: (bench: Bench) => Promise<void>): TargetSyste
 });
 
 /** All cases. */
-export const targetSystemCases: readonly TargetSystemCase[] = [
+export const targetCases: readonly TargetCase[] = [
   named("a target that was never set holds nothing", async ({ read }) => {
     agreeHolds(await read(entry()), undefined, "before any write");
   }),
@@ -198,4 +226,87 @@ export const targetSystemCases: readonly TargetSystemCase[] = [
     const isTrue = (answers[0] ?? "done") === "done" && (answers[1] ?? "not_done") === "not_done";
     agree(isTrue, `the attempts are resolved as ${answers.join()}`);
   }),
+  named("a set of values is done as one, with the version that a read of each has", async (bench) => {
+    const { values, read, setMany } = bench;
+    if (!setMany) return;
+    const pair = makePair(values);
+    agreeDone(await setMany(await writesOf(bench, pair.old)), "of two new targets");
+    const result = await setMany(await writesOf(bench, pair.new));
+    agreeDone(result, "of two targets");
+    for (const [index, one] of pair.new.entries()) {
+      const held = await read(one);
+      agreeHolds(held, one.value, `at ${one.target}`);
+      agree(held.version === result.versions[index], `the set answers another version of ${one.target} than a read`);
+    }
+  }),
+  named("a set with a conflict in one of its writes names it, and sets nothing", async (bench) => {
+    const { values, read, set, setMany } = bench;
+    if (!setMany) return;
+    const pair = makePair(values);
+    for (const index of [1, 0]) {
+      for (const one of pair.old) await set(one, await read(one));
+      const writes = await writesOf(bench, pair.new);
+      const edited = { ...pair.old[index]!, value: values[2] };
+      await set(edited, await read(edited));
+      const result = await setMany(writes);
+      agreeConflict(result, "with an older version");
+      agree("index" in result && result.index === index, `the conflict is in write ${index}, not as it answers`);
+      agreeHolds(result.conflict, edited.value, "by the conflict");
+      for (const one of [pair.old[1 - index]!, edited]) agreeHolds(await read(one), one.value, "after the conflict");
+    }
+  }),
+  named("what a set replaced is restored exactly as one, and a new value is removed", async (bench) => {
+    const { values, read, set, setMany, overwrite } = bench;
+    if (!setMany) return;
+    const pair = makePair(values);
+    await set(pair.old[0], await read(pair.old[0]));
+    await overwrite(pair.old[0]);
+    const before = [await read(pair.new[0]), await read(pair.new[1])];
+    agreeDone(await setMany(await writesOf(bench, pair.new)), "over the edit");
+    const restore = await writesOf(bench, pair.new);
+    const back = restore.map((write, index) => ({
+      ...write,
+      next: before[index]!.value === undefined ? undefined : before[index],
+    }));
+    agreeDone(await setMany(back, attempt({ operation: "rollback" })), "that restores");
+    for (const [index, one] of pair.new.entries()) {
+      const after = await read(one);
+      agreeHolds(after, before[index]!.value, "after the rollback");
+      agree(after.raw === before[index]!.raw, "the text after the rollback is not the text before");
+    }
+  }),
+  named("a set that breaks off in the middle leaves all of it or nothing", async (bench) => {
+    const { system, values, read, setMany, interrupt } = bench;
+    if (!setMany || !interrupt) return;
+    const pair = makePair(values);
+    agreeDone(await setMany(await writesOf(bench, pair.old)), "of two new targets");
+    const [writes, one] = [await writesOf(bench, pair.new), attempt()];
+    await interrupt();
+    const failure = await setMany(writes, one).then(
+      (result) => (result.done ? undefined : new Error("rejected")),
+      (error: unknown) => error,
+    );
+    const outcome = await system.resolve?.(pair.new[0], one, signal);
+    const held = [await read(pair.new[0]), await read(pair.new[1])];
+    const isAll = (of: readonly Entry[]) => of.every(({ value }, index) => text(held[index]!.value) === text(value));
+    agree(isAll(pair.new) || isAll(pair.old), `a part is set: ${held.map(({ value }) => text(value)).join()}`);
+    if (failure === undefined || outcome === "done") agree(isAll(pair.new), "a set that is done is not there");
+    if (outcome === "not_done" || !(failure === undefined || failure instanceof Unanswered))
+      agree(isAll(pair.old), "a set that was not done is there, and its error is not Unanswered");
+  }),
 ];
+
+/** Two targets, with the first and then the second of the values. */
+function makePair(values: readonly unknown[]) {
+  const entries = (first: unknown, second: unknown): [Entry, Entry] => [
+    entry({ value: first }),
+    entry({ value: second, target: "limits.rooms" }),
+  ];
+  return { old: entries(values[0], values[1]), new: entries(values[1], values[0]) };
+}
+
+/** Writes of entries over what their targets hold. */
+const writesOf = ({ read }: Pick<Bench, "read">, entries: readonly Entry[]): Promise<Omit<Write, "attempt">[]> =>
+  Promise.all(
+    entries.map(async (one) => ({ entry: one, next: { value: one.value, version: "" }, expected: await read(one) })),
+  );

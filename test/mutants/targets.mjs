@@ -255,7 +255,7 @@ export const targets = [
   {
     file: "local/targets/git.ts",
     name: "an attempt that failed before its push stays open",
-    find: "if (!sent.has(attempt.attempt)) unsent.add(attempt.attempt);",
+    find: "if (!sent.has(attempt)) unsent.add(attempt);",
     replace: "",
     tests: GIT,
   },

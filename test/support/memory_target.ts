@@ -1,7 +1,8 @@
 /** A target system in memory, which fails, loses answers and is edited by another program as a test asks. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
-import type { Entry, SetResult, TargetSystem, TargetValue } from "../../lib/targets/port.ts";
+import type { Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
+import { setOneBy } from "../../lib/targets/set_one.ts";
 
 const ABSENT: TargetValue = { version: "0" };
 
@@ -24,6 +25,19 @@ export function memoryTarget() {
     else texts.set(keyOf(entry), { raw, version: next });
     return raw === undefined ? ABSENT.version : next;
   };
+  const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
+    signal.throwIfAborted();
+    edits.shift()?.();
+    const fault = faults.shift();
+    if (fault === "lost request") throw new Unanswered("the request was lost");
+    if (fault === "rejected") return { done: false, rejected: "the system rejects this value" };
+    const held = writes.map(({ entry }) => read(entry));
+    const index = writes.findIndex(({ expected }, at) => held[at]!.version !== expected.version);
+    if (index >= 0) return { done: false, index, conflict: held[index]! };
+    const versions = writes.map(({ entry, next }) => write(entry, next && (next.raw ?? JSON.stringify(next.value))));
+    if (fault === "lost answer") throw new Unanswered("the answer was lost");
+    return { done: true, versions };
+  };
   const system: TargetSystem = {
     name: "memory",
     guard: "atomic",
@@ -33,18 +47,8 @@ export function memoryTarget() {
       signal.throwIfAborted();
       return read(entry);
     },
-    async compareAndSet(entry, next, expected, _, signal): Promise<SetResult> {
-      signal.throwIfAborted();
-      edits.shift()?.();
-      const fault = faults.shift();
-      if (fault === "lost request") throw new Unanswered("the request was lost");
-      if (fault === "rejected") return { done: false, rejected: "the system rejects this value" };
-      const held = read(entry);
-      if (held.version !== expected.version) return { done: false, conflict: held };
-      const set = write(entry, next && (next.raw ?? JSON.stringify(next.value)));
-      if (fault === "lost answer") throw new Unanswered("the answer was lost");
-      return { done: true, version: set };
-    },
+    setMany,
+    compareAndSet: setOneBy(setMany),
   };
   return {
     system,

@@ -4,7 +4,7 @@ import { findInexactNumber } from "../../../lib/kit/exact_numbers.ts";
 import { JsonRefused, parseStrictJson } from "../../../lib/kit/strict_json.ts";
 import { type Attempt, TargetRejected, type TargetValue } from "../../../lib/targets/port.ts";
 import { describeCommit } from "./trailers.ts";
-import { type CallOptions, GitFailed, type Repository } from "./repository.ts";
+import { type CallOptions, type FileText, GitFailed, type Repository } from "./repository.ts";
 
 export const ABSENT: TargetValue = { version: "absent" };
 
@@ -124,20 +124,28 @@ function decode(bytes: Buffer): string | undefined {
   }
 }
 
-/** Makes a commit on `tip` that sets the file to `text`, or removes it. Throws `TargetRejected`. */
-export async function commitFile(
+/** Makes a commit on `tip` that sets files, or removes them; returns their versions. Throws `TargetRejected`. */
+export async function commitFiles(
   repository: Repository,
-  { tip, path, text }: { tip: string; path: string; text: string | undefined },
+  { tip, files }: { tip: string; files: readonly FileText[] },
   attempt: Attempt,
   signal: AbortSignal,
-): Promise<{ commit: string; version: string }> {
-  const message = describeCommit(`${VERBS[attempt.operation]} ${path}`, attempt);
-  const commit = await repository.commitFile({ tip, path, text, message, at: attempt.at }, signal);
+): Promise<{ commit: string; versions: Map<string, string> }> {
+  const [{ path } = { path: "" }, ...others] = files;
+  const named = others.length === 0 ? path : `${path} and ${others.length} more`;
+  const message = describeCommit(`${VERBS[attempt.operation]} ${named}`, attempt);
+  const commit = await repository.commitFiles({ tip, files, message, at: attempt.at }, signal);
   const args = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", tip, commit];
-  const [change = "", changed, ...others] = (await repository.output(args, { signal })).split("\0");
-  if (changed !== path || others.join("") !== "")
-    throw new TargetRejected(`the commit would change more than ${JSON.stringify(path)}`);
-  return { commit, version: text === undefined ? ABSENT.version : change.split(" ")[3]! };
+  const changed = (await repository.output(args, { signal })).split("\0").slice(0, -1);
+  const versions = new Map(
+    files.map((file) => {
+      const change = changed[changed.indexOf(file.path) - 1] ?? "";
+      return [file.path, file.text === undefined ? ABSENT.version : change.split(" ")[3]!];
+    }),
+  );
+  if (changed.length !== 2 * files.length || !files.every((file) => changed.includes(file.path)))
+    throw new TargetRejected(`the commit would change more than ${files.map((file) => file.path).join(", ")}`);
+  return { commit, versions };
 }
 
 const VERBS: Record<Attempt["operation"], string> = { apply: "Set", rollback: "Roll back", restore: "Restore" };

@@ -36,11 +36,16 @@ export interface Commit {
   at: string;
 }
 
-/** A commit of one file. */
-export interface FileCommit extends Pick<Commit, "message" | "at"> {
-  tip: string;
+/** The text of a file in a commit; `undefined` removes the file. */
+export interface FileText {
   path: string;
   text: string | undefined;
+}
+
+/** A commit of files on `tip`. */
+export interface FilesCommit extends Pick<Commit, "message" | "at"> {
+  tip: string;
+  files: readonly FileText[];
 }
 
 const toSeconds = (at: string): number => Math.floor(Date.parse(at) / 1000);
@@ -198,8 +203,8 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
     return id;
   };
 
-  /** Commits one file on `tip`; `text` is `undefined` to remove it. A part of the path that is a file becomes a folder. */
-  const commitFile = async ({ tip, path, text, message, at }: FileCommit, signal: AbortSignal): Promise<string> => {
+  /** Commits files on `tip`. A part of a path that is a file becomes a folder. */
+  const commitFiles = async ({ tip, files, message, at }: FilesCommit, signal: AbortSignal): Promise<string> => {
     const unnamed = `refs/countersign/made-${crypto.randomUUID()}`;
     const data = (content: string): string => `data ${Buffer.byteLength(content)}\n${content}\n`;
     const input = [
@@ -207,7 +212,7 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
       `committer ${author.name} <${author.email}> ${toSeconds(at)} +0000\n`,
       data(message),
       `from ${tip}\n`,
-      text === undefined ? `D ${path}\n` : `M 100644 inline ${path}\n${data(text)}`,
+      ...files.map(({ path, text }) => (text === undefined ? `D ${path}\n` : `M 100644 inline ${path}\n${data(text)}`)),
       // The commit is published by its id.
       `reset ${unnamed}\nfrom ${"0".repeat(40)}\n\nget-mark :1\ndone\n`,
     ].join("");
@@ -225,7 +230,7 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
     lastTip: (): string | undefined => known,
     isAncestor,
     commit,
-    commitFile,
+    commitFiles,
     checkProgram,
     ping: async (signal: AbortSignal): Promise<void> => void (await findTip(signal)),
 

@@ -8,7 +8,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { AttemptContext, Entry, TargetValue } from "../../../lib/targets/port.ts";
 import { etcdTarget, type EtcdTargetOptions } from "../../../local/targets/etcd.ts";
 import { adapterCases } from "../../contract/adapter_cases.ts";
-import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { targetCases } from "../../contract/target_system_cases.ts";
 import { startProxy } from "../../support/cut_proxy.ts";
 import { encodeBase64, startEtcd } from "../../support/etcd_server.ts";
 import { freePort } from "../../support/free_port.ts";
@@ -64,11 +64,16 @@ async function proxied() {
 }
 
 describe.skipIf(!server)("keys of etcd", () => {
-  test.each(targetSystemCases)("what every target system promises: $name", ({ run }) =>
+  test.each(targetCases)("what every target system promises: $name", ({ run }) =>
     run(async () => {
       await clear();
       const text = '{ "limit": 1.50,  "by": "another program" }';
-      return { system, overwrite: (one) => void put(text, { key: encodeBase64(key(one)) }) };
+      const { lose, system: far } = await proxied();
+      return {
+        system: far,
+        overwrite: async (one) => void (await put(text, { key: encodeBase64(key(one)) })),
+        interrupt: () => void lose("answer", "/v3/kv/txn"),
+      };
     }),
   );
 

@@ -10,7 +10,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
 import { flagdTarget, type FlagdTargetOptions } from "../../../local/targets/flagd.ts";
 import { type AdapterCase, adapterCases } from "../../contract/adapter_cases.ts";
-import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { targetCases } from "../../contract/target_system_cases.ts";
 import { loadFlagdReader } from "../../support/flagd_core.ts";
 import { service } from "../../support/service.ts";
 
@@ -65,13 +65,19 @@ const change = (value: unknown, over: Partial<Change> = {}): Change =>
   ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "new-checkout", value, ...over }) as Change;
 
 describe("what every target system promises", () => {
-  test.each(targetSystemCases)("$name", ({ run }) =>
+  test.each(targetCases)("$name", ({ run }) =>
     run(async () => {
       const flagKey = ({ tenant_id, target }: Entry) => `${tenant_id}/${target}`;
-      const { system, read, path } = await bench({ text: '{ "flags": { } }', flagKey });
+      let isEnding = false;
+      const rename: typeof fs.rename = async (...names) => {
+        if (isEnding) throw new Error("the process ended before the rename");
+        await fs.rename(...names);
+      };
+      const { system, read, path } = await bench({ text: '{ "flags": { } }', flagKey, files: { ...fs, rename } });
       return {
         system,
         values: [1, 2, 3].map(definition),
+        interrupt: () => void (isEnding = true),
         async overwrite() {
           const text = await read();
           await fs.writeFile(path, text.replace(/"limit":\d/, '"limit" : 7.0'));

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { Unanswered } from "../../../lib/kit/time_limit.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
-import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { targetCases } from "../../contract/target_system_cases.ts";
 import { attempt, calm, change, clock, entry, gitBench, onPath } from "../../support/git_bench.ts";
 import { makePipes, serveHttp, shadowProgram } from "../../support/git_server.ts";
 
@@ -15,9 +15,9 @@ import { makePipes, serveHttp, shadowProgram } from "../../support/git_server.ts
 const FOREIGN = '{ "10": 1.0, "9": 1e2,\r\n\t"b": "\\u00e9" }';
 
 describe("what every target system promises", () => {
-  test.each(targetSystemCases)("$name", ({ run }) =>
+  test.each(targetCases)("$name", ({ run }) =>
     run(async () => {
-      const { openSystem, commit } = await gitBench();
+      const { openSystem, commit, hook } = await gitBench();
       const path = ({ tenant_id, target }: Entry) => `${tenant_id}/${target}.json`;
       return {
         system: openSystem({ path, clock: systemClock }),
@@ -25,6 +25,7 @@ describe("what every target system promises", () => {
         async overwrite(one) {
           await commit({ [path(one)]: FOREIGN });
         },
+        interrupt: () => hook("pre-receive", "kill -9 $PPID"),
       };
     }),
   );

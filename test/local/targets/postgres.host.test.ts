@@ -10,7 +10,7 @@ import type { AttemptContext, Entry, TargetValue } from "../../../lib/targets/po
 import { postgresTarget, type PostgresTargetOptions } from "../../../local/targets/postgres.ts";
 import { withoutDriver } from "../../../local/open_store.ts";
 import { adapterCases } from "../../contract/adapter_cases.ts";
-import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { targetCases } from "../../contract/target_system_cases.ts";
 import { startProxy } from "../../support/cut_proxy.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
 
@@ -98,11 +98,13 @@ async function proxied(over: Partial<PostgresTargetOptions> = {}) {
 
 describe.skipIf(!server)("a Postgres column", () => {
   describe.each(["settings", "texts"] as const)("what every target system promises, of app.%s", (table) => {
-    test.each(targetSystemCases)("$name", ({ run }) =>
+    test.each(targetCases)("$name", ({ run }) =>
       run(async () => {
         await query(CREATE);
+        const { lose, system } = await proxied({ table: `app.${table}` });
         return {
-          system: table === "settings" ? jsonb! : json!,
+          system,
+          interrupt: () => void lose("request", "commit"),
           overwrite: async (one) => {
             const text = '{ "limit": 1.50,  "by": "another program", "10": 1e2 }';
             await query(`update app.${table} set value = $2 where key = $1`, [key(one), text]);

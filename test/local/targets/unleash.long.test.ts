@@ -6,7 +6,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry, SetResult, TargetValue } from "../../../lib/targets/port.ts";
 import { unleashTarget, type UnleashTargetOptions } from "../../../local/targets/unleash.ts";
-import { targetSystemCases } from "../../contract/target_system_cases.ts";
+import { targetCases } from "../../contract/target_system_cases.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
 import { freePort } from "../../support/free_port.ts";
 import { runAllSystems } from "./all_systems.ts";
@@ -77,7 +77,7 @@ const change = (target: string, value: unknown): Change => {
 const behindProxy = () => ({ url: `http://${proxy.host}/` });
 
 describe.skipIf(isMissing)("what every target system promises", () => {
-  test.each(targetSystemCases)("$name", ({ run }) =>
+  test.each(targetCases)("$name", ({ run }) =>
     run(async () => {
       const own = `case-${++flags}`;
       const { system } = bench({ flagName: ({ tenant_id, target }) => `${own}.${tenant_id}.${target}` });

@@ -1,0 +1,11 @@
+/** One write as a set of one, for a system that sets several values as one transaction. */
+import type { TargetSystem } from "./port.ts";
+
+/** Makes `compareAndSet` of `setMany`. */
+export const setOneBy =
+  (setMany: NonNullable<TargetSystem["setMany"]>): TargetSystem["compareAndSet"] =>
+  async (entry, next, expected, attempt, signal) => {
+    const set = await setMany([{ entry, next, expected, attempt }], signal);
+    if (set.done) return { done: true, version: set.versions[0]! };
+    return "conflict" in set ? { done: false, conflict: set.conflict } : set;
+  };
