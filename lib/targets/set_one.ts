@@ -2,7 +2,7 @@
 import type { TargetSystem } from "./port.ts";
 
 /** Makes `compareAndSet` of `setMany`. */
-export const setOneBy =
+export const makeCompareAndSet =
   (setMany: NonNullable<TargetSystem["setMany"]>): TargetSystem["compareAndSet"] =>
   async (entry, next, expected, attempt, signal) => {
     const set = await setMany([{ entry, next, expected, attempt }], signal);

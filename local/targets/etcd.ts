@@ -1,7 +1,7 @@
 /** Keys of etcd as a target system, over its JSON gateway: a target is the JSON text of a key. */
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
-import { setOneBy } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
 
@@ -192,7 +192,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     },
 
     setMany,
-    compareAndSet: setOneBy(setMany),
+    compareAndSet: makeCompareAndSet(setMany),
 
     async resolve(_, attempt, signal) {
       const transaction = {

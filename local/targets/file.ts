@@ -8,7 +8,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { AttemptContext, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
-import { setOneBy } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
@@ -116,7 +116,7 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     read: (entry, signal) => file.read((text) => structuredClone(valueIn(parseToRead(text), entry)), signal),
 
     setMany,
-    compareAndSet: setOneBy(setMany),
+    compareAndSet: makeCompareAndSet(setMany),
 
     note: (entry, attempt, signal) =>
       file.edit((text) => ({ text: edited(parse(text), [{ entry, attempt }]), result: undefined }), signal),

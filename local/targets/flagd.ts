@@ -11,7 +11,7 @@ import {
   type TargetValue,
   type Write,
 } from "../../lib/targets/port.ts";
-import { setOneBy } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
@@ -122,7 +122,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     },
 
     setMany,
-    compareAndSet: setOneBy(setMany),
+    compareAndSet: makeCompareAndSet(setMany),
 
     removeLeftovers: file.removeLeftovers,
 

@@ -11,7 +11,7 @@ import {
   type TargetValue,
   type Write,
 } from "../../lib/targets/port.ts";
-import { setOneBy } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { commitFiles, readJsonFile, renderFile } from "./git/files.ts";
 import {
   commitRevert,
@@ -191,7 +191,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
     },
 
     setMany,
-    compareAndSet: setOneBy(setMany),
+    compareAndSet: makeCompareAndSet(setMany),
 
     async resolve(entry, attempt, signal) {
       const tip = await repository.fetchTip(signal);

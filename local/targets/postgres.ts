@@ -12,7 +12,7 @@ import {
   type TargetValue,
   type Write,
 } from "../../lib/targets/port.ts";
-import { setOneBy } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import { withoutDriver } from "../open_store.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
@@ -182,7 +182,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
     read: (entry, signal) => withClient(signal, (client) => readRow(client, entry)),
 
     setMany,
-    compareAndSet: setOneBy(setMany),
+    compareAndSet: makeCompareAndSet(setMany),
 
     // While the transaction is open, its connection has the attempt's name. Its number would prove nothing: after a crash of
     // the server another transaction may get the same.

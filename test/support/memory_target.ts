@@ -2,7 +2,7 @@
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import type { Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
-import { setOneBy } from "../../lib/targets/set_one.ts";
+import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 
 const ABSENT: TargetValue = { version: "0" };
 
@@ -48,7 +48,7 @@ export function memoryTarget() {
       return read(entry);
     },
     setMany,
-    compareAndSet: setOneBy(setMany),
+    compareAndSet: makeCompareAndSet(setMany),
   };
   return {
     system,
