@@ -40,6 +40,7 @@ const HELP = {
   rollbacks_total: "Rollbacks, by who asked.",
   rollback_failures_total: "Rollbacks that failed.",
   drift_episodes_total: "Times the host was found to no longer show a change.",
+  oldest_verified_timestamp_seconds: "Each managed place was verified since then.",
   outcomes_closed_total: "Final outcomes of applied changes.",
   kpi_feeds_total: "KPI feeds.",
   open_items: "What is open, by kind.",
@@ -94,7 +95,7 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
   const { store, product, integrity, notifier, link, llm } = deps;
   const asked = llm?.use?.();
   const faults = store.faults?.();
-  const [figures, total, tasks, head, tick, { state }, peers, witnesses, writes] = await Promise.all([
+  const [figures, total, tasks, head, tick, { state }, peers, witnesses, writes, verified] = await Promise.all([
     computeFigures(deps),
     readTotalCounts(deps),
     taskCounts(store),
@@ -104,6 +105,7 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
     link?.peers(),
     witnessed(deps),
     deps.readsOnly ? undefined : writeProof(deps),
+    store.get("meta", "drift").then((stored) => stored?.value.oldest_verified_at),
   ]);
   const { effect, reliability, need, kpis, goals, values } = figures;
   const of = (counter: Counter): number => total[counter] ?? 0;
@@ -133,6 +135,7 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
     rollbacks_total: by("by", { person: of("rollbacks_person"), guardrail: of("rollbacks_guardrail") }),
     rollback_failures_total: known(of("rollbacks_failed")),
     drift_episodes_total: known(of("drift_episodes")),
+    oldest_verified_timestamp_seconds: known(verified ? seconds(verified) : null),
     outcomes_closed_total: by(
       "verdict",
       counted(VERDICTS, (verdict) => of(`verdict_${verdict}`)),

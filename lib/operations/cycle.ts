@@ -17,6 +17,7 @@ import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";
 import { noticeExpiring } from "./expiring.ts";
 import { writeDueFiles } from "./evolved_files.ts";
+import { noticeContested } from "./contested.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
@@ -92,6 +93,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
     await step("restore", () => restoreEdited(deps));
     await step("drift", () => checkDueDrift(deps));
+    await step("contested", () => noticeContested(deps));
   }
   await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
   // What time has judged by now is reported and told to peers in this cycle, and not in the next.

@@ -4,6 +4,8 @@ import type { AuditEntry } from "../audit/entry.ts";
 import { findRowEntry, type ActivityRow } from "../projections/activity.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
+import { askHeld } from "../changes/operations/run_adapter.ts";
+import { findCarrier, findMove } from "../changes/places.ts";
 import { readRecord } from "../changes/records.ts";
 import { isEmergency, reviewersOf } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -31,6 +33,7 @@ export async function buildNotification(deps: OperationsDeps, event: StreamEvent
   const isAbout = changeId !== "" && type !== "breach.found";
   const change = isAbout ? (await readRecord(deps.store, changeId))?.change : undefined;
   const source = event.type === "audit" ? sourceOfEntry(event.data) : await sourceOfRow(deps, event.data);
+  if (type === "change.drifted" && change) source.words.values = await readBothValues(deps, change);
   const { text, about } = aboutChange(deps, change, { type, ...source.words });
   // Unique over all logs: the random part of the log's origin, then the entry's or the row's number.
   const origin = (await deps.store.get("meta", "chain"))?.value.origin ?? "";
@@ -78,6 +81,7 @@ const ROWS: Readonly<Record<string, NotificationType>> = {
   outcome: "outcome.verdict",
   guardrail: "guardrail.tripped",
   change_expiring: "change.expiring",
+  restore_contested: "change.restore_contested",
   audit_chain: "breach.found",
   evidence_mismatch: "breach.found",
 };
@@ -104,7 +108,15 @@ function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
 /** What a source says: as data, and for the sentence. */
 interface Source {
   data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
-  words: Partial<Pick<Matter, "entry" | "outcome" | "notice">>;
+  words: Partial<Pick<Matter, "entry" | "outcome" | "notice" | "values">>;
+}
+
+/** Reads what a changed place holds; undefined where it cannot be read, or holds what was consented to again. */
+async function readBothValues({ product }: OperationsDeps, change: Change): Promise<Matter["values"]> {
+  const adapter = findCarrier(product!.adapter, change);
+  if (!adapter || change.value === undefined || findMove(adapter, change)) return undefined;
+  const held = await askHeld(adapter, change);
+  return held === undefined ? undefined : { consented: change.value, held };
 }
 
 function sourceOfEntry(entry: AuditEntry): Source {

@@ -49,6 +49,7 @@ export const stateSchema = z
       .describe("What the newest results were made of."),
     tasks: taskStatsSchema.describe("How many tasks there are."),
     freeze: freezeSchema().nullable().describe("What holds every apply back; null: nothing is frozen."),
+    oldest_verified_at: z.string().nullable().describe("Each managed place was verified since then; null: not yet."),
     as_of: z.string().meta({ description: "When this was worked out.", format: "date-time" }),
   })
   .describe("The service at a glance. No data is null, never 0.");
@@ -61,12 +62,13 @@ export const computeTick = async ({ store }: Pick<OperationsDeps, "store">): Pro
 /** The state as the records tell it now. */
 export async function stateView(deps: OperationsDeps): Promise<State> {
   const { store, clock } = deps;
-  const [figures, tick, tasks, chat, freeze] = await Promise.all([
+  const [figures, tick, tasks, chat, freeze, drift] = await Promise.all([
     computeFigures(deps),
     computeTick(deps),
     taskCounts(store),
     store.get("meta", "chat_provenance"),
     shownFreeze(deps),
+    store.get("meta", "drift"),
   ]);
   const { goals, effect, memory, reliability, need, values } = figures;
   return {
@@ -77,6 +79,7 @@ export async function stateView(deps: OperationsDeps): Promise<State> {
     provenance: { chat: chat?.value ?? null },
     tasks: taskStats(tasks),
     freeze,
+    oldest_verified_at: drift?.value.oldest_verified_at ?? null,
     as_of: new Date(clock.now()).toISOString(),
   };
 }

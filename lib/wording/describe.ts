@@ -180,7 +180,10 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   },
   change_apply_failed: { name: "Apply failed", what: failed("apply"), host: hostState },
   change_rollback_failed: { name: "Rollback failed", what: failed("rollback"), host: hostState },
-  change_drifted: { name: "Change drifted", what: (facts) => [`drifted, ${describeDrift(facts["state"])}`] },
+  change_drifted: {
+    name: "Change drifted",
+    what: (facts) => [`changed outside Countersign, ${describeDrift(facts["state"])}`],
+  },
   value_restored: {
     name: "Value restored",
     what: (facts) => [

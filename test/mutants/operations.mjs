@@ -44,16 +44,16 @@ export const operations = [
   },
   {
     name: "what a host showed before another change was applied begins an episode",
-    file: "lib/changes/drift.ts",
+    file: "lib/changes/verify_place.ts",
     find: "if ((await transaction.ledger.owner(current.change)) !== change_id) return;",
     replace: "",
     tests: PUT_BACK,
   },
   {
     name: "an episode keeps what the target held when it began",
-    file: "lib/changes/drift.ts",
-    find: "state === episode?.state && held_digest === episode?.held_digest",
-    replace: 'state === episode?.state || held_digest === ""',
+    file: "lib/changes/verify_place.ts",
+    find: "found.state === owner.episode?.state && found.held_digest === owner.episode?.held_digest",
+    replace: "found.state === owner.episode?.state",
     tests: PUT_BACK,
   },
   {
@@ -66,8 +66,8 @@ export const operations = [
   {
     ...begin,
     name: "an operation is tried again while the host is silent",
-    find: 'isTried && (left.outcome !== "silent" ||',
-    replace: 'isTried && (left.outcome !== ("" as never) ||',
+    find: 'outcome !== undefined && (outcome !== "silent" ||',
+    replace: 'outcome !== undefined && (outcome !== ("" as never) ||',
     tests: silent,
   },
   {
@@ -158,14 +158,14 @@ export const operations = [
     tests: flow,
   },
   {
-    ...operate,
+    file: "lib/changes/operations/record_patiently.ts",
     name: "a result that could not be written is told as if nothing had happened",
     find: "if (!(error instanceof StoreUnavailable || error instanceof StoreBusy || isUnknown)) throw error;",
     replace: "throw error;",
     tests: [...crash, ...leases],
   },
   {
-    ...operate,
+    file: "lib/changes/operations/record_patiently.ts",
     name: "a result that may have been written is told as a fault",
     find: "const isUnknown = error instanceof OutcomeUnknown;",
     replace: "const isUnknown = (error as OutcomeUnknown) instanceof Boolean;",
@@ -228,7 +228,7 @@ export const operations = [
   {
     ...lease,
     name: "a late result is committed under another's lease",
-    find: "if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgressError(lease.change_id);",
+    find: "if (!isSameLease(await readCurrentLease(transaction.tx, lease), lease)) throw inProgressError(lease.change_id);",
     replace: "",
   },
   {

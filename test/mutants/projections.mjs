@@ -191,8 +191,8 @@ export const projections = [
   {
     name: "an idle cycle passes over what another process committed",
     file: "lib/operations/due_cycle.ts",
-    find: " || commits!.count !== commit) return false;",
-    replace: ") return false;",
+    find: " && commits!.count === commit;",
+    replace: " && commit >= 0;",
     tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
   {
@@ -205,15 +205,15 @@ export const projections = [
   {
     name: "an idle cycle passes over what time brings",
     file: "lib/operations/next_due.ts",
-    find: "Math.min(outcome, limits);",
-    replace: "Math.max(outcome, limits);",
+    find: "Math.min(outcome, limits, drift);",
+    replace: "Math.max(outcome, limits, drift);",
     tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
   {
     name: "a host is not asked for drift while nobody commits",
-    file: "lib/operations/due_cycle.ts",
-    find: "return isAsItWas(deps);",
-    replace: "return isAsItWas !== undefined;",
+    file: "lib/operations/next_due.ts",
+    find: "nextDriftCheck(deps),",
+    replace: "nextDriftCheck === undefined ? 0 : Infinity,",
     tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
 ];

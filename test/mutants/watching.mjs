@@ -1,6 +1,6 @@
 /** What goes on after an apply: drift of the host, and guardrails on KPIs. */
 
-const drift = { file: "lib/changes/drift.ts", tests: ["test/lib/changes/drift.test.ts"] };
+const drift = { file: "lib/changes/verify_place.ts", tests: ["test/lib/changes/drift.test.ts"] };
 const tripped = { file: "lib/changes/rules/guardrail.ts", tests: ["test/lib/changes/guardrail.test.ts"] };
 const guardrail = { file: "lib/changes/guardrail.ts", tests: ["test/lib/changes/guardrail.test.ts"] };
 
@@ -8,9 +8,8 @@ export const watching = [
   {
     ...drift,
     name: "a host that cannot be asked counts as drifted",
-    find: '    return undefined;\n  }\n  if (host === "applied") return { state: undefined, host };',
-    replace:
-      '    return { state: "drifted", host: "unknown" };\n  }\n  if (host === "applied") return { state: undefined, host };',
+    find: '    return "unreadable";\n  }\n  if (host === "applied") return { host };',
+    replace: '    return { state: "drifted", host: "unknown" };\n  }\n  if (host === "applied") return { host };',
   },
   {
     file: "lib/changes/operations/run_adapter.ts",

@@ -277,6 +277,16 @@ export const OPERATIONS = {
       note: { type: "string", description: "Why, for the record." },
     },
   },
+  "POST /api/product/restore": {
+    summary: "Restore the consented value",
+    description:
+      "Sets the value of an applied change again after an edit from outside. A rollback restores what it did.",
+    fields: {
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      note: { type: "string", description: "Why, for the record." },
+      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
+    },
+  },
   "POST /api/product/freeze": {
     summary: "Hold every apply back",
     description:

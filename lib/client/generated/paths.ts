@@ -3985,6 +3985,9 @@ export interface components {
       /** What holds every apply back; null: nothing is frozen. */
       freeze: components["schemas"]["Freeze"] | null;
 
+      /** Each managed place was verified since then; null: not yet. */
+      oldest_verified_at: string | null;
+
       /** When this was worked out. */
       as_of: string;
     };

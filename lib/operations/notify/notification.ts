@@ -15,6 +15,7 @@ export const NOTIFICATION_TYPES = [
   "change.rolled_back",
   "change.rollback_failed",
   "change.drifted",
+  "change.restore_contested",
   "outcome.verdict",
   "guardrail.tripped",
   "breach.found",

@@ -24,11 +24,15 @@ export interface Matter {
   /** Who may review it, where the intent names them. */
   reviewers?: readonly string[] | undefined;
   outcome?: Outcome | null | undefined;
+  /** The consented value of a place that was changed outside the service, and what it holds; `null`: nothing. */
+  values?: { consented: unknown; held: { value: unknown } | null } | undefined;
   /** `of_entry`: the words are all ours. */
   notice?: (Pick<ActivityRow, "title" | "detail" | "ref"> & { of_entry: boolean }) | undefined;
 }
 
 const LONGEST = 1200;
+/** Characters of a value that are shown. */
+const MAX_VALUE = 200;
 
 /** The sentence. */
 export function describeMatter(matter: Matter): string {
@@ -42,7 +46,7 @@ const show = (parts: readonly Part[]): string =>
 
 function ofChange(matter: Matter, change: Change): string {
   const { entry, missing, expires_at, notice } = matter;
-  if (entry && matter.type !== "change.waiting_for_consent") return ofEntry(entry, change, expires_at);
+  if (entry && matter.type !== "change.waiting_for_consent") return ofEntry(entry, change, matter);
   const what = subject(change);
   const proposed = `${what}, proposed by ${proposer(change)}`;
   const weight = weightOf(change);
@@ -70,7 +74,7 @@ function ofChange(matter: Matter, change: Change): string {
 }
 
 /** An entry: what happened to which change, why, and what is possible now. */
-function ofEntry(entry: Described, change: Change, expires_at: string | null): string {
+function ofEntry(entry: Described, change: Change, { expires_at, values }: Matter): string {
   const { event_type, detail } = entry;
   const { what, reason } = describe(entry);
   const isProposal = event_type === "change_proposed";
@@ -79,7 +83,15 @@ function ofEntry(entry: Described, change: Change, expires_at: string | null): s
   const kind = event_type.endsWith("_failed") ? "error: " : "note: ";
   const cause = reason === undefined ? "" : `; ${typeof reason === "string" ? reason : `${kind}${show([reason])}`}`;
   const proposed = isProposal ? "" : `, proposed by ${proposer(change)}`;
-  return `${show(capitalize(what))}: ${subject(change)}${proposed}${isGrave ? weightOf(change) : ""}${cause}${next(event_type, change, expires_at)}`;
+  return `${show(capitalize(what))}: ${subject(change)}${proposed}${isGrave ? weightOf(change) : ""}${cause}${both(values)}${next(event_type, change, expires_at)}`;
+}
+
+/** The consented value and the one that is there instead. */
+function both(values: Matter["values"]): string {
+  if (!values) return "";
+  const shown = (value: unknown): string => said(shorten(JSON.stringify(value), MAX_VALUE));
+  const held = values.held === null ? "nothing" : shown(values.held.value);
+  return `; it holds ${held}, and ${shown(values.consented)} was consented to`;
 }
 
 function next(event_type: string, { status }: Change, expires_at: string | null): string {

@@ -8,7 +8,7 @@ import { find } from "./find.ts";
 import { freeze, unfreeze } from "./freeze.ts";
 import { kpi } from "./kpi.ts";
 import { list } from "./list.ts";
-import { apply, rollback } from "./operations.ts";
+import { apply, restoreValue, rollback } from "./operations.ts";
 import { mcp } from "./mcp.ts";
 import { note } from "./note.ts";
 import { propose } from "./propose.ts";
@@ -20,7 +20,7 @@ import { whoami } from "./whoami.ts";
 
 // prettier-ignore
 export const VERBS: readonly Verb[] = [
-  propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, note, freeze, unfreeze,
+  propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, note, freeze, unfreeze,
   acceptLoss,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
   exportVerb, importVerb, migrateVerb, unfenceVerb, backupVerb, restoreVerb,

@@ -26,3 +26,16 @@ function operation(name: "apply" | "rollback"): Verb {
 export const apply = operation("apply");
 /** Takes an applied change back. */
 export const rollback = operation("rollback");
+
+/** Sets the consented value again after an edit from outside; `restore` is of a store. */
+export const restoreValue: Verb = {
+  usage: "restore-value <change_id>",
+  operation: "POST /api/product/restore",
+  fields: ["actor", "note"],
+  async run({ client }, { args: { change_id = "" }, fields }) {
+    const { status, adapter, audit_entry } = await client.post("/api/product/restore", {
+      body: { change_id, ...fields },
+    });
+    return { text: `${change_id}  ${status} (${adapter?.name}: ${adapter?.result}), entry ${audit_entry?.id}` };
+  },
+};

@@ -59,7 +59,7 @@ test.each([
     "Rolled back by a guardrail of the intent: csat fell by 0.3 (worse)",
   ],
   ["change_rolled_back", { by: "ops", actor: null, note: "80 calls" }, "Rolled back by ops: “80 calls”"],
-  ["change_drifted", { state: "missing" }, "Drifted, the host product shows nothing of it"],
+  ["change_drifted", { state: "missing" }, "Changed outside Countersign, the host product shows nothing of it"],
   ["emergency_reviewed", { approver: "bo", verdict: "not_accepted" }, "Emergency reviewed by bo, not accepted"],
   ["note_added", { item: "rationale", actor: "bo", note: "Asked for." }, "Rationale added late by bo: “Asked for.”"],
   [

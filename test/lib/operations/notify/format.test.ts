@@ -84,7 +84,7 @@ test.each<[string, Partial<Matter>, Partial<Change>, string]>([
     "drifted",
     { type: "change.drifted", entry: { event_type: "change_drifted", detail: { state: "missing" } } },
     {},
-    "Drifted, the host product shows nothing of it: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
+    "Changed outside Countersign, the host product shows nothing of it: “Raise the limit” (limits.seats for tenant t1), proposed by pat.",
   ],
   [
     "a guardrail's",

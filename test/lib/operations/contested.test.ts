@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { checkDrift } from "../../../lib/changes/check_drift.ts";
+import { noticeContested } from "../../../lib/operations/contested.ts";
+import { buildNotification } from "../../../lib/operations/notifications.ts";
+import { editableTarget } from "../../support/editable_target.ts";
+import { service } from "../../support/service.ts";
+
+async function fight() {
+  const { adapter, edit } = editableTarget();
+  const api = await service({ adapter });
+  const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
+  const restore = () => api.post("restore", { change_id, actor: "ops" });
+  return { api, change_id, edit, restore };
+}
+
+test("a contested value is noticed once, and notified of", async () => {
+  const { api, change_id, edit, restore } = await fight();
+  for (let one = 0; one < 4; one++) {
+    edit("ui.a", `${one + 10}`);
+    await restore();
+  }
+  await noticeContested(api.deps);
+  await noticeContested(api.deps);
+  const { entries } = (await api.get("/api/log?kind=restore_contested")).body;
+  expect(entries).toMatchObject([{ kind: "restore_contested", ref: change_id }]);
+  const notification = await buildNotification(api.deps, { type: "activity", data: entries[0] } as never);
+  expect(notification?.type).toBe("change.restore_contested");
+});
+
+test("the notification of an edit from outside has both values", async () => {
+  const { api, edit } = await fight();
+  edit("ui.a", "7");
+  await checkDrift(api.deps);
+  const entry = (await api.audit()).find(({ event_type }) => event_type === "change_drifted");
+  const notification = await buildNotification(api.deps, { type: "audit", data: entry } as never);
+  expect(notification?.text).toMatch(/^Changed outside Countersign.*it holds “7”, and “2” was consented to/);
+});
+
+test("the state and the metrics say since when each place was verified", async () => {
+  const { api } = await fight();
+  expect((await api.get("/api/state")).body.oldest_verified_at).toBeNull();
+  await checkDrift(api.deps);
+  const { clock } = api.deps;
+  expect((await api.get("/api/state")).body.oldest_verified_at).toBe(clock.iso());
+  const { text } = await api.get("/api/metrics");
+  expect(text).toContain(`countersign_oldest_verified_timestamp_seconds ${clock.now() / 1000}`);
+});

@@ -1,0 +1,109 @@
+/** Edits of an adversary with the target system's own credentials, and a service that restores what was consented to. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { checkDueDrift } from "../../lib/changes/check_drift.ts";
+import { restoreEdited } from "../../lib/changes/restore_edited.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../lib/targets/routing.ts";
+import { fileTarget } from "../../local/targets/file.ts";
+import { HOUR, MINUTE, testClock } from "./clock.ts";
+import { core } from "./core.ts";
+
+interface Fight {
+  places: number;
+  edits: number;
+  seed: number;
+}
+
+type File = { values: Record<string, Record<string, unknown>> };
+
+/** Fights over values in a product file: every edit is reported, restored, or ends as contested; the brake gets through. */
+export async function fightEdits({ places, edits, seed }: Fight): Promise<void> {
+  const clock = testClock();
+  const store = memoryStore();
+  const folder = mkdtempSync(join(tmpdir(), "bypass-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "product.json");
+  const system = fileTarget({ path, store, clock, product_id: "acme-crm", instance_id: "i", name: "file" });
+  const adapter = targetAdapter(system, { store, clock });
+  const routed = routedAdapter([{ name: "file", match: ["*"], adapter }]);
+  const api = await core({
+    store,
+    clock,
+    adapter: routed,
+    longLived: true,
+    intent: { policy: { on_drift: "restore" } },
+  });
+  const ids: string[] = [];
+  for (let one = 0; one < places; one++)
+    ids.push(await api.bring("applied", { target: `p.${one}`, value: String(one) }));
+  const read = (): File => JSON.parse(readFileSync(path, "utf8")) as File;
+  const edit = (made: ReadonlyMap<number, unknown>): void => {
+    const file = read();
+    for (const [one, value] of made) file.values["t1"]![`p.${one}`] = value;
+    writeFileSync(path, JSON.stringify(file));
+  };
+  const counts = async (): Promise<Record<string, number>> => {
+    const found: Record<string, number> = {};
+    for await (const { event_type } of entries()) found[event_type] = (found[event_type] ?? 0) + 1;
+    return found;
+  };
+  async function* entries() {
+    for (let after = "", more = true; more;) {
+      const page = await store.list("audit", { after, limit: 1000 });
+      for (const { value } of page) yield value;
+      after = page.at(-1)?.id ?? after;
+      more = page.length === 1000;
+    }
+  }
+
+  let state = seed;
+  const random = (below: number): number => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) % below;
+  await checkDueDrift(api.deps);
+  let made = 0;
+  while (made < edits) {
+    const round = new Map<number, unknown>();
+    while (round.size < Math.min(places / 4, edits - made)) round.set(random(places), `edit ${made + round.size}`);
+    const before = await counts();
+    clock.advance(HOUR);
+    edit(round);
+    await checkDueDrift(api.deps);
+    const reported = await counts();
+    expect((reported["change_drifted"] ?? 0) - (before["change_drifted"] ?? 0)).toBe(round.size);
+    expect(await restoreEdited(api.deps)).toBe(round.size);
+    expect((await counts())["value_restored"]! - (before["value_restored"] ?? 0)).toBe(round.size);
+    expect(read().values["t1"]).toEqual(Object.fromEntries(ids.map((_, one) => [`p.${one}`, one])));
+    made += round.size;
+  }
+
+  // An edit each time that the value is back: the fourth restore within an hour is contested.
+  clock.advance(HOUR);
+  for (let fight = 0; fight < 4; fight++) {
+    edit(new Map([[0, `fight ${fight}`]]));
+    clock.advance(10 * MINUTE);
+    await checkDueDrift(api.deps);
+    expect(await restoreEdited(api.deps)).toBe(fight < 3 ? 1 : 0);
+  }
+  const episode = (await store.get("drift", ids[0]!))?.value;
+  expect(episode?.contested_until).toBeDefined();
+
+  // Another place in the configuration redirects nothing.
+  const elsewhere = { ...system, place: () => "file elsewhere" };
+  const moved = await core({
+    store,
+    clock,
+    adapter: routedAdapter([{ name: "file", match: ["*"], adapter: targetAdapter(elsewhere, { store, clock }) }]),
+    intent: { policy: { on_drift: "restore" } },
+  });
+  const refused = await moved.post("restore", { change_id: ids[0]!, actor: "ops" });
+  expect([refused.status, refused.body.code]).toEqual([409, "target_moved"]);
+  expect(read().values["t1"]!["p.0"]).toBe("fight 3");
+
+  // The brake gets through, also where it meets an edit.
+  const back = await api.post("rollback", { change_id: ids[0]!, over_drift: "true", note: "stop" });
+  expect(back.status).toBe(200);
+  expect(read().values["t1"]).not.toHaveProperty("p.0");
+}
