@@ -21,7 +21,6 @@ import { offersOf } from "../../local/ui/domain/offers.ts";
 import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
 import { partsOf } from "../../local/ui/domain/report.ts";
 import { asText, requestOf, standingOf } from "../../local/ui/domain/sentences.ts";
-import { diffLines, patchLines } from "../../local/ui/domain/text_diff.ts";
 import { stepsOf } from "../../local/ui/domain/timeline.ts";
 import { INTENT } from "./service.ts";
 
@@ -251,32 +250,6 @@ test("where nobody who approved it can decide any more, whoever may decide close
   const keys = { bo: [{ id: "SHA256:1", type: "ssh" as const, unattended: true }] };
   const signed = { policy: { ...policy, signed_only: true }, keys };
   expect(revoke({ approvals: standing }, "bo", signed), "cy has no key").toBeNull();
-});
-
-test("a diff tells what went and what came", () => {
-  expect(diffLines("a\nb\nc", "a\nx\nc\nd").map(({ side, text }) => side[0] + text)).toEqual([
-    "sa",
-    "bb",
-    "ax",
-    "sc",
-    "ad",
-  ]);
-  expect(diffLines("", "new")).toEqual([{ side: "after", text: "new" }]);
-  const long = Array.from({ length: 700 }, (_, line) => String(line)).join("\n");
-  expect(diffLines(long, "x")).toHaveLength(701);
-});
-
-test("a patch shows what goes and what comes, and its other lines as they are", () => {
-  const patch =
-    "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n same\n--- a comment\n-old\n+new\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n+last\n";
-  expect(patchLines(patch).map(({ side, text }) => `${side[0]}|${text}`)).toEqual([
-    "s|--- a/x", "s|+++ b/x", "s|@@ -1,3 +1,2 @@", "s|same", "b|-- a comment", "b|old", "a|new",
-    "s|--- a/y", "s|+++ b/y", "s|@@ -1 +1 @@", "a|last",
-  ]); // prettier-ignore
-  expect(patchLines("- no hunk\n+ at all").map(({ side, text }) => side[0] + text)).toEqual([
-    "s- no hunk",
-    "s+ at all",
-  ]);
 });
 
 test.each([

@@ -52,7 +52,31 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     }));
     expect(lines).toBeGreaterThan(200);
     expect(whole, "nothing reaches below what is shown").toBeLessThanOrEqual(Math.ceil(content));
-    expect(whole).toBeLessThan(4000);
+  });
+
+  test("two changed lines of 3,502 are named and shown with their words, the others folded", async () => {
+    const numbers = Array.from({ length: 3500 }, (_, n) => n);
+    const texts = (ninth: string, last: number) => JSON.stringify(numbers.with(9, ninth as never).with(3000, last));
+    const before = await service.propose({ target: "mail.texts", value: texts("for 9 days", 3000) });
+    await service.post("api/product/approve", { change_id: before, approver: "bo" });
+    await service.post("api/product/apply", { change_id: before });
+    const id = await service.propose({ target: "mail.texts", value: texts("for 4 days", 7) });
+    const page = await open({ ...ANA, viewport: { width: 390, height: 844 } });
+    await visit(page, service.url, `changes/${id}`);
+    const diff = page.locator(".diff").first();
+    await diff.locator(".line.after").first().waitFor();
+    expect(await page.locator(".changed-paths").first().getByRole("listitem").allInnerTexts()).toEqual([
+      '[9] "for 9 days" → "for 4 days"',
+      "[3000] 3000 → 7",
+    ]);
+    expect(await diff.locator("mark").allInnerTexts()).toEqual(["9", "4"]);
+    expect(await diff.locator(".line").count()).toBe(16);
+    const gap = diff.getByRole("button", { name: "Show 2,984 unchanged lines" });
+    const size = await diff.evaluate((box) => [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth]);
+    expect(size, "nothing is cut off").toEqual([0, 0]);
+    expect(await violationsOn(page, "a long value")).toEqual([]);
+    await gap.click();
+    expect(await diff.locator(".line").count()).toBe(3000);
   });
 
   test.each(WIDTHS)("at %i px no word of ours is broken in the tables", async (width) => {

@@ -1,40 +1,97 @@
-/** Two texts line by line: what went, what came, what stayed. */
+/** Two texts line by line with the words that differ, and the lines of a patch. */
+import { diffArrays, diffWordsWithSpace } from "diff";
+
+/** Start and end of words in a line that the other side does not have. */
+export type Range = readonly [start: number, end: number];
 
 /** A line, and on which side it stands. */
 export interface DiffLine {
   side: "same" | "before" | "after";
   text: string;
+  changed?: readonly Range[];
 }
 
-/** More than this many lines a side are shown whole, one after the other. */
-const COMPARED = 600;
+/** Lines that are shown, or unchanged lines that are folded. */
+export interface Block {
+  folded: boolean;
+  lines: readonly DiffLine[];
+}
 
-/** The shortest way from one text to the other. */
+/** Texts that differ in more lines are shown one after the other: a comparison would take seconds and help nobody. */
+const MAX_CHANGED_LINES = 1000;
+/** Lines that differ in more words are not compared word by word. */
+const MAX_CHANGED_WORDS = 500;
+/** Unchanged lines that are shown on either side of a change. */
+const CONTEXT = 3;
+/** A gap this small is shown: a button would not be shorter. */
+const MIN_FOLDED = 3;
+
+/** Compares two texts line by line. */
 export function diffLines(before: string, after: string): DiffLine[] {
-  const a = before === "" ? [] : before.split("\n");
-  const b = after === "" ? [] : after.split("\n");
-  const whole = (lines: string[], side: DiffLine["side"]) => lines.map((text): DiffLine => ({ side, text }));
-  if (a.length > COMPARED || b.length > COMPARED) return [...whole(a, "before"), ...whole(b, "after")];
-  // common[i][j]: how many lines the rests from i and j have in common
-  const common = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--)
-      common[i]![j] = a[i] === b[j] ? common[i + 1]![j + 1]! + 1 : Math.max(common[i + 1]![j]!, common[i]![j + 1]!);
-  const lines: DiffLine[] = [];
-  let i = 0;
-  let j = 0;
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push({ side: "same", text: a[i++]! });
-      j++;
-    } else if (j >= b.length || (i < a.length && common[i + 1]![j]! >= common[i]![j + 1]!))
-      lines.push({ side: "before", text: a[i++]! });
-    else lines.push({ side: "after", text: b[j++]! });
-  }
-  return lines;
+  const [a, b] = [splitLines(before), splitLines(after)];
+  const parts = diffArrays(a, b, { maxEditLength: MAX_CHANGED_LINES });
+  if (!parts) return [...toLines(a, "before"), ...toLines(b, "after")];
+  return parts.flatMap(({ value, removed, added }, index) => {
+    const [previous, next] = [parts[index - 1], parts[index + 1]];
+    if (removed) return next?.added ? markWords(value, next.value, "before") : toLines(value, "before");
+    if (added) return previous?.removed ? markWords(previous.value, value, "after") : toLines(value, "after");
+    return toLines(value, "same");
+  });
 }
 
-/** The lines of a patch in the unified format; what stands outside its hunks stays as it is. */
+const splitLines = (text: string): string[] => (text === "" ? [] : text.split("\n"));
+
+const toLines = (lines: readonly string[], side: DiffLine["side"]): DiffLine[] => lines.map((text) => ({ side, text }));
+
+/** Marks the words of one side that the other lacks, where as many lines came as went. */
+function markWords(before: readonly string[], after: readonly string[], side: "before" | "after"): DiffLine[] {
+  const own = side === "before" ? before : after;
+  if (before.length !== after.length) return toLines(own, side);
+  return own.map((text, index): DiffLine => {
+    const changed = findChangedWords(before[index]!, after[index]!, side);
+    return changed ? { side, text, changed } : { side, text };
+  });
+}
+
+function findChangedWords(before: string, after: string, side: "before" | "after"): Range[] | undefined {
+  const parts = diffWordsWithSpace(before, after, { maxEditLength: MAX_CHANGED_WORDS });
+  // Marks help only where something stays.
+  if (!parts?.some(({ added, removed, value }) => !added && !removed && /\p{L}|\p{N}/u.test(value))) return undefined;
+  let at = 0;
+  return parts.flatMap(({ added, removed, value }): Range[] => {
+    if (side === "before" ? added : removed) return [];
+    at += value.length;
+    return added || removed ? [[at - value.length, at]] : [];
+  });
+}
+
+/** Folds unchanged lines that are more than three lines away from a change. */
+export function foldUnchanged(lines: readonly DiffLine[]): Block[] {
+  const blocks: Block[] = [];
+  let from = 0;
+  const push = (to: number, folded: boolean): void => {
+    if (to > from) blocks.push({ folded, lines: lines.slice(from, to) });
+    from = to;
+  };
+  for (let at = 0; at < lines.length;) {
+    let end = at;
+    while (end < lines.length && lines[end]!.side === "same") end++;
+    const [first, last] = [at === 0 ? 0 : at + CONTEXT, end === lines.length ? end : end - CONTEXT];
+    if (last - first >= MIN_FOLDED) {
+      push(first, false);
+      push(last, true);
+    }
+    at = end + 1;
+  }
+  push(lines.length, false);
+  return blocks;
+}
+
+/** Returns true for the value of a change that carries a patch. */
+export const isPatch = (value: unknown): value is { patch: string } =>
+  typeof value === "object" && value !== null && typeof (value as { patch?: unknown }).patch === "string";
+
+/** Reads the lines of a patch in the unified format; what stands outside its hunks stays as it is. */
 export function patchLines(text: string): DiffLine[] {
   const lines = text.replace(/\n$/, "").split("\n");
   let inHunk = false;

@@ -1,10 +1,17 @@
-import { diffLines, type DiffLine, patchLines } from "../domain/text_diff.ts";
+import { useState } from "preact/hooks";
+import { counted, figure } from "../core/format.ts";
+import { type ChangedPath, listChangedPaths } from "../domain/changed_paths.ts";
+import { type Block, diffLines, type DiffLine, foldUnchanged, patchLines } from "../domain/text_diff.ts";
 import { CodeLine } from "./text.tsx";
 
 const SIGN = { same: " ", before: "−", after: "+" } as const;
 const SAID = { same: "", before: "removed: ", after: "added: " } as const;
 
-/** Two texts and what differs between them; `undefined` is "not there". */
+/** More lines than these are shown on request: a page with thousands of them takes seconds to open. */
+const MAX_LINES = 400;
+const MAX_PATHS = 12;
+
+/** Two texts: what differs in one line a member, then line by line with what stays folded; `undefined` is "not there". */
 export function Diff({
   before,
   after,
@@ -16,28 +23,107 @@ export function Diff({
 }) {
   const lines = diffLines(before ?? "", after ?? "");
   if (lines.every(({ side }) => side === "same")) return <p class="quiet">Nothing differs.</p>;
+  const paths = before !== undefined && after !== undefined ? listChangedPaths(before, after) : undefined;
   return (
-    <div class="diff" role="region" aria-label={label} tabIndex={0}>
-      {lines.map((line, index) => (
-        <Line key={index} line={line} />
-      ))}
-    </div>
+    <>
+      {paths && <Paths of={paths} />}
+      <Lines lines={lines} label={label} />
+    </>
   );
 }
 
 /** A patch in the unified format, as it was given. */
 export const Patch = ({ text, label }: { text: string; label: string }) => (
-  <div class="diff" role="region" aria-label={label} tabIndex={0}>
-    {patchLines(text).map((line, index) => (
-      <Line key={index} line={line} />
-    ))}
-  </div>
+  <Lines lines={patchLines(text)} label={label} />
 );
 
-const Line = ({ line: { side, text } }: { line: DiffLine }) => {
+/** The members that differ, at most twelve. */
+function Paths({ of }: { of: readonly ChangedPath[] }) {
+  return (
+    <>
+      <p>
+        <strong>{counted(of.length, "value")}</strong> {of.length === 1 ? "changes" : "change"}:
+      </p>
+      <ul class="changed-paths">
+        {of.slice(0, MAX_PATHS).map(({ path, before, after }) => (
+          <li key={path}>
+            <code>
+              <CodeLine text={path || "the value"} />
+            </code>{" "}
+            <Side of={before} tag="del" /> → <Side of={after} tag="ins" />
+          </li>
+        ))}
+        {of.length > MAX_PATHS && <li>and {figure(of.length - MAX_PATHS)} more, below</li>}
+      </ul>
+    </>
+  );
+}
+
+const Side = ({ of, tag: Tag }: { of: string | undefined; tag: "del" | "ins" }) =>
+  of === undefined ? (
+    <span class="quiet">nothing</span>
+  ) : (
+    <Tag>
+      <code>
+        <CodeLine text={of} />
+      </code>
+    </Tag>
+  );
+
+function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) {
+  const [whole, setWhole] = useState(false);
+  const count = (side: DiffLine["side"]): number => lines.filter((line) => line.side === side).length;
+  const blocks = foldUnchanged(whole ? lines : lines.slice(0, cutAt(lines)));
+  const cut = lines.length - blocks.reduce((sum, block) => sum + block.lines.length, 0);
+  return (
+    <>
+      <p class="quiet">
+        {counted(count("after"), "line")} added, {figure(count("before"))} removed
+      </p>
+      <div class="diff" role="region" aria-label={label}>
+        {blocks.map((block, index) =>
+          block.folded ? <Gap key={index} block={block} /> : <Shown key={index} of={block.lines} />,
+        )}
+        {cut > 0 && (
+          <button type="button" class="gap" onClick={() => setWhole(true)}>
+            Show {counted(cut, "more line")}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Returns how many lines are shown before the reader asks for all; those that are folded do not count. */
+function cutAt(lines: readonly DiffLine[]): number {
+  let changed = 0;
+  const end = lines.findIndex(({ side }) => side !== "same" && ++changed > MAX_LINES);
+  return end === -1 ? lines.length : end;
+}
+
+/** Unchanged lines, folded until they are asked for. */
+function Gap({ block: { lines } }: { block: Block }) {
+  const [open, setOpen] = useState(false);
+  if (open) return <Shown of={lines} />;
+  return (
+    <button type="button" class="gap" onClick={() => setOpen(true)}>
+      Show {counted(lines.length, "unchanged line")}
+    </button>
+  );
+}
+
+const Shown = ({ of }: { of: readonly DiffLine[] }) => (
+  <>
+    {of.map((line, index) => (
+      <Line key={index} line={line} />
+    ))}
+  </>
+);
+
+const Line = ({ line: { side, text, changed } }: { line: DiffLine }) => {
   const content = (
     <code dir="ltr">
-      <CodeLine text={text} />
+      <CodeLine text={text} marked={changed} />
     </code>
   );
   return (

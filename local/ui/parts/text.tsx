@@ -36,14 +36,36 @@ export function Given({ text, code = false }: { text: string; code?: boolean }) 
 /** The strings of JSON text. */
 const JSON_STRING = /("(?:[^"\\\n]|\\.)*")/u;
 
+/** Starts and ends of marked text. */
+type Marked = readonly (readonly [start: number, end: number])[];
+
 /** A line that is read by its columns: each string in it is isolated, so that a key stays before its value. */
-export const CodeLine = ({ text }: { text: string }) => (
-  <bdi dir="ltr">
-    {text
-      .split(JSON_STRING)
-      .map((piece, index) => (index % 2 === 1 ? <bdi key={index}>{visible(piece)}</bdi> : visible(piece)))}
-  </bdi>
-);
+export function CodeLine({ text, marked }: { text: string; marked?: Marked | undefined }) {
+  let end = 0;
+  return (
+    <bdi dir="ltr">
+      {text.split(JSON_STRING).map((piece, index) => {
+        const start = end;
+        end += piece.length;
+        const shown = marked ? withMarks(piece, start, marked) : visible(piece);
+        return index % 2 === 1 ? <bdi key={index}>{shown}</bdi> : shown;
+      })}
+    </bdi>
+  );
+}
+
+/** Marks the parts of a piece of a line that begins at `start`. */
+function withMarks(piece: string, start: number, marked: Marked): ComponentChildren {
+  const shown: ComponentChildren[] = [];
+  let at = 0;
+  for (const [from, to] of marked) {
+    const [first, last] = [Math.max(from - start, at), Math.min(to - start, piece.length)];
+    if (first >= last) continue;
+    shown.push(visible(piece.slice(at, first)), <mark key={first}>{visible(piece.slice(first, last))}</mark>);
+    at = last;
+  }
+  return [...shown, visible(piece.slice(at))];
+}
 
 /** The last part of a change's id, on one line. */
 export const ShortId = ({ of }: { of: string }) => <span class="short-id">{briefId(of)}</span>;

@@ -3,6 +3,7 @@ import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { pretty } from "../../core/format.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { sidesOf } from "../../domain/held.ts";
+import { isPatch } from "../../domain/text_diff.ts";
 import { Diff } from "../../parts/diff.tsx";
 import { Failure, Notice } from "../../parts/notice.tsx";
 import { Given, Json } from "../../parts/text.tsx";
@@ -67,7 +68,7 @@ export function Sides({ answer }: { answer: Operation }) {
   return (
     <>
       {sides?.before === null && <p>The host product holds nothing there now.</p>}
-      {sides && change.value !== undefined && (
+      {sides && change.value !== undefined && !isPatch(change.value) && (
         <Diff
           label="What the host product holds, and would hold"
           before={sides.before === null ? undefined : pretty(sides.before.value)}

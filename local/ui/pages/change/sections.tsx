@@ -8,6 +8,7 @@ import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { inRelation } from "../../domain/again.ts";
 import { readHistory, setBefore } from "../../domain/change_history.ts";
+import { isPatch } from "../../domain/text_diff.ts";
 import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames, Named } from "../../parts/change_name.tsx";
@@ -131,9 +132,6 @@ function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }
     </>
   );
 }
-
-const isPatch = (given: unknown): given is { patch: string } =>
-  typeof given === "object" && given !== null && typeof (given as { patch?: unknown }).patch === "string";
 
 /** While a change waits, a consent that is not there yet is nothing wrong. */
 const isAwaited = (gate: Gate["gate"], { status }: ChangeDetail): boolean =>
