@@ -110,8 +110,8 @@ export const mcp = [
     ...tools,
     file: "lib/mcp/tools/explain_policy.ts",
     name: "what is forbidden is foretold as allowed",
-    find: "refused: refusalOf(() => refuseForbiddenTarget(proposal, intent.policy)),",
-    replace: "refused: refusalOf(() => void refuseForbiddenTarget),",
+    find: "refuseForbiddenTarget(proposal, intent.policy);",
+    replace: "void refuseForbiddenTarget;",
   },
   {
     file: "lib/mcp/server.ts",
