@@ -61,7 +61,10 @@ export async function fightEdits({ places, edits, seed }: Fight): Promise<void> 
   }
 
   let state = seed;
-  const random = (below: number): number => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) % below;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
   await checkDueDrift(api.deps);
   let made = 0;
   while (made < edits) {

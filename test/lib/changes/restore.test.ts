@@ -235,6 +235,14 @@ test.each<[string, (one: Awaited<ReturnType<typeof applied>>) => Promise<Awaited
   expect(one.value("ui.a")).toBe("2");
 });
 
+test("a process that does not last restores no edit that it saw come", async () => {
+  const { edit, value, cycle } = await applied({ intent: RESTORE, longLived: false });
+  await cycle();
+  edit("ui.a", "7");
+  await cycle();
+  expect([await cycle(), value("ui.a")]).toEqual([0, "7"]);
+});
+
 test("the cycle restores nothing while frozen, and a fight ends as contested", async () => {
   const { api, edit, value, restored, cycle } = await applied({ intent: RESTORE });
   edit("ui.a", "7");
