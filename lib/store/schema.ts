@@ -138,7 +138,7 @@ export const META_RECORDS = {
   targets: { record: "{ hash: string }", writer: "changes", purpose: "The configuration of target systems in force." },
   freeze: { record: "Freeze", writer: "changes", purpose: "The freeze." },
   drift: { record: "DriftCheck", writer: "changes", purpose: "Where the round over managed places continues, and since when all were verified." },
-  contested: { record: "{ noticed: Record<string, string> }", writer: "operations", purpose: "Contested values that were noticed, and until when they are not restored." },
+  contested: { record: "{ noticed: Readonly<Record<string, string>> }", writer: "operations", purpose: "Contested values that were noticed, and until when they are not restored." },
   erased: { record: "{ entry: number }", writer: "changes", purpose: "The newest entry that erased a content." },
   clock: { record: "object", writer: "changes", purpose: "Clock samples of scheduled cycles." },
   breach: { record: "StoredBreach", writer: "audit", also: ["changes", "operations"], purpose: "Why the log is broken, while it is." },

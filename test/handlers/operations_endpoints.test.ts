@@ -209,7 +209,7 @@ describe("phases", () => {
     const learn = await phase(service, "learn");
     expect(learn.items.map(({ met }: { met: boolean }) => met)).toEqual([true, false, true, true]);
     service.host.host.delete(ids[9]!);
-    await service.cycle();
+    await service.post("/api/action/run-now", { action: "check_drift" });
     expect(await phase(service, "propose")).toMatchObject({ met: 2, total: 3 });
     service.hours(29 * 24);
     expect(await phase(service, "propose")).toMatchObject({ met: 2 });

@@ -44,6 +44,7 @@ export function endpointRules(open: Open): void {
       "note",
       "propose",
       "propose-crm-followup",
+      "restore",
       "review",
       "revoke",
       "rollback",

@@ -5,7 +5,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
 import { routedAdapter } from "../../../lib/targets/routing.ts";
-import { runCycle } from "../../../lib/operations/cycle.ts";
+import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, type TestService } from "../../support/service.ts";
@@ -133,11 +133,11 @@ test("drift is not looked for at another place", async () => {
   const id = await api.bring("applied", VALUE);
   at["flags/a"] = "elsewhere";
   overwrite({ tenant_id: "t1", target: "flags/a", kind: "config" }, '"by hand"');
-  await runCycle(api.deps);
+  await checkDrift(api.deps);
   const drifted = async () => (await entries(api)).filter(({ event_type }) => event_type === "change_drifted");
   expect(await drifted()).toHaveLength(0);
   delete at["flags/a"];
-  await runCycle(api.deps);
+  await checkDrift(api.deps);
   expect((await drifted()).map(({ change_id }) => change_id)).toEqual([id]);
 });
 

@@ -264,7 +264,9 @@ test("the task's report tells the failures from the audit log, and its rating sh
   expect(task.result).toContain(
     `(#/changes/${ids["F"]}): rolled back by a guardrail of the intent: incident_rate rose by 0.03 (worse)`,
   );
-  expect(task.result).toContain(`(#/changes/${ids["B"]}): drifted, the host product shows nothing of it`);
+  expect(task.result).toContain(
+    `(#/changes/${ids["B"]}): changed outside Countersign, the host product shows nothing of it`,
+  );
   expect(seen["sunday"].tasks).toEqual({ queued: 0, running: 0, completed: 1, failed: 0, rated: 1, mean_rating: 4 });
 });
 

@@ -43,6 +43,7 @@ async function live({ post, propose, must, bring, cycle, hours, host }: Operatio
   const report = await cycle();
   expect(report).toMatchObject({ rolled_back: applied, tick: 1 });
   host.host.delete(minor.change_id);
+  hours(1);
   await cycle();
 }
 
