@@ -48,17 +48,34 @@ const APART: Record<string, string[]> = {
       "acceptLoss",
       "eraseContent",
       "addLateNote",
+      "applyChange",
+      "rollBackChange",
+      "feedKpis",
     ].map((operation) => [operation, ["proof", "at"]]),
   ),
   approveChange: ["proof", "at", "emergency", "seen"],
-  getConsentStatement: ["proposal", "followup", "verdict", "item", "seen", "until", "length", "head"],
+  getConsentStatement: [
+    "proposal",
+    "followup",
+    "verdict",
+    "item",
+    "seen",
+    "until",
+    "length",
+    "head",
+    "kpis",
+    "over_drift",
+  ],
 };
 
 /** What is answered only of a log that is watched; test/lib/audit/watching.test.ts asks it of one. */
 const WATCHING = ["addCheckpoint", "getWatchedCheckpoint"];
 /** Is granted only to a log that lost its end; test/lib/changes/lost_end.test.ts has one. */
 const OF_A_LOST_END = "acceptLoss";
-const isAnswered = ({ operation }: Target): boolean => ![...WATCHING, OF_A_LOST_END].includes(operation.operationId);
+/** Is granted only after an edit from outside; test/lib/changes/restore.test.ts has some. */
+const OF_AN_EDIT = "restoreValue";
+const isAnswered = ({ operation }: Target): boolean =>
+  ![...WATCHING, OF_A_LOST_END, OF_AN_EDIT].includes(operation.operationId);
 
 /** The change that an operation is good for. */
 const CHANGE: Record<string, "approved" | "applied" | "denied"> = {
