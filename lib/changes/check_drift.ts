@@ -3,7 +3,7 @@ import { readHead } from "../audit/chain.ts";
 import { step, Unanswered } from "../kit/time_limit.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
-import { driftMemory, forgetPlace } from "./drift_memory.ts";
+import { driftMemory, forgetPlace, keepOwners } from "./drift_memory.ts";
 import { nameSystem } from "./operations/run_adapter.ts";
 import { placeOf, readRecords, targetKey } from "./records.ts";
 import { listRead } from "./seen.ts";
@@ -62,6 +62,7 @@ async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | un
   const isUnderWay = last !== undefined && last.next !== null;
   if (last && !isUnderWay && began < Date.parse(last.round_at) + every) return last;
   const owners = await listOwners(deps);
+  keepOwners(deps, new Set(owners.map(({ changeId }) => changeId)));
   const due = isUnderWay ? owners.filter(({ entry }) => entry < last.next!).sort(byApply) : orderByUse(deps, owners);
   const { checked, missed, next } = await verifyOwners(deps, due, began + LIMIT_MS);
   const stored = (await store.get("meta", "drift"))?.value.oldest_verified_at ?? null;

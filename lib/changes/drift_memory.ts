@@ -38,6 +38,12 @@ export function noteEdited(deps: Remembering, changeId: string): void {
   if (memory?.inForce.has(changeId)) memory.edited.add(changeId);
 }
 
+/** Forgets changes that own no place any more. */
+export function keepOwners(deps: Remembering, owners: ReadonlySet<string>): void {
+  const memory = driftMemory(deps);
+  for (const changeId of memory?.inForce ?? []) if (!owners.has(changeId)) forgetPlace(deps, changeId);
+}
+
 /** Forgets a change that no longer owns its place. */
 export function forgetPlace(deps: Remembering, changeId: string): void {
   const memory = driftMemory(deps);

@@ -80,8 +80,7 @@ export interface SignedRequest {
 export interface RestoreRequest extends Actor {
   operation: "restore";
   note?: string | undefined;
-  /** Key, statement and proof of the person who signed it. */
-  signed: object;
+  signed?: SignedRequest | undefined;
   /** Names the restore among those of the change. */
   restore_id: string;
 }

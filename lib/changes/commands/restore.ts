@@ -10,7 +10,7 @@ import { recordRestore } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
 import { askInForce, lastStart, nameSystem } from "../operations/run_adapter.ts";
 import type { OperationResult } from "../operations/start.ts";
-import { type RestoreInput, startRestore, type StartedRestore } from "../operations/start_restore.ts";
+import { createHeldError, type RestoreInput, startRestore, type StartedRestore } from "../operations/start_restore.ts";
 import { type RestoreLease, readRecord } from "../records.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -18,7 +18,8 @@ import { verifyPlace } from "../verify_place.ts";
 
 /** Result of the adapter, and the state of the host after it. */
 type RestoreRun =
-  { ok: true; result: RestoreResult; host: HostState } | { ok: false; error: string; unanswered: boolean };
+  | { ok: true; result: RestoreResult; host: HostState }
+  | { ok: false; error: string; left: "not_done" | "unresolved" | "unanswered" };
 
 /** Verifies the place of a change, judges the restore, takes its lease, runs and records it. */
 export async function restoreValue(caller: Caller, input: RestoreInput): Promise<OperationResult | Replayed> {
@@ -48,13 +49,18 @@ async function verifyNow(deps: Caller["deps"], changeId: string) {
 async function runRestore({ product, clock }: Caller["deps"], { lease, change }: StartedRestore): Promise<RestoreRun> {
   const adapter = product!.adapter!;
   if (clock.now() > lastStart(lease.ends))
-    return { ok: false, error: "the service was held up, and its time for this was over", unanswered: false };
+    return { ok: false, error: "the service was held up, and its time for this was over", left: "not_done" };
+  const hostOf = async (): Promise<HostState> => (await askInForce(adapter, change)) ?? "unknown";
   try {
     const result = await step((signal) => adapter.restore!(change, lease.restore_id, signal));
-    return { ok: true, result, host: (await askInForce(adapter, change)) ?? "unknown" };
+    return { ok: true, result, host: await hostOf() };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { ok: false, error: message, unanswered: error instanceof Unanswered };
+    if (error instanceof Unanswered) return { ok: false, error: message, left: "unanswered" };
+    // The value may be set all the same: the fault can have come after the write.
+    const found = await step((signal) => adapter.findRestore!(change, lease.restore_id, signal)).catch(() => "open");
+    if (typeof found === "object") return { ok: true, result: found, host: await hostOf() };
+    return { ok: false, error: message, left: found === "not_done" ? found : "unresolved" };
   }
 }
 
@@ -69,6 +75,7 @@ const commitRestore = (caller: Caller, lease: RestoreLease, run: RestoreRun): Pr
       if (run.ok) {
         await endLease(transaction, lease);
         const { result, host } = run;
+        if (result.result === "unchanged") return createHeldError(before.change, transaction.product.intent);
         const isLost = host !== "applied";
         const adapter = { name, ...result };
         const enacted = await recordRestore(transaction, before, lease, { adapter, ...(isLost && { host }) });
@@ -82,10 +89,10 @@ const commitRestore = (caller: Caller, lease: RestoreLease, run: RestoreRun): Pr
           audit_entry,
         );
       }
-      const { error, unanswered } = run;
+      const { error, left } = run;
       caller.deps.log.warn("a restore failed", { change_id, error });
-      if (unanswered) await keepUnresolved(transaction, lease, "unanswered");
-      else await endLease(transaction, lease);
+      if (left === "not_done") await endLease(transaction, lease);
+      else await keepUnresolved(transaction, lease, left);
       return failure(change_id, "restore", `the adapter ${name} failed; the log of the service has the cause`);
     },
     { anyClock: true },

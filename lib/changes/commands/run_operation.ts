@@ -4,6 +4,7 @@
  */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import type { Caller } from "../caller.ts";
+import { forgetPlace } from "../drift_memory.ts";
 import type { HostState } from "../operations/adapter_port.ts";
 import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
 import { endLease, keepUnresolved } from "../operations/lease.ts";
@@ -92,6 +93,9 @@ async function commitRun(caller: Caller, lease: OperationLease, run: HostRun): P
       await keepUnresolved(transaction, lease, run.failure.unanswered ? "unanswered" : "unresolved");
     else await endLease(transaction, lease);
     if (run.ok) {
+      const replaced = lease.operation === "apply" ? await transaction.ledger.owner(before.change) : null;
+      // A value that a later rollback puts back there is no edit from outside.
+      if (replaced !== null) forgetPlace(caller.deps, replaced);
       const result = { name, ...run.result };
       return { ...(await recordSuccess(transaction, before, lease, result)), adapter: withoutPrevious(result) };
     }

@@ -1,5 +1,5 @@
 /** Authorizes an operation: who asks for it, whether the intent lets them, and what they signed. */
-import { invalidField } from "../../kit/errors.ts";
+import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, findActor } from "../caller.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { OperationRequest, SignedRequest } from "../records.ts";
@@ -31,11 +31,16 @@ export async function authorizeOperation(
   requirePermission(operation, claimed, intent);
   const { actor } = claimed;
   if (actor === null && (proof ?? at) !== undefined) throw invalidField("actor", "is required with proof");
+  if (actor === null && over_drift && intent.policy.signing.only)
+    throw new AppError(
+      "proof_required",
+      "only signed decisions count, and a rollback with over_drift is one: send actor, proof and at; POST /api/product/consent-statement says what to sign",
+    );
   if (actor === null) return claimed;
   const { change_id, digest } = change;
   const decided = { decision: operation, change_id, digest, approver: actor, note, ...(over_drift && { over_drift }) };
   const signature = await present(transaction, decided, { proof, at }, dry_run);
   const by = actorBehind(actor, signature, claimed);
-  const facts = signatureFacts({ type: operation, name: actor, signature }, intent.policy, by);
+  const facts = signatureFacts({ type: operation, name: actor, signature, over_drift }, intent.policy, by);
   return signature ? { ...by, signed: { manifest_hash, facts } } : by;
 }

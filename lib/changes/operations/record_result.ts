@@ -6,7 +6,7 @@ import { watch } from "../guardrail.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
-import type { Actor } from "../rules/actor.ts";
+import { type Actor, serviceItself } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
@@ -68,19 +68,22 @@ interface RestoreFacts {
 
 /** Records that the value of a change was set again: the entry says what it replaced, by its digest. */
 export async function recordRestore(
-  { tx, enact }: Transaction,
+  { tx, enact, product }: Transaction,
   before: ChangeRecord,
   request: RestoreRequest,
   { adapter: { replaced_digest, ...adapter }, ...found }: RestoreFacts,
 ): Promise<Enacted> {
-  const { actor, authenticated, note, signed } = request;
+  const { note, signed } = request;
+  // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
+  const isCurrent = signed === undefined || signed.manifest_hash === product.manifest_hash;
+  const { actor, authenticated } = isCurrent ? request : serviceItself();
   const circumstance = {
     ...(replaced_digest !== undefined && { replaced_digest }),
     adapter,
-    ...(isNamedBy(request) && { by: actor }),
+    ...(isNamedBy({ actor, authenticated }) && { by: actor }),
     ...(note && { note }),
     ...found,
-    ...signed,
+    ...(isCurrent && signed?.facts),
   };
   const enacted = enact(before, { type: "restore", circumstance }, { actor, authenticated });
   if (found.host === undefined) await drop(tx, ["drift"], before.change.change_id);

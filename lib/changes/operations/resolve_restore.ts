@@ -26,10 +26,8 @@ export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Pr
   const change = (await readRecord(deps.store, change_id))?.change;
   const moved = change && findMove(adapter, change);
   if (moved) deps.log.warn("an interrupted restore cannot be resolved", { change_id, error: describeMove(moved) });
-  const found =
-    change && !moved && adapter?.findRestore
-      ? await step((signal) => adapter.findRestore!(change, restore_id, signal)).catch(() => undefined)
-      : undefined;
+  const find = async (signal: AbortSignal) => (await adapter?.findRestore?.(change!, restore_id, signal)) ?? "not_done";
+  const found = change && !moved && adapter ? await step(find).catch(() => undefined) : undefined;
   if (found === undefined && change && adapter) {
     await keep(deps, lease);
     return "silent";

@@ -7,8 +7,8 @@ import { lastFreeze } from "../freeze.ts";
 import { describeMove, findCarrier, findMove } from "../places.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
-import type { RestoreLease } from "../records.ts";
-import { POLICY_DRIFT, serviceItself } from "../rules/actor.ts";
+import type { RestoreLease, SignedRequest } from "../records.ts";
+import { type Actor, POLICY_DRIFT, serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import { detailIn } from "../rules/event.ts";
 import { findFreeze, refuseHeld } from "../rules/hold.ts";
@@ -86,12 +86,7 @@ async function refuseNotRestorable(
   found: Verified | undefined,
 ): Promise<void> {
   const { change_id, status } = change;
-  const refusal = (why: string): AppError =>
-    new AppError("illegal_transition", `cannot restore the value of ${change_id}: ${why}`, {
-      change_id,
-      current_status: status,
-      allowed: allowedActions(change, product.intent),
-    });
+  const refusal = (why: string): AppError => createRefusal(change, product.intent, why);
   if (status !== "applied") throw refusal(`it is ${status}, and only what is applied has a value to restore`);
   if (change.erased) throw refusal("its content was erased");
   if (change.value === undefined) throw refusal("it sets no value");
@@ -101,12 +96,28 @@ async function refuseNotRestorable(
   if (!adapter) throw refusal("it was only recorded");
   if (!findMove(adapter, change) && !adapter.canRestore?.(change))
     throw refusal("its target system cannot set a value by compare-and-set; roll it back, or propose the value again");
-  if (typeof found === "object" && found.state === undefined) throw refusal("its target holds it");
+  if (typeof found === "object" && found.state === undefined) throw createHeldError(change, product.intent);
 }
 
+const createRefusal = (change: Change, intent: Intent, why: string): AppError =>
+  new AppError("illegal_transition", `cannot restore the value of ${change.change_id}: ${why}`, {
+    change_id: change.change_id,
+    current_status: change.status,
+    allowed: allowedActions(change, intent),
+  });
+
+/** Creates the error for a value that is in its place: 400 `illegal_transition`. */
+export const createHeldError = (change: Change, intent: Intent): AppError =>
+  createRefusal(change, intent, "its target holds it");
+
 /** Identifies the actor: the caller with the signature, or the service itself in its cycle. */
-async function identify(transaction: Transaction, caller: Caller, change: Change, input: RestoreInput) {
-  if (!caller.identity) return { ...serviceItself(POLICY_DRIFT), signed: {} };
+async function identify(
+  transaction: Transaction,
+  caller: Caller,
+  change: Change,
+  input: RestoreInput,
+): Promise<Actor & { signed?: SignedRequest }> {
+  if (!caller.identity) return serviceItself(POLICY_DRIFT);
   const { note = "", proof, at } = input;
   const claimed = namedActor(caller, "restore", input.actor);
   const { change_id, digest } = change;
@@ -114,7 +125,9 @@ async function identify(transaction: Transaction, caller: Caller, change: Change
   const signature = await present(transaction, about, { proof, at });
   const actor = actorBehind(claimed.actor, signature, claimed);
   const decided = { type: "restore", name: claimed.actor, signature } as const;
-  return { ...actor, signed: signatureFacts(decided, transaction.product.intent.policy, actor) };
+  const { intent, manifest_hash } = transaction.product;
+  const facts = signatureFacts(decided, intent.policy, actor);
+  return signature ? { ...actor, signed: { manifest_hash, facts } } : actor;
 }
 
 /** Requires that the consents of a change were valid when it was applied, under the intent of that moment (403 `consent_incomplete`). */

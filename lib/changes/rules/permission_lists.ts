@@ -31,12 +31,12 @@ interface Rules {
 
 type Listed = keyof z.output<ReturnType<typeof permissionsSchema>>;
 
-/** Returns the list of an action; undefined where the intent has none, or can have none. */
-export function listedNames(action: Action, { permissions }: Rules): string[] | undefined {
-  if (action === "accept_loss") return undefined;
-  const listed: Listed = action === "note" ? "notes" : action;
-  return permissions[listed];
-}
+/** Actions whose list has another name. */
+const LISTED_AS: { readonly [action in Action]?: Listed } = { note: "notes", accept_loss: "accept_clock" };
+
+/** Returns the list of an action; undefined where the intent has none. */
+export const listedNames = (action: Action, { permissions }: Rules): string[] | undefined =>
+  permissions[LISTED_AS[action] ?? (action as Listed)];
 
 /** Returns true where the intent lists who may do this. */
 export const isListed = (action: Action, policy: Rules): boolean => listedNames(action, policy) !== undefined;

@@ -21,6 +21,8 @@ interface Decided {
   type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | Action;
   name: string;
   signature?: Presented | undefined;
+  /** A rollback over a value that another program set. */
+  over_drift?: boolean | undefined;
 }
 
 /** What a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
@@ -54,9 +56,9 @@ const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore
 /** Actions that a name with keys must sign where the intent lists who may do them. */
 const SIGNED_WHERE_LISTED: ReadonlySet<string> = new Set(["apply", "rollback", "feed_kpis"]);
 
-function refuseUnsigned({ type, name }: Decided, policy: Policy, { authenticated }: Actor): void {
+function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, { authenticated }: Actor): void {
   const { signing, self_approval } = policy;
-  const isConsent = CONSENTS.has(type);
+  const isConsent = CONSENTS.has(type) || over_drift === true;
   const isNamed = authenticated === "proxy" || authenticated === "agent";
   const isAction = SIGNED_BY_KEYED.has(type) || SIGNED_WHERE_LISTED.has(type);
   const byKey = SIGNED_WHERE_LISTED.has(type)

@@ -169,6 +169,20 @@ describe("where an intent lists names and has principals", () => {
     expect((await api.post("rollback", { change_id, actor: "eve" })).status).toBe(200);
   });
 
+  test("where only signatures count a rollback over drift is signed", async () => {
+    const before = await known({ permissions: {} });
+    const change_id = await before.bring("applied");
+    const policy = { signed_only: true };
+    const after = await restarted(before.deps, { intent: { principals: PRINCIPALS, policy, update_epoch: 99 } });
+    const api = coreOf(after);
+    const over = { change_id, over_drift: "true", note: "x" };
+    expect(await api.post("rollback", over)).toMatchObject(error("proof_required"));
+    expect(await api.post("rollback", { ...over, actor: "bo" })).toMatchObject(error("proof_required"));
+    const statement = { decision: "rollback", approver: "ops", change_id, note: "x", over_drift: "true" };
+    const signed = { ...over, actor: "ops", ...proven(OPS, await statementOf(api, statement)) };
+    expect((await api.post("rollback", signed)).status).toBe(200);
+  });
+
   test("a guardrail rolls back without a permission", async () => {
     const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
     const api = await known({ permissions: { rollback: ["ops"] }, guardrails });

@@ -95,6 +95,14 @@ describe("the next write notices that the log went back", () => {
 });
 
 describe("a person accepts the loss", () => {
+  test("who may accept a clock may accept a loss, and nobody else", async () => {
+    const { api, store } = await shared({ intent: { policy: { permissions: { accept_clock: ["sec"] } } } });
+    await lose({ api, store });
+    await propose(api);
+    expect(await acceptLoss(api)).toMatchObject({ status: 403, body: { code: "not_permitted" } });
+    expect((await acceptLoss(api, { actor: "sec" })).status).toBe(200);
+  });
+
   test("a process that looks at the log at that moment reports no breach", async () => {
     const { api, other, store } = await shared();
     const before = await store.copy();

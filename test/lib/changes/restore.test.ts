@@ -9,6 +9,7 @@ import { core, coreOf } from "../../support/core.ts";
 import { editableTarget } from "../../support/editable_target.ts";
 import { sshPen } from "../../support/passkeys.ts";
 import { person, proven, statementOf } from "../../support/signed.ts";
+import { Unanswered } from "../../../lib/kit/time_limit.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 
 /** A service over a target in memory with one applied change, whose value is 2. */
@@ -295,4 +296,68 @@ test.each([
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
   expect(value("ui.a")).toBe(isDone ? "2" : "7");
   expect(await restored()).toMatchObject(isDone ? [{ late: true, replaced_digest: sha256("7") }] : []);
+});
+
+test("a restore that set the value before a fault is recorded", async () => {
+  const { adapter, edit, value, restore, restored } = await applied();
+  edit("ui.a", "7");
+  const { restore: set } = adapter;
+  adapter.restore = async (...request) => {
+    await set!(...request);
+    throw new Error("the disk is full");
+  };
+  expect([(await restore()).status, value("ui.a")]).toEqual([200, "2"]);
+  expect(await restored()).toMatchObject([{ replaced_digest: sha256("7") }]);
+});
+
+test("a value that is back in its place when the restore begins is no restore", async () => {
+  const { adapter, edit, restore, restored } = await applied();
+  edit("ui.a", "7");
+  const { restore: set } = adapter;
+  adapter.restore = (...request) => {
+    edit("ui.a", "2");
+    return set!(...request);
+  };
+  expect(code(await restore())).toEqual([400, "illegal_transition"]);
+  expect(await restored()).toEqual([]);
+  edit("ui.a", "7");
+  adapter.restore = set!;
+  expect((await restore()).status).toBe(200);
+});
+
+test("what a rollback of a later change puts back is no edit that the cycle restores", async () => {
+  const { api, edit, value, cycle } = await applied({ intent: RESTORE });
+  edit("ui.a", "7");
+  await cycle();
+  const later = await api.bring("applied", { target: "ui.a", value: "3" });
+  await api.must("rollback", later);
+  expect(value("ui.a")).toBe("7");
+  expect([await cycle(), await cycle(), value("ui.a")]).toEqual([0, 0, "7"]);
+});
+
+test("a restore without an answer from an adapter that keeps no record of it ends", async () => {
+  const { api, adapter, edit, restore, change_id } = await applied();
+  edit("ui.a", "7");
+  delete adapter.findRestore;
+  adapter.restore = () => Promise.reject(new Unanswered("no answer"));
+  expect((await restore()).status).toBe(502);
+  api.deps.clock.advance(20 * MINUTE);
+  expect((await api.post("rollback", { change_id, over_drift: "true", note: "n" })).status).toBe(200);
+});
+
+test("a signature under an intent that ends before its restore does is left out with its name", async () => {
+  const pen = sshPen();
+  const intent = { principals: { ops: person(pen) }, policy: { signed_only: false } };
+  const { api, adapter, edit, restore, restored, change_id } = await applied({ intent });
+  edit("ui.a", "7");
+  const statement = await statementOf(api, { decision: "restore", approver: "ops", change_id, note: "" });
+  const { restore: set } = adapter;
+  adapter.restore = async (...request) => {
+    api.deps.product = (await restarted(api.deps, { adapter, intent: { ...intent, update_epoch: 99 } })).product!;
+    return set!(...request);
+  };
+  expect((await restore(proven(pen, statement))).status).toBe(200);
+  const [detail] = await restored();
+  expect(detail).not.toHaveProperty("proof");
+  expect(detail).toMatchObject({ actor: null, replaced_digest: sha256("7") });
 });
