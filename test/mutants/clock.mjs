@@ -129,7 +129,6 @@ export const clock = [
     find: 'event_type === "clock_accepted";',
     replace: 'event_type !== "";',
     tests: ["test/lib/audit/damage.long.test.ts"],
-    grave: true,
   },
   {
     name: "the verifier lets no accepted clock step back",

@@ -26,7 +26,6 @@ export const erasure = [
     find: '  "erase",\n',
     replace: "",
     tests: RULES,
-    grave: true,
   },
   {
     name: "rebuilt memories are not those that an erasure left",

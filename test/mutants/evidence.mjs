@@ -198,7 +198,6 @@ export const evidence = [
     name: "an empty store begins a log anew under the anchor of the one it had",
     find: "  if (!longest) return;\n",
     replace: "  if (longest || !longest) return;\n",
-    grave: true,
   },
   {
     ...held,

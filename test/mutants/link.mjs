@@ -30,7 +30,6 @@ export const link = [
     name: "a client that does not hold the secret is let in",
     find: 'if (!equalBytes(proof, clientProof(key, transcript))) throw new Violation("the client does not hold the secret");',
     replace: "",
-    grave: true,
   },
   {
     ...session,

@@ -26,7 +26,6 @@ export const mcp = [
     name: "the admin token is taken over MCP",
     find: "refuseAdminToken(call.request, call.deps);",
     replace: "void refuseAdminToken;",
-    grave: true,
   },
   {
     ...protocol,

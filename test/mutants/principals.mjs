@@ -173,7 +173,6 @@ export const principals = [
     find: "  !isAgent(approver, { principals }) &&\n",
     replace: "",
     tests: AGENTS,
-    grave: true,
   },
   {
     name: "an agent may take back what nobody put their name to",
@@ -228,7 +227,6 @@ export const principals = [
     find: 'const token = request.headers.get("x-svc-admin-token");',
     replace:
       'if (request.headers.has("x-svc-read-token")) return true;\n  const token = request.headers.get("x-svc-admin-token");',
-    grave: true,
   },
   {
     ...reads,

@@ -24,7 +24,6 @@ export const recovery = [
     replace: "void [buffer, from, to];",
     tests: TORN,
     only: "a sector lost from a batch that another follows",
-    grave: true,
   },
   {
     ...replay,

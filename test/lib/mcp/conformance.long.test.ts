@@ -2,12 +2,12 @@
  * The protocol's own conformance scenarios, of both eras, against the program as it is started. What a scenario asks of
  * diagnostic tools, prompts or resources, which this server has none of, is named here; everything else must hold.
  */
-import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import * as esbuild from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { killIn, type Server, serve, temporaryFolder } from "../../e2e/server.ts";
@@ -65,10 +65,13 @@ async function checksOf(scenario: string, version: string): Promise<Check[]> {
     version,
     "--verbose",
   ];
-  const { stdout } = await promisify(execFile)(process.execPath, [tool, ...asked], { cwd: folder }).catch(
-    // A check that fails ends it with 1; what it found is printed all the same.
-    (error: { stdout: string }) => error,
-  );
+  // Into a file: the program ends itself, and what is still on its way through a pipe then is lost.
+  const path = join(folder, `${scenario}_${version}.txt`);
+  const output = openSync(path, "w");
+  // A check that fails ends it with 1; what it found is printed all the same.
+  await once(spawn(process.execPath, [tool, ...asked], { cwd: folder, stdio: ["ignore", output, "ignore"] }), "exit");
+  closeSync(output);
+  const stdout = readFileSync(path, "utf8");
   const json = /^\[$[\s\S]*?^\]$/m.exec(stdout)?.[0];
   if (json === undefined) throw new Error(`the scenario printed no checks:\n${stdout}`);
   return JSON.parse(json) as Check[];
