@@ -39,12 +39,12 @@ export const consentStatementOf = endpoint(
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
         seen: seenField().optional().describe("Digests that go with a consent."),
-        over_drift: flag().optional().describe("Of a rollback over another program's value."),
+        over_drift: flag().optional().describe("True for a rollback over drift."),
         kpis: z
           .record(z.string(), finiteNumber())
           .refine((fed) => areKpis(deps, fed), "must name KPIs of the intent")
           .optional()
-          .describe("Of a feed: its values."),
+          .describe("Values of a KPI feed."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
         length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
         head: z

@@ -69,8 +69,8 @@ export const proof = [
     ...ACTS,
     name: "a review need not be signed",
     file: "lib/changes/rules/state_machine.ts",
-    find: "...reviewOf(change, command, intent), ...told, ...signed(command, context) }",
-    replace: "...reviewOf(change, command, intent), ...told }",
+    find: "...reviewOf(change, command, intent), ...common, ...signed(command, context) }",
+    replace: "...reviewOf(change, command, intent), ...common }",
   },
   {
     ...ACTS,

@@ -87,8 +87,8 @@ export const stateMachine = [
   {
     ...decision,
     name: "consent is recorded without what it was given to",
-    find: "const told = { digest: change.digest, manifest_hash",
-    replace: "const told = { manifest_hash",
+    find: "const common = { digest: change.digest, manifest_hash",
+    replace: "const common = { manifest_hash",
     only: "bare handlers (consent|audit)",
   },
   {

@@ -24,38 +24,38 @@ export function decide(change: Change | undefined, command: Command, context: Co
   if (command.type === "propose") return propose(command, context);
   if (!change) throw new TypeError(`there is no change to ${command.type}`);
   const { intent } = context;
-  const told = { digest: change.digest, manifest_hash: context.manifest_hash, ...context.actor };
+  const common = { digest: change.digest, manifest_hash: context.manifest_hash, ...context.actor };
   switch (command.type) {
     case "succeed": {
       const status = transition(change, command.operation, intent);
       const event_type = command.operation === "apply" ? "change_applied" : "change_rolled_back";
-      return { event_type, detail: { status, target: change.target, ...command.circumstance, ...told } };
+      return { event_type, detail: { status, target: change.target, ...command.circumstance, ...common } };
     }
     case "fail": {
       transition(change, command.operation, intent);
       const event_type = command.operation === "apply" ? "change_apply_failed" : "change_rollback_failed";
-      return { event_type, detail: { status: change.status, ...command.circumstance, ...told } };
+      return { event_type, detail: { status: change.status, ...command.circumstance, ...common } };
     }
     case "rebuild":
-      return { event_type: "record_rebuilt", detail: { status: change.status, fields: command.fields, ...told } };
+      return { event_type: "record_rebuilt", detail: { status: change.status, fields: command.fields, ...common } };
     case "drift":
       transition(change, "rollback", intent);
-      return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };
+      return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...common } };
     case "restore":
       transition(change, "rollback", intent);
       return {
         event_type: "value_restored",
-        detail: { status: change.status, target: change.target, ...command.circumstance, ...told },
+        detail: { status: change.status, target: change.target, ...command.circumstance, ...common },
       };
     case "review":
       return {
         event_type: "emergency_reviewed",
-        detail: { ...reviewOf(change, command, intent), ...told, ...signed(command, context) },
+        detail: { ...reviewOf(change, command, intent), ...common, ...signed(command, context) },
       };
     case "note":
       return {
         event_type: "note_added",
-        detail: { ...lateNoteOf(change, command, intent), ...told, ...signed(command, context) },
+        detail: { ...lateNoteOf(change, command, intent), ...common, ...signed(command, context) },
       };
     case "erase": {
       refuseErasure(change, command, intent);
@@ -65,7 +65,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
         status: change.status,
         note: command.note,
         remaining_digest,
-        ...told,
+        ...common,
         ...signed(command, context),
       };
       return { event_type: "content_erased", detail, content };
@@ -73,7 +73,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     default:
       return {
         event_type: "consent_decision",
-        detail: { ...consent(change, command, context), ...told, ...signed(command, context) },
+        detail: { ...consent(change, command, context), ...common, ...signed(command, context) },
       };
   }
 }

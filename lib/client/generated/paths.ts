@@ -1287,10 +1287,10 @@ export interface paths {
             /** Digests that go with a consent. */
             seen?: string[] | undefined;
 
-            /** Of a rollback over another program's value. */
+            /** True for a rollback over drift. */
             over_drift?: boolean | undefined;
 
-            /** Of a feed: its values. */
+            /** Values of a KPI feed. */
             kpis?: Record<string, number> | undefined;
 
             /** Of a freeze: when it ends by itself. */

@@ -44,7 +44,7 @@ export function Foretelling({
     <Panel title="What the policy will say">
       <div aria-live="polite">
         {policy ? (
-          <Told stated={readStated(draft)} policy={policy} />
+          <PolicyAnswer stated={readStated(draft)} policy={policy} />
         ) : (
           <p class="quiet">
             This service does not show its rules beforehand. It answers when you propose: with a tier, the consents it
@@ -64,7 +64,7 @@ export function Foretelling({
   );
 }
 
-function Told({ stated, policy }: { stated: Stated; policy: NonNullable<IntentView["policy"]> }) {
+function PolicyAnswer({ stated, policy }: { stated: Stated; policy: NonNullable<IntentView["policy"]> }) {
   const { refused, tier, required, reasons } = foretell(stated, policy);
   if (refused !== null)
     return (
