@@ -13,6 +13,7 @@ import type { Store } from "../store/store.ts";
 import { type EffectRecord, storedEffects } from "./effects.ts";
 import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
 import { CONTENDED, describeRestore, digestHeld, MAX_TRIES, targetRestores } from "./restores.ts";
+import { describeUnfinished, unfinishedAttempts } from "./unfinished.ts";
 import { observedSystem, type TargetReports } from "./observed.ts";
 import { reachableReads } from "./reachable_reads.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
@@ -45,14 +46,15 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
   const { read, ping, findProblem } = reachableReads(system, options);
 
-  const restores = targetRestores(system, { effects, read, sha256 });
-
   const newAttempt = ({ change_id }: Change, operation: Attempt["operation"]): Attempt => ({
     change_id,
     operation,
     attempt: crypto.randomUUID(),
     at: new Date(clock.now()).toISOString(),
   });
+
+  const restores = targetRestores(system, { effects, read, newAttempt, sha256 });
+  const unfinished = unfinishedAttempts(system, { effects, read, restores });
 
   const findEntry = async (change: Change): Promise<Entry> => {
     const { tenant_id, kind, value } = change;
@@ -72,55 +74,6 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   const findRefusal = (entry: Entry): string | undefined =>
     findEntryProblem(entry) ??
     (setsValue(entry) || system.note ? system.check(entry) : "a value is needed: the target system holds values only");
-
-  /** Finds out what became of an attempt whose outcome is not recorded; `unclear`: the target holds a third value. */
-  const findOutcome = async (entry: Entry, record: EffectRecord, signal: AbortSignal) => {
-    const isApply = record.state === "pending";
-    if (!isApply && record.superseded_by !== undefined && !system.note) return "done";
-    const outcome = await system.resolve?.(entry, record.attempt, signal);
-    if (outcome !== undefined) return outcome;
-    const held = await read(entry, signal);
-    const [goal, before] = isApply ? [record.next, record.previous] : [record.previous, record.next];
-    return isEqual(held, goal) ? "done" : isEqual(held, before) ? "not_done" : "unclear";
-  };
-
-  /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
-  const settle = async (change: Change, entry: Entry, signal: AbortSignal) => {
-    if ((await restores.resolve(change, entry, signal)) === "open")
-      return { record: await effects.get(change.change_id), outcome: "open" as const };
-    const record = await effects.get(change.change_id);
-    if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
-    const outcome = await findOutcome(entry, record, signal);
-    if (outcome === "not_done" && record.state === "rolling_back" && record.applied_at !== undefined) {
-      // A later change of the target must not make a rollback count that did nothing.
-      const applied: EffectRecord = { ...record, state: "applied" };
-      await effects.cancel(change, applied);
-      return { record: applied };
-    }
-    if (outcome !== "done") return { record, outcome };
-    await (record.state === "pending" ? effects.finishApply(change) : effects.finishRollback(change));
-    return { record: await effects.get(change.change_id) };
-  };
-
-  /** As `settle`; a pending attempt that did nothing leaves the rollback before it in force. */
-  const settleState = async (change: Change, entry: Entry, signal: AbortSignal) => {
-    const { record, outcome } = await settle(change, entry, signal);
-    const isUndone = record?.earlier && outcome === "not_done";
-    return { record: isUndone ? { ...record, ...record.earlier! } : record, outcome };
-  };
-
-  /** An attempt of another change on the target is resolved before anything else is done with it. */
-  const settleOther = async (change: Change, signal: AbortSignal): Promise<void> => {
-    const open = (await effects.target(change))?.open;
-    if (open === undefined || open === change.change_id) return;
-    const record = await effects.get(open);
-    if (!record) return;
-    const value = setsValue(change) ? { value: record.next?.value ?? null } : {};
-    const other = { ...change, ...record.entry, ...value, change_id: open };
-    const { outcome } = await settle(other, { ...record.entry, ...value }, signal);
-    if (outcome === "open" || outcome === "unclear")
-      throw new Error(`the target system has not said what became of ${open} on the same target; try again later`);
-  };
 
   const isSuperseded = async (
     change_id: string,
@@ -193,24 +146,6 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
   const describeOverwrite = (value: TargetValue | undefined): Pick<AdapterResult, "detail"> =>
     value ? { detail: { overwrote: digestValue(value) } } : {};
-
-  /** Sets the value of an applied change again where the target no longer holds it. */
-  const setAgain = async (
-    change: Change,
-    entry: Entry,
-    { signal, expected }: { signal: AbortSignal; expected: readonly string[] | undefined },
-  ): Promise<Pick<AdapterResult, "detail">> => {
-    const next = { value: change.value, version: "" };
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const held = await read(entry, signal);
-      if (isEqual(held, next)) return {};
-      requireExpected(held, expected);
-      const set = await system.compareAndSet(entry, next, held, newAttempt(change, "restore"), signal);
-      if (set.done) return describeOverwrite(set.overwrote);
-      if ("rejected" in set) throw new Error(set.rejected);
-    }
-    throw new Error(CONTENDED);
-  };
 
   const startRollback = async (change: Change, entry: Entry): Promise<Attempt> => {
     const attempt = newAttempt(change, "rollback");
@@ -311,16 +246,17 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       const reason = findRefusal(entry);
       if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
       requirePlace(change, entry);
-      await settleOther(change, signal);
-      const { record, outcome } = await settle(change, entry, signal);
-      if (outcome === "open") throw new Error(unfinished(change, record!));
+      await unfinished.resolveOther(change, signal);
+      const { record, outcome } = await unfinished.resolve(change, entry, signal);
+      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
       const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
       if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
       if (record?.state === "applied" || wasRollingBack) {
         if (!setsValue(change)) return { result: "applied" };
         const isOwner = record.superseded_by === undefined;
-        const set = isOwner ? await setAgain(change, entry, { signal, expected }) : {};
-        return { result: "applied", previous: toHeld(record.previous), ...set };
+        const requireHeld = (held: TargetValue): void => requireExpected(held, expected);
+        const set = isOwner ? await restores.run(change, entry, { requireHeld, signal }) : undefined;
+        return { result: "applied", previous: toHeld(record.previous), ...describeOverwrite(set?.overwrote) };
       }
       if (setsValue(change)) return applyValue(change, entry, record, { signal, expected });
       const previous = toHeld(await read(entry, signal));
@@ -335,7 +271,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     async verify(change, signal): Promise<HostState> {
       const entry = await findEntry(change);
-      const { record, outcome } = await settleState(change, entry, signal);
+      const { record, outcome } = await unfinished.resolveState(change, entry, signal);
       if (!record) return "absent";
       if (record.state === "rolled_back") return "rolled_back";
       if (outcome === "open" || outcome === "unclear") return "unknown";
@@ -352,16 +288,18 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     async restore(change, id, signal) {
       const entry = await findEntry(change);
       requirePlace(change, entry);
-      await settleOther(change, signal);
-      const { record, outcome } = await settle(change, entry, signal);
-      if (outcome === "open") throw new Error(unfinished(change, record!));
+      await unfinished.resolveOther(change, signal);
+      const { record, outcome } = await unfinished.resolve(change, entry, signal);
+      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
       if (record?.state !== "applied" || record.superseded_by !== undefined)
         throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
-      return restores.run(change, entry, id, { newAttempt: () => newAttempt(change, "restore"), signal });
+      const set = await restores.run(change, entry, { id, signal });
+      if (!set) return { result: "unchanged" };
+      return { result: "restored", replaced_digest: digestValue(set.overwrote ?? set.held) };
     },
 
     async findRestore(change, id, signal) {
-      const { record, outcome } = await settle(change, await findEntry(change), signal);
+      const { record, outcome } = await unfinished.resolve(change, await findEntry(change), signal);
       if (outcome === "open") return "open";
       return describeRestore(record?.restore, id);
     },
@@ -374,9 +312,9 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       const { change_id, status } = change;
       const entry = await findEntry(change);
       if (!overDrift) requirePlace(change, entry);
-      await settleOther(change, signal);
-      const { record, outcome } = await settleState(change, entry, signal);
-      if (outcome === "open") throw new Error(unfinished(change, record!));
+      await unfinished.resolveOther(change, signal);
+      const { record, outcome } = await unfinished.resolveState(change, entry, signal);
+      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
       // The log knows owners of values; changes that add to each other have none.
       const fromLog = setsValue(change) && !isCumulative(entry) ? await readLog?.(change_id) : undefined;
       if (record?.state === "rolled_back") {
@@ -409,8 +347,3 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 }
 
 const BY_HAND = "set by hand what was there before, and roll back again";
-
-const unfinished = ({ change_id }: Change, { attempt, restore }: EffectRecord): string => {
-  const { operation } = restore && "replaced" in restore ? restore.attempt : attempt;
-  return `the target system has not said what became of the ${operation} of ${change_id}; try again later`;
-};

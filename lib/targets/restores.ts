@@ -25,11 +25,21 @@ export const describeRestore = (restore: RestoreAttempt | undefined, id: string)
 interface RestoreOptions {
   effects: Effects;
   read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
+  newAttempt: (change: Change, operation: "restore") => Attempt;
   sha256: Sha256;
 }
 
+/** How a restore is run. */
+interface RestoreRun {
+  /** The id of the restore; absent where an apply sets the value again. */
+  id?: string;
+  /** Throws where the value may not be replaced. */
+  requireHeld?: (held: TargetValue) => void;
+  signal: AbortSignal;
+}
+
 /** Creates the restores of one target system. */
-export function targetRestores(system: TargetSystem, { effects, read, sha256 }: RestoreOptions) {
+export function targetRestores(system: TargetSystem, { effects, read, newAttempt, sha256 }: RestoreOptions) {
   const finish = (change: Change, { id, attempt }: RestoreAttempt, replaced: TargetValue, version?: string) =>
     effects.endRestore(change, { restore: { id, attempt, replaced_digest: digestHeld(replaced, sha256) }, version });
 
@@ -46,25 +56,24 @@ export function targetRestores(system: TargetSystem, { effects, read, sha256 }: 
       return undefined;
     },
 
-    /** Sets the value of the change, whatever the target holds instead. */
+    /** Sets the value of the change; returns the value before it and an edit that the write lost, undefined where nothing was to set. */
     async run(
       change: Change,
       entry: Entry,
-      id: string,
-      { newAttempt, signal }: { newAttempt: () => Attempt; signal: AbortSignal },
-    ): Promise<RestoreResult> {
+      { id, requireHeld, signal }: RestoreRun,
+    ): Promise<{ held: TargetValue; overwrote?: TargetValue | undefined } | undefined> {
       const next = { value: change.value, version: "" };
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const held = await read(entry, signal);
-        if (isEqual(held, next)) return { result: "unchanged" };
-        const attempt = newAttempt();
-        const restore = { id, attempt, replaced: held };
+        if (isEqual(held, next)) return undefined;
+        requireHeld?.(held);
+        const attempt = newAttempt(change, "restore");
+        const restore = { id: id ?? attempt.attempt, attempt, replaced: held };
         await effects.beginRestore(change, restore);
         const set = await system.compareAndSet(entry, next, held, attempt, signal);
         if (set.done) {
-          const replaced = set.overwrote ?? held;
-          await finish(change, restore, replaced, set.version);
-          return { result: "restored", replaced_digest: digestHeld(replaced, sha256) };
+          await finish(change, restore, set.overwrote ?? held, set.version);
+          return { held, overwrote: set.overwrote };
         }
         await effects.endRestore(change);
         if ("rejected" in set) throw new Error(set.rejected);

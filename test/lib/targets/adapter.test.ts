@@ -180,6 +180,18 @@ test("while a system cannot say what became of an attempt, nothing else is done 
   expect(held()).toBe('{"by":"chg_b"}');
 });
 
+test("a value that an apply sets again and that may still come is resolved first", async () => {
+  let said: "not_done" | "open" = "open";
+  const { apply, rollback, overwrite, faults } = bench({ system: () => ({ resolve: async () => said }) });
+  await apply(a);
+  overwrite(a, FOREIGN);
+  faults.push("lost request");
+  await expect(apply(a)).rejects.toBeInstanceOf(Unanswered);
+  for (const operation of [apply(a), apply(b), rollback(a)]) await expect(operation).rejects.toThrow("chg_a");
+  said = "not_done";
+  expect((await apply(b)).previous).toEqual({ value: JSON.parse(FOREIGN) });
+});
+
 test("an attempt that is over is resolved by the current value, where the system cannot say more", async () => {
   const { apply, rollback, verify, overwrite, faults, held } = bench({
     system: () => ({ resolve: async () => undefined }),

@@ -1,0 +1,84 @@
+/** Attempts whose outcome is not recorded: finds it out by the target system, and records it. */
+import type { Change } from "../changes/rules/change.ts";
+import type { EffectRecord, Effects } from "./effects.ts";
+import { isEqual, setsValue } from "./entry.ts";
+import type { Entry, TargetSystem, TargetValue } from "./port.ts";
+import type { targetRestores } from "./restores.ts";
+
+interface UnfinishedOptions {
+  effects: Effects;
+  read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
+  restores: Pick<ReturnType<typeof targetRestores>, "resolve">;
+}
+
+/** The record of a change, and the outcome of its attempt where that is not on record. */
+export interface Resolved {
+  record: EffectRecord | undefined;
+  /** `open`: the attempt may still come; `unclear`: the target holds a third value. */
+  outcome?: "open" | "not_done" | "unclear" | undefined;
+}
+
+/** Creates what resolves the unfinished attempts on one target system. */
+export function unfinishedAttempts(system: TargetSystem, { effects, read, restores }: UnfinishedOptions) {
+  const findOutcome = async (
+    entry: Entry,
+    record: EffectRecord,
+    signal: AbortSignal,
+  ): Promise<"done" | Resolved["outcome"]> => {
+    const isApply = record.state === "pending";
+    if (!isApply && record.superseded_by !== undefined && !system.note) return "done";
+    const outcome = await system.resolve?.(entry, record.attempt, signal);
+    if (outcome !== undefined) return outcome;
+    const held = await read(entry, signal);
+    const [goal, before] = isApply ? [record.next, record.previous] : [record.previous, record.next];
+    return isEqual(held, goal) ? "done" : isEqual(held, before) ? "not_done" : "unclear";
+  };
+
+  /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
+  const resolve = async (change: Change, entry: Entry, signal: AbortSignal): Promise<Resolved> => {
+    if ((await restores.resolve(change, entry, signal)) === "open")
+      return { record: await effects.get(change.change_id), outcome: "open" };
+    const record = await effects.get(change.change_id);
+    if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
+    const outcome = await findOutcome(entry, record, signal);
+    if (outcome === "not_done" && record.state === "rolling_back" && record.applied_at !== undefined) {
+      // A later change of the target must not make a rollback count that did nothing.
+      const applied: EffectRecord = { ...record, state: "applied" };
+      await effects.cancel(change, applied);
+      return { record: applied };
+    }
+    if (outcome !== "done") return { record, outcome };
+    await (record.state === "pending" ? effects.finishApply(change) : effects.finishRollback(change));
+    return { record: await effects.get(change.change_id) };
+  };
+
+  return {
+    resolve,
+
+    /** As `resolve`; a pending attempt that did nothing leaves the rollback before it in force. */
+    async resolveState(change: Change, entry: Entry, signal: AbortSignal): Promise<Resolved> {
+      const { record, outcome } = await resolve(change, entry, signal);
+      const isUndone = record?.earlier && outcome === "not_done";
+      return { record: isUndone ? { ...record, ...record.earlier! } : record, outcome };
+    },
+
+    /** An attempt of another change on the target is resolved before anything else is done with it. */
+    async resolveOther(change: Change, signal: AbortSignal): Promise<void> {
+      const open = (await effects.target(change))?.open;
+      if (open === undefined || open === change.change_id) return;
+      const record = await effects.get(open);
+      if (!record) return;
+      const value = setsValue(change) ? { value: record.next?.value ?? null } : {};
+      const other = { ...change, ...record.entry, ...value, change_id: open };
+      const { outcome } = await resolve(other, { ...record.entry, ...value }, signal);
+      if (outcome === "open" || outcome === "unclear")
+        throw new Error(`the target system has not said what became of ${open} on the same target; try again later`);
+    },
+  };
+}
+
+/** Describes an attempt that may still come. */
+export const describeUnfinished = ({ change_id }: Change, { attempt, restore }: EffectRecord): string => {
+  const { operation } = restore && "replaced" in restore ? restore.attempt : attempt;
+  return `the target system has not said what became of the ${operation} of ${change_id}; try again later`;
+};
