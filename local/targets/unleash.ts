@@ -1,4 +1,5 @@
 /** Unleash as a target system: a target is a flag in one environment, and a change replaces that as one import. */
+import { setTimeout as timer } from "node:timers/promises";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { createKeyedMutex } from "../../lib/kit/keyed_mutex.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
@@ -36,6 +37,8 @@ export interface UnleashTargetOptions {
   /** Returns the flag's name; the target when absent. */
   flagName?: (entry: Entry) => string;
   fetch?: typeof fetch;
+  /** Waits for the archiving of a flag; milliseconds. */
+  sleep?: (ms: number) => Promise<unknown>;
 }
 
 /** The tag that names the change, and with it the import of an attempt. */
@@ -44,6 +47,10 @@ const TAG_TYPES = [{ name: TAG_TYPE, description: "The change that set the flag"
 
 /** A request that was given up may be carried out late, for instance when the database of Unleash answers again. */
 const MAX_LATE_MS = 2 * 60_000;
+
+/** Unleash announces events each second, and then records that a flag is archived. */
+const MAX_ARCHIVING_MS = 3000;
+const ARCHIVING_POLL_MS = 100;
 
 const MAX_EVENTS = 100;
 const URL_SAFE = /^(?!\.\.?$)[A-Za-z0-9._~-]{1,100}$/;
@@ -75,6 +82,7 @@ interface Found {
 /** Unleash as a target system. */
 export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   const { project, environment, clock = systemClock, name = "unleash", flagName = ({ target }) => target } = options;
+  const { sleep = timer } = options;
   const api = unleashApi(options);
   const inTurn = createKeyedMutex();
   const inProject = `/projects/${encodeURIComponent(project)}/features`;
@@ -179,6 +187,18 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     return { done: true as const, version: String(last.id), ...findOverwritten(found, foreign) };
   };
 
+  /**
+   * Waits until Unleash has recorded the stages of an archived flag. It inserts them after its answers, and the server ends
+   * itself when the flag is deleted before. Servers without a lifecycle, 404, have nothing to wait for.
+   */
+  const waitForArchiving = async (flag: string, signal: AbortSignal): Promise<void> => {
+    for (let waited = 0; waited < MAX_ARCHIVING_MS; waited += ARCHIVING_POLL_MS) {
+      const recorded = await api.get<{ stage: string }[]>(`${inProject}/${flag}/lifecycle`, signal);
+      if (!recorded || ["initial", "archived"].every((stage) => recorded.some((one) => one.stage === stage))) return;
+      await sleep(ARCHIVING_POLL_MS);
+    }
+  };
+
   const removeFlag = async (flag: string, found: Found, signal: AbortSignal): Promise<SetResult> => {
     const { feature, version } = found;
     if (!feature) return { done: true, version };
@@ -188,6 +208,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     await api.write("DELETE", `${inProject}/${flag}`, undefined, signal);
     return afterWrite(async () => {
       const overwritten = findOverwritten(found, await readEventsSince(flag, found, signal));
+      await waitForArchiving(flag, signal);
       await api.write("DELETE", `/archive/${flag}`, undefined, signal);
       return { done: true, version: (await findFlag(flag, signal)).version, ...overwritten };
     });

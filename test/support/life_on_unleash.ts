@@ -52,8 +52,7 @@ export async function lifeOnUnleash(
     const path = environmentOf(entry);
     if (value === undefined) {
       if (!held) return;
-      await server.call("DELETE", pathOf(entry));
-      return server.call("DELETE", `/api/admin/archive/${flagName(entry)}`);
+      return server.removeFlag(flagName(entry));
     }
     const { enabled, strategies } = value as FlagValue;
     if (!held) await server.call("POST", FEATURES, { name: flagName(entry) });

@@ -2,6 +2,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { fetchedFile } from "./fetched_package.ts";
 import { freePort } from "./free_port.ts";
@@ -29,6 +30,10 @@ export interface UnleashServer {
   /** Calls the server as the administrator; rejects where it answers with an error. */
   // oxlint-disable-next-line no-explicit-any -- whatever it answers
   call(method: string, path: string, body?: unknown): Promise<any>;
+  /** Waits until the server has recorded that a flag is archived: it ends itself when the flag is deleted before. */
+  untilArchived(name: string): Promise<void>;
+  /** Archives and deletes a flag. */
+  removeFlag(name: string): Promise<void>;
   /** Starts a client that has read the flags. */
   startClient(): Promise<UnleashClient>;
   /** Stops the database where it is, until the returned function is called. */
@@ -94,12 +99,26 @@ export async function startUnleash(): Promise<UnleashServer> {
     return (await request(await logIn(username, password), "POST", "/api/admin/user/tokens", token)).json.secret;
   };
 
+  const untilArchived = async (name: string): Promise<void> => {
+    const path = `/api/admin/projects/default/features/${name}/lifecycle`;
+    const readStages = async (): Promise<string[]> =>
+      (await call("GET", path)).map(({ stage }: { stage: string }) => stage);
+    const isRecorded = (stages: string[]) => stages.includes("initial") && stages.includes("archived");
+    while (!isRecorded(await readStages())) await sleep(50);
+  };
+
   return {
     url,
     port,
     token: await createToken("Editor"),
     createToken,
     call,
+    untilArchived,
+    async removeFlag(name) {
+      await call("DELETE", `/api/admin/projects/default/features/${name}`);
+      await untilArchived(name);
+      await call("DELETE", `/api/admin/archive/${name}`);
+    },
     startClient: () =>
       startClient({
         url: `${url}/api/`,

@@ -73,6 +73,12 @@ const change = (target: string, value: unknown): Change => {
   return { change_id, tenant_id: "t1", kind: "config", target, value } as Change;
 };
 
+/** Removes a flag as a rollback does. */
+async function remove(system: ReturnType<typeof bench>["system"], entry: Entry): Promise<SetResult> {
+  const attempt = { change_id: "chg_x", operation: "rollback", attempt: "attempt-x", at: "" } as const;
+  return system.compareAndSet(entry, undefined, await system.read(entry, calm), attempt, calm);
+}
+
 /** A proxy in front of the server, for `fetch` of a target. */
 const behindProxy = () => ({ url: `http://${proxy.host}/` });
 
@@ -185,9 +191,47 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
         return fetch(url, init);
       },
     }).system;
-    const attempt = { change_id: "chg_x", operation: "rollback", attempt: "attempt-x", at: "" } as const;
-    const result = await system.compareAndSet(one, undefined, await system.read(one, calm), attempt, calm);
-    expect(result).toMatchObject({ done: true, overwrote: { value: flag(55) } });
+    expect(await remove(system, one)).toMatchObject({ done: true, overwrote: { value: flag(55) } });
+    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+  });
+
+  test("a removed flag is deleted only when Unleash has recorded that it is archived", async () => {
+    const name = newFlag();
+    const one = change(name, flag(10));
+    await bench().apply(one);
+    let read: { stage: string }[] = [];
+    const stages: string[] = [];
+    const { system } = bench({
+      async fetch(url, init) {
+        const answer = await fetch(url, init);
+        if (String(url).endsWith("/lifecycle")) read = (await answer.clone().json()) as typeof read;
+        if (String(url).endsWith(`/archive/${name}`)) stages.push(...read.map(({ stage }) => stage));
+        return answer;
+      },
+    });
+    expect(await remove(system, one)).toMatchObject({ done: true });
+    expect(stages.toSorted()).toEqual(["archived", "initial"]);
+    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+  });
+
+  test("a removed flag is deleted after 3 s in which Unleash does not record that it is archived", async () => {
+    const name = newFlag();
+    const one = change(name, flag(10));
+    await bench().apply(one);
+    const waits: number[] = [];
+    const { system } = bench({
+      sleep: async (ms) => void waits.push(ms),
+      async fetch(url, init) {
+        if (!String(url).endsWith("/lifecycle")) {
+          // The server itself must survive the test.
+          if (String(url).endsWith(`/archive/${name}`)) await server.untilArchived(name);
+          return fetch(url, init);
+        }
+        return Response.json([]);
+      },
+    });
+    expect(await remove(system, one)).toMatchObject({ done: true });
+    expect(waits.reduce((sum, ms) => sum + ms)).toBe(3000);
     await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
   });
 
