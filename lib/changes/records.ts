@@ -87,7 +87,11 @@ export interface RestoreRequest extends Actor {
 
 /** The durable intention to run the adapter. */
 export type Lease = OperationLease | RestoreLease;
-export type OperationLease = OperationRequest & LeaseFacts;
+export type OperationLease = OperationRequest &
+  LeaseFacts & {
+    /** The restore whose lease a rollback took over: it is not known yet whether it set the value. */
+    unresolved_restore?: RestoreLease | undefined;
+  };
 export type RestoreLease = RestoreRequest & LeaseFacts;
 
 /** Facts of every lease. */

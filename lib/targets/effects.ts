@@ -150,8 +150,10 @@ export function storedEffects(
         const key = keyOf(one);
         const record = (await tx.get("effects", id))?.value;
         if (record?.state !== "rolling_back") return;
-        const { attempt, place, entry, previous, replaced, superseded_by } = record;
-        tx.put("effects", id, { state: "rolled_back", attempt, place, entry, superseded_by });
+        const { attempt, place, entry, previous, replaced, superseded_by, restore } = record;
+        // A restore right before it is still to be recorded in the log.
+        const done = restore && "replaced_digest" in restore ? { restore } : {};
+        tx.put("effects", id, { state: "rolled_back", attempt, place, entry, superseded_by, ...done });
         if (record.applied_at !== undefined && superseded_by !== undefined)
           await change(tx, superseded_by, (later) => {
             if (later.replaced !== id) return later;

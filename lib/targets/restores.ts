@@ -52,7 +52,9 @@ export function targetRestores(system: TargetSystem, { effects, read, newAttempt
         (await system.resolve?.(entry, restore.attempt, signal)) ??
         (isEqual(await read(entry, signal), { value: change.value }) ? "done" : "not_done");
       if (outcome === "open") return outcome;
-      await (outcome === "done" ? finish(change, restore, restore.replaced) : effects.endRestore(change));
+      if (outcome === "done") await finish(change, restore, restore.replaced);
+      // A system that cannot say what became of an attempt may still carry it out.
+      else if (system.resolve) await effects.endRestore(change);
       return undefined;
     },
 

@@ -4,14 +4,13 @@
  */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import type { Caller } from "../caller.ts";
-import { forgetPlace } from "../drift_memory.ts";
+import { forgetPlace, noteInForce } from "../drift_memory.ts";
 import type { HostState } from "../operations/adapter_port.ts";
 import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
-import { endLease, keepUnresolved } from "../operations/lease.ts";
-import { noteInForce } from "../drift_memory.ts";
 import { recordPatiently } from "../operations/record_patiently.ts";
 import { recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
+import { findTakenRestore, leaveLease, type RestoreOutcome } from "../operations/resolve_restore.ts";
 import { askHost, type HostRun, isUnresolved, lastStart, nameSystem, runOnHost } from "../operations/run_adapter.ts";
 import {
   createMovedError,
@@ -49,7 +48,8 @@ export async function runOperation(
     if ("lease" in started) {
       const { lease } = started;
       const run = await runAdapter(deps, started);
-      const result = await recordPatiently(deps, lease, () => commitRun(caller, lease, run));
+      const restore = await findTakenRestore(deps, started.record.change, lease);
+      const result = await recordPatiently(deps, lease, () => commitRun(caller, lease, run, restore));
       if (operation === "apply") noteInForce(deps, change_id);
       return result;
     }
@@ -83,15 +83,20 @@ function runAdapter(deps: Caller["deps"], { lease, record, expected }: Started):
 }
 
 /** Commits the host's result and ends the lease. */
-async function commitRun(caller: Caller, lease: OperationLease, run: HostRun): Promise<OperationResult | Replayed> {
+async function commitRun(
+  caller: Caller,
+  lease: OperationLease,
+  run: HostRun,
+  restore: RestoreOutcome,
+): Promise<OperationResult | Replayed> {
   const { change_id } = lease;
   const adapter = caller.deps.product!.adapter!;
   const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
-    const before = await transaction.change(change_id, "settling");
-    const name = nameSystem(adapter, before.change);
-    if (!run.ok && isUnresolved(run.failure))
-      await keepUnresolved(transaction, lease, run.failure.unanswered ? "unanswered" : "unresolved");
-    else await endLease(transaction, lease);
+    const known = await transaction.change(change_id, "settling");
+    const name = nameSystem(adapter, known.change);
+    const left =
+      run.ok || !isUnresolved(run.failure) ? undefined : run.failure.unanswered ? "unanswered" : "unresolved";
+    const before = await leaveLease(transaction, lease, known, { failed: !run.ok, left, restore });
     if (run.ok) {
       const replaced = lease.operation === "apply" ? await transaction.ledger.owner(before.change) : null;
       // A value that a later rollback puts back there is no edit from outside.

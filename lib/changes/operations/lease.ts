@@ -7,6 +7,7 @@ import {
   type OperationLease,
   type OperationRequest,
   placeOf,
+  type RestoreLease,
   type RestoreRequest,
   targetKey,
 } from "../records.ts";
@@ -26,6 +27,10 @@ export const readLease = async (
 /** Reads the current state of a lease that has not ended. */
 export const readCurrentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
   (await reads.get("leases", lease.place))?.value;
+
+/** Returns the restore under a lease, or the one whose lease its operation took over. */
+export const findUnresolvedRestore = (lease: Lease | undefined): RestoreLease | undefined =>
+  lease?.operation === "restore" ? lease : lease?.unresolved_restore;
 
 /** Leases that are read of a target; only a host that is silent for long leaves more. */
 export const MAX_LEASES_PER_TARGET = 10;

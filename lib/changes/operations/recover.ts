@@ -22,7 +22,15 @@ import {
   renewLease,
 } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
-import { isLate, type Outcome, recordEffect, resolveRestore } from "./resolve_restore.ts";
+import {
+  findTakenRestore,
+  isLate,
+  leaveLease,
+  type Outcome,
+  recordEffect,
+  resolveRestore,
+  type RestoreOutcome,
+} from "./resolve_restore.ts";
 import { askHost, askInForce, type HostFailure, isDone, isGone, nameSystem, undoOnHost } from "./run_adapter.ts";
 
 /** Leases that are resolved concurrently. */
@@ -43,7 +51,7 @@ async function resolveLease(deps: ChangesDeps, lease: OperationLease): Promise<O
   const adapter = deps.product?.adapter;
   const change = (await readRecord(deps.store, lease.change_id))?.change;
   if (!adapter || !change) {
-    await recordOutcome(deps, lease, createFailure(lease, "unknown"));
+    await recordOutcome(deps, lease, { failure: createFailure(lease, "unknown"), restore: "not_done" });
     return "resolved";
   }
   const moved = lease.over_drift ? undefined : findMove(adapter, change);
@@ -65,18 +73,26 @@ async function resolveLease(deps: ChangesDeps, lease: OperationLease): Promise<O
   // A host that did not answer in time may still carry it out.
   if (!done && mayTakeEffect(lease, deps.clock.now())) return "unknown";
   if (!done || lease.operation === "rollback") {
-    await recordOutcome(deps, lease, done ? undefined : createFailure(lease, host), host);
+    const restore = await findTakenRestore(deps, change, lease);
+    await recordOutcome(deps, lease, { failure: done ? undefined : createFailure(lease, host), host, restore });
     return "resolved";
   }
   const left = await takeBackUnlessConsented(deps, lease, host);
   return left === "unknown" ? left : "resolved";
 }
 
+/** How an operation and the restore before it were left. */
+interface Left {
+  failure: HostFailure | undefined;
+  host?: string;
+  restore: RestoreOutcome;
+}
+
 /** Records how the host was left, under the lease's number. */
-const recordOutcome = (deps: ChangesDeps, lease: OperationLease, failure: HostFailure | undefined, host?: string) =>
+const recordOutcome = (deps: ChangesDeps, lease: OperationLease, { failure, host, restore }: Left) =>
   recordEffect<void>(deps, async (transaction) => {
-    const before = await transaction.change(lease.change_id, "settling");
-    await endLease(transaction, lease);
+    const known = await transaction.change(lease.change_id, "settling");
+    const before = await leaveLease(transaction, lease, known, { failed: failure !== undefined, restore });
     if (failure) recordFailure(transaction, before, lease, failure);
     else await complete(transaction, before, lease, host!);
   });

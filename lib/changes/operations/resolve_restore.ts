@@ -2,15 +2,20 @@
 import { step } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findMove } from "../places.ts";
-import { type Lease, readRecord, type RestoreLease } from "../records.ts";
+import { type Lease, type OperationLease, readRecord, type RestoreLease } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import type { ChangeRecord } from "../rules/record.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import type { RestoreResult } from "./adapter_port.ts";
 import { endLease, keepUnresolved, mayTakeEffect } from "./lease.ts";
 import { recordRestore } from "./record_result.ts";
 import { nameSystem } from "./run_adapter.ts";
 
-/** `resolved`, or the reason why not: the host shows the operation neither done nor undone, or it cannot be asked. */
-export type Outcome = "resolved" | "unknown" | "silent";
+/**
+ * `resolved`, or the reason why not: the host shows the operation neither done nor undone, says that it may still come, or cannot
+ * be asked.
+ */
+export type Outcome = "resolved" | "unknown" | "open" | "silent";
 
 /** Records an effect on the host, whatever the clock says. */
 export const recordEffect = <T>(deps: ChangesDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
@@ -19,20 +24,81 @@ export const recordEffect = <T>(deps: ChangesDeps, decision: (transaction: Trans
 /** Returns true where an operation ended before the host said how it was left. */
 export const isLate = ({ state }: Lease): boolean => state !== "running";
 
+/** Result of a restore, or the reason why it has none; undefined: the target system cannot be asked. */
+export type RestoreOutcome = RestoreResult | "not_done" | "open" | undefined;
+
+async function findRestore(
+  { product }: ChangesDeps,
+  change: Change,
+  { restore_id }: RestoreLease,
+): Promise<RestoreOutcome> {
+  const adapter = product?.adapter;
+  if (!adapter || findMove(adapter, change)) return undefined;
+  return step(async (signal) => (await adapter.findRestore?.(change, restore_id, signal)) ?? "not_done").catch(
+    () => undefined,
+  );
+}
+
+/** Asks what became of the restore whose lease an operation took over. */
+export const findTakenRestore = async (
+  deps: ChangesDeps,
+  change: Change,
+  { unresolved_restore }: OperationLease,
+): Promise<RestoreOutcome> => unresolved_restore && findRestore(deps, change, unresolved_restore);
+
+/** The end of an operation: its failure, and what became of the restore whose lease it took over. */
+interface OperationEnd {
+  failed: boolean;
+  /** The lease remains, since the host has yet to say how the operation was left. */
+  left?: "unresolved" | "unanswered" | undefined;
+  restore: RestoreOutcome;
+}
+
+/**
+ * Ends the lease of an operation, or keeps it. A restore whose lease it took over is recorded first where it is done; where it may
+ * still come after a failed operation, it has its lease again. Returns the record for the operation's own entry.
+ */
+export async function leaveLease(
+  transaction: Transaction,
+  lease: OperationLease,
+  before: ChangeRecord,
+  { failed, left, restore }: OperationEnd,
+): Promise<ChangeRecord> {
+  const { unresolved_restore: taken, ...own } = lease;
+  const done = taken && typeof restore === "object" && before.change.status === "applied" ? restore : undefined;
+  if (left) await keepUnresolved(transaction, done ? own : lease, left);
+  else await endLease(transaction, lease);
+  if (done) return recordFound(transaction, before, taken!, done);
+  const mayCome = taken && (restore !== "not_done" || mayTakeEffect(taken, transaction.now));
+  if (mayCome && failed && !left) transaction.tx.put("leases", taken.place, taken);
+  return before;
+}
+
+async function recordFound(
+  transaction: Transaction,
+  before: ChangeRecord,
+  lease: RestoreLease,
+  done: RestoreResult,
+): Promise<ChangeRecord> {
+  const adapter = { name: nameSystem(transaction.product.adapter!, before.change), ...done };
+  const found = isLate(lease) ? { late: true as const } : { resolved_after_interruption: true as const };
+  return (await recordRestore(transaction, before, lease, { adapter, ...found })).record;
+}
+
 /** Asks the target system about an abandoned restore: records it as done, or ends the lease; else the lease remains. */
 export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Promise<Outcome> {
   const adapter = deps.product?.adapter;
-  const { change_id, restore_id } = lease;
+  const { change_id } = lease;
   const change = (await readRecord(deps.store, change_id))?.change;
   const moved = change && findMove(adapter, change);
   if (moved) deps.log.warn("an interrupted restore cannot be resolved", { change_id, error: describeMove(moved) });
-  const find = async (signal: AbortSignal) => (await adapter?.findRestore?.(change!, restore_id, signal)) ?? "not_done";
-  const found = change && !moved && adapter ? await step(find).catch(() => undefined) : undefined;
+  const found = change && (await findRestore(deps, change, lease));
   if (found === undefined && change && adapter) {
     await keep(deps, lease);
     return "silent";
   }
-  if (found === "open" || (found === "not_done" && mayTakeEffect(lease, deps.clock.now()))) return "unknown";
+  if (found === "open") return found;
+  if (found === "not_done" && mayTakeEffect(lease, deps.clock.now())) return "unknown";
   const done = typeof found === "object" ? found : undefined;
   if (!done) deps.log.warn("a restore was interrupted and set nothing", { change_id });
   await recordEffect<void>(deps, (transaction) => recordOutcome(transaction, lease, done));
@@ -47,12 +113,7 @@ async function recordOutcome(
   await endLease(transaction, lease);
   const before = await transaction.change(lease.change_id, "settling");
   // Rolled back meanwhile: the entry of that says what the target holds.
-  if (!done || before.change.status !== "applied") return;
-  const adapter = { name: nameSystem(transaction.product.adapter!, before.change), ...done };
-  await recordRestore(transaction, before, lease, {
-    adapter,
-    ...(isLate(lease) ? { late: true } : { resolved_after_interruption: true }),
-  });
+  if (done && before.change.status === "applied") await recordFound(transaction, before, lease, done);
 }
 
 /** A failed restore writes no entry: the lease alone says that the target system has yet to answer. */

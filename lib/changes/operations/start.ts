@@ -31,6 +31,7 @@ import { authorizeOperation } from "./authorize.ts";
 import type { DryRun } from "./dry_run.ts";
 import {
   describeStranded,
+  findUnresolvedRestore,
   inProgressError,
   isSameLease,
   leaseError,
@@ -95,8 +96,8 @@ export async function startOperation(
   const lease = await readLease(tx, change);
   const stranded = lease && describeStranded(product.adapter, change, lease);
   const outcome = lease && left && isSameLease(left.lease, lease) ? left.outcome : undefined;
-  const isRepeated =
-    outcome !== undefined && (outcome !== "silent" || (stranded !== undefined && input.over_drift === true));
+  const isSilent = outcome === "open" || outcome === "silent";
+  const isRepeated = outcome !== undefined && (!isSilent || (stranded !== undefined && input.over_drift === true));
   // A dry run resolves nothing and expires nothing.
   if (lease && dry_run) throw inProgressError(change_id);
   if (lease && outcome !== undefined && !isRepeated) throw leaseError(lease, stranded);
@@ -141,7 +142,13 @@ export async function startOperation(
     return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
   const { owner } = caller.deps;
   const mayBeGone = await allowsAbsence(transaction, change, before);
-  const taken = takeLease(transaction, change, { ...request, owner, ...(mayBeGone && { mayBeGone }) });
+  const unresolved_restore = findUnresolvedRestore(lease);
+  const taken = takeLease(transaction, change, {
+    ...request,
+    owner,
+    ...(mayBeGone && { mayBeGone }),
+    ...(unresolved_restore && { unresolved_restore }),
+  });
   const expected = mustBeAsSeen(change, product.intent) ? seen?.map(({ digest }) => digest) : undefined;
   return { lease: taken, record, expected };
 }

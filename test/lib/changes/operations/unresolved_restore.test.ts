@@ -1,0 +1,99 @@
+/** A rollback while a restore has no answer yet: the log says whether the restore set the value, before it says what followed. */
+import { expect, test } from "vitest";
+import { sha256 } from "../../../../local/node_ports.ts";
+import { MINUTE } from "../../../support/clock.ts";
+import { core, coreOf } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import { editableTarget } from "../../../support/editable_target.ts";
+
+type Said = "done" | "not_done" | "open" | undefined;
+
+/** A change with the value 2 whose target was set to 7, and a restore of it that got no answer. */
+async function unanswered(fault: "lost answer" | "lost request", said?: Said) {
+  const { target, adapter, edit, value } = editableTarget();
+  const system = { said };
+  if (said !== undefined) target.system.resolve = async () => system.said;
+  const api = await core({ adapter });
+  const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
+  const length = (await api.audit()).length;
+  edit("ui.a", "7");
+  target.faults.push(fault);
+  expect((await api.post("restore", { change_id, actor: "ops" })).status).toBe(502);
+  return {
+    api,
+    adapter,
+    system,
+    edit,
+    value,
+    events: async () => (await api.audit()).slice(length).map(({ event_type }) => event_type),
+    details: async () => (await api.audit()).map(({ detail }) => JSON.parse(detail)),
+    leases: async () => (await api.deps.store.list("leases", { limit: 9 })).length,
+    rollback: (more: object = {}, on = api) => on.post("rollback", { change_id, ...more }),
+  };
+}
+
+const OVER = { over_drift: "true", note: "n" };
+const RESTORED = { late: true, replaced_digest: sha256("7"), adapter: { name: "memory", result: "restored" } };
+
+test("a rollback waits while a restore may still come, and follows it in the log", async () => {
+  const { system, events, details, rollback, value, leases } = await unanswered("lost answer", "open");
+  for (const more of [{}, OVER]) expect((await rollback(more)).body.code).toBe("operation_in_progress");
+  system.said = "done";
+  expect([(await rollback()).status, value("ui.a"), await leases()]).toEqual([200, undefined, 0]);
+  expect(await events()).toEqual(["change_drifted", "value_restored", "change_rolled_back"]);
+  expect((await details()).at(-2)).toMatchObject(RESTORED);
+});
+
+test("a restore that turns out done after a restart is recorded once", async () => {
+  const { api, adapter, system, events, rollback, value } = await unanswered("lost answer", "open");
+  await rollback();
+  const next = coreOf(await restarted(api.deps, { adapter, exclusive: true }));
+  system.said = "done";
+  await next.cycle();
+  expect((await rollback({}, next)).status).toBe(200);
+  expect(value("ui.a")).toBeUndefined();
+  expect((await events()).filter((type) => type === "value_restored")).toHaveLength(1);
+});
+
+test("a restore that comes between the look at it and the rollback is recorded with the rollback", async () => {
+  const { adapter, events, details, edit, value, rollback, leases } = await unanswered("lost request");
+  const { rollback: run } = adapter;
+  adapter.rollback = (...request) => {
+    edit("ui.a", "2");
+    return run(...request);
+  };
+  expect([(await rollback()).status, value("ui.a"), await leases()]).toEqual([200, undefined, 0]);
+  expect(await events()).toEqual(["change_drifted", "value_restored", "change_rolled_back"]);
+  expect((await details()).at(-2)).toMatchObject(RESTORED);
+});
+
+test("a restore that comes after a rollback failed is recorded by a cycle", async () => {
+  const { api, events, details, edit, rollback, leases } = await unanswered("lost request");
+  expect((await rollback()).body.code).toBe("target_drifted");
+  edit("ui.a", "2");
+  await api.cycle();
+  expect(await events()).toEqual(["change_drifted", "change_rollback_failed", "value_restored"]);
+  expect([(await details()).at(-1), await leases()]).toMatchObject([RESTORED, 0]);
+});
+
+test("a restore that set nothing delays no rollback, and leaves no entry", async () => {
+  const { api, events, rollback, value, leases } = await unanswered("lost request");
+  expect((await rollback()).body.code).toBe("target_drifted");
+  expect(await leases()).toBe(1);
+  expect((await rollback(OVER)).status).toBe(200);
+  expect([value("ui.a"), await leases()]).toEqual([undefined, 0]);
+  api.deps.clock.advance(20 * MINUTE);
+  await api.cycle();
+  expect(await events()).toEqual(["change_drifted", "change_rollback_failed", "change_rolled_back"]);
+});
+
+test("a restore that cannot come any more and set nothing leaves no lease and no entry", async () => {
+  const { api, system, events, leases } = await unanswered("lost request", "open");
+  await api.cycle();
+  expect(await leases()).toBe(1);
+  system.said = "not_done";
+  api.deps.clock.advance(20 * MINUTE);
+  await api.cycle();
+  expect(await leases()).toBe(0);
+  expect(await events()).not.toContain("value_restored");
+});
