@@ -51,6 +51,8 @@ const project = (
     hookTimeout: 30_000,
     maxWorkers: Math.max(2, availableParallelism() - 1),
     env,
+    // Examples import the package by its name.
+    alias: [{ find: /^countersign$/, replacement: join(root, "handlers/index.ts") }],
     // Files share their worker's modules: loading the same ones for each file took longer than most files' tests.
     isolate: false,
     ...over,

@@ -52,5 +52,6 @@ export const stages: Record<string, Own> = {
   "docs/targets/unleash.md": targets,
   "docs/testing.md": { long: true },
   "docs/writing_a_store.md": { long: true },
+  "docs/writing_a_target_system.md": { needs: [], long: true },
   "docs/writing_an_adapter.md": { long: true },
 };
