@@ -1,6 +1,6 @@
 /** Consent that is signed in the console: with a passkey of the browser's own virtual authenticator, and with SSH keys. */
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
@@ -382,6 +382,48 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const reviewed = await said(`change_id=${change_id}`);
     expect(reviewed).toMatchObject({ approver: "ana", authenticated: "signature", verdict: "not_accepted" });
     expect(JSON.parse(reviewed.statement)).toMatchObject({ decision: "review", verdict: "not_accepted" });
+  });
+
+  test("where the intent lists who applies, rolls back and feeds KPIs, they sign it here", async () => {
+    const permissions = { apply: ["ana"], rollback: ["ana"], feed_kpis: ["ana"] };
+    const { service, page } = await enrolled({ permissions });
+    const id = await service.propose({ target: "limits.signed" });
+    await visit(page, named(service), `changes/${id}`);
+    await button(page, "Approve with your key").click();
+    for (const [action, done] of [
+      ["Apply", "The change is applied and verified."],
+      ["Restore the consented value", "The consented value is restored."],
+      ["Roll back", "The change is rolled back."],
+    ] as const) {
+      if (action.startsWith("Restore")) {
+        writeFileSync(
+          service.config,
+          readFileSync(service.config, "utf8").replace('"limits.signed": 25', '"limits.signed": 7'),
+        );
+        await service.post("api/action/run-now", { action: "check_drift" });
+      }
+      await button(page, `${action}…`).click();
+      await page.getByLabel("Note").fill("As agreed.");
+      await button(page, `${action} with your key`).click();
+      await page.getByText(done).waitFor();
+    }
+    const { entries } = await service.get(`api/product/audit?change_id=${id}`);
+    const acts = entries.filter(({ detail }: { detail: string }) => JSON.parse(detail).note === "As agreed.");
+    expect(acts.map(({ detail }: { detail: string }) => JSON.parse(detail))).toMatchObject(
+      ["apply", "restore", "rollback"].map(() => ({ actor: "ana", authenticated: "signature" })),
+    );
+    await visit(page, named(service), "kpis");
+    await button(page, "Enter KPI values…").click();
+    await page.getByLabel("Incident rate").fill("0.02");
+    await page.getByText("ana enters these KPI values.").waitFor();
+    expect(await seriousOn(page, "signed feed")).toEqual([]);
+    await button(page, "Save with your key").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const fed = (await service.get("api/product/audit?event_type=kpi_refreshed")).entries.at(-1);
+    expect(JSON.parse(JSON.parse(fed.detail).statement)).toMatchObject({
+      decision: "feed_kpis",
+      kpis: { incident_rate: 0.02 },
+    });
   });
 
   test("a late note is signed with its item", async () => {

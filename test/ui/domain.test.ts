@@ -207,7 +207,7 @@ test("every action of every status is offered, or refused with a reason", () => 
     expect(
       offers
         .filter(({ refused }) => refused === null)
-        .map(({ deed }) => deed)
+        .map(({ action }) => action)
         .sort(),
     ).toEqual(allowed.filter((action) => action !== "withdraw").sort());
     for (const { refused } of offers) expect(refused ?? "open.").toMatch(/\.$/);
@@ -227,21 +227,21 @@ test.each<[string, Partial<ChangeDetail>, string, string, string]>([
   ["a blocked apply", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "forbidden_target", state: "block", message: "no" }] }, "bo", "apply", "no."],
 ])("%s meets the reason: %j", (_name, over, name, action, reason) => {
   const offers = offersOf({ ...CHANGE, ...over }, name, { policy });
-  expect(offers.find((one) => one.deed === action)?.refused).toBe(reason);
+  expect(offers.find((one) => one.action === action)?.refused).toBe(reason);
 }); // prettier-ignore
 
 test("the proposer may withdraw, and a warning gate blocks nothing", () => {
   const gates = [{ gate: "target_conflict", state: "warn", message: "other changes" }] as ChangeDetail["gates"];
   const change = { ...CHANGE, status: "approved" as const, allowed_actions: ["apply"], gates };
-  expect(offersOf(CHANGE, "ANA", { policy }).find(({ deed }) => deed === "withdraw")?.refused).toBeNull();
-  expect(offersOf(change, "bo", { policy }).find(({ deed }) => deed === "apply")?.refused).toBeNull();
+  expect(offersOf(CHANGE, "ANA", { policy }).find(({ action }) => action === "withdraw")?.refused).toBeNull();
+  expect(offersOf(change, "bo", { policy }).find(({ action }) => action === "apply")?.refused).toBeNull();
 });
 
 test("where nobody who approved it can decide any more, whoever may decide closes it", () => {
   const approvals = [{ approver: "gone", note: "", at: "" }];
   const change = { ...CHANGE, status: "approved" as const, approvals, allowed_actions: ["apply", "revoke"] };
   const revoke = (over: Partial<ChangeDetail>, name: string, rules: object = {}) =>
-    offersOf({ ...change, ...over }, name, { policy, ...rules }).find(({ deed }) => deed === "revoke")?.refused;
+    offersOf({ ...change, ...over }, name, { policy, ...rules }).find(({ action }) => action === "revoke")?.refused;
   expect(revoke({}, "bo")).toBeNull();
   expect(revoke({ approvals: [] }, "bo"), "a minor one, which the intent approved").toBeNull();
   expect(revoke({}, "eve")).toBe("You have not approved it.");

@@ -24,8 +24,8 @@ test.each<[string, object, string[]]>([
   ["was denied", { status: "denied" }, ["Propose again"]],
   ["was rolled back", { status: "rolled_back" }, ["Propose again"]],
   ["is applied", {}, []],
-  ["drifted", { drift: EPISODE }, ["Put back", "Propose what the host holds"]],
-  ["is gone from the host", { drift: { ...EPISODE, held_digest: null } }, ["Put back"]],
+  ["drifted", { drift: EPISODE }, ["Propose what it holds now"]],
+  ["is gone from the host", { drift: { ...EPISODE, held_digest: null } }, []],
   ["was erased", { status: "denied", erased: { at: "" } }, []],
 ])("a change that %s leaves its ways", (_, over, labels) => {
   expect(waysOn(change(over)).map(({ label }) => label)).toEqual(labels);
@@ -34,7 +34,7 @@ test.each<[string, object, string[]]>([
 test("what a proposal does to the other is said by where that stands", () => {
   expect(intentionOf(change({ status: "approved" }), undefined)).toBe("Revises");
   expect(intentionOf(change({ status: "denied" }), undefined)).toBe("Proposes again");
-  expect(intentionOf(change({ drift: EPISODE }), undefined)).toBe("Puts back");
+  expect(intentionOf(change({ drift: EPISODE }), undefined)).toBe("Proposes again");
   expect(intentionOf(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
 });
 
@@ -161,7 +161,7 @@ test("the host's side of a look is what it holds, by the adapter's word or its p
 
 test("an applied change that drifted does not look applied, and nothing else is drifted", () => {
   expect(statusMark({ status: "applied", resolution: null, drift: EPISODE })).toMatchObject({
-    word: "Applied, drifted",
+    word: "Changed outside Countersign",
     tone: "bad",
   });
   expect(statusMark({ status: "applied", resolution: null }).word).toBe("Applied");

@@ -36,7 +36,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       "Approved, not applied",
       "Outcome open",
     ]);
-    await part(page, "Needs attention").getByText("The host product no longer shows limits.flow of t1").waitFor();
+    await part(page, "Needs attention").getByText("limits.flow (t1) was changed outside Countersign").waitFor();
     const waiting = part(page, "Waits for you").locator("a[data-row]");
     const ids = await waiting.evaluateAll((rows) => rows.map((row) => row.getAttribute("href")!.split("/").at(-1)!));
     const { waiting_for_you } = await service.get("api/inbox?person=ana");
@@ -171,10 +171,10 @@ describe.skipIf(!browser)("pages of the console", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("NRR quarterly").fill("1.06");
     await dialog.getByLabel("Incident rate").fill("NaN");
-    await button(page, "Feed").click();
+    await button(page, "Save").click();
     await dialog.locator("small.error").waitFor();
     await dialog.getByLabel("Incident rate").fill("");
-    await button(page, "Feed").click();
+    await button(page, "Save").click();
     await row("NRR quarterly").first().getByText("1.06").waitFor();
     const outcome = row("set limits.flow for t1").filter({ hasText: "Regressed" });
     expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed[^]*final, its time is over/);

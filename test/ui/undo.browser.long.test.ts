@@ -111,47 +111,55 @@ describe.skipIf(!browser)("before and after", () => {
     await link(ana, "Another tenant's").waitFor({ state: "detached" });
   });
 
-  test("a host product that drifted: the picture, what it holds proposed, and put back with consent", async () => {
+  test("a value changed outside Countersign shows both values, and is proposed or restored", async () => {
     const id = await applied({ target: "limits.e", summary: "Ten uploads", value: '{"max":10}' });
-    setByHand("limits.e", { max: 99 });
-    await checkDrift();
+    const setElsewhere = async (max: number) => {
+      setByHand("limits.e", { max });
+      await checkDrift();
+    };
+    await setElsewhere(99);
     const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, service.url, "");
+    const row = ana.locator("article.row").filter({ hasText: "limits.e (t1) was changed outside Countersign" });
+    await row.getByText("Compare both values").click();
+    await row.getByText("max 10 → 99").waitFor();
     await visit(ana, service.url, "changes");
-    await ana.locator(".change-row").filter({ hasText: "Ten uploads" }).getByText("Applied, drifted").waitFor();
+    await ana.locator(".change-row").filter({ hasText: "Ten uploads" }).getByText("Changed outside Count").waitFor();
     await visit(ana, service.url, place(id));
-    await status(ana).getByText("Applied, drifted").waitFor();
-    const shown = diff(ana, "What was consented to, and what the host product holds");
-    await shown.waitFor();
+    await status(ana).getByText("Changed outside Countersign").waitFor();
+    const shown = diff(ana, "Consented value, and what the target holds now");
     expect(await shown.innerText()).toMatch(/10[\s\S]*99/);
     expect(await seriousOn(ana, "change")).toEqual([]);
 
-    await link(ana, "Propose what the host holds…").click();
+    await link(ana, "Propose what it holds now…").click();
     await ana.getByText("Keeps what the host product holds instead of").waitFor();
     expect(JSON.parse(await ana.getByLabel("New value").inputValue())).toEqual({ max: 99 });
     expect(await ana.getByLabel("Summary").inputValue()).toBe("Keep what the host product holds at limits.e");
 
-    await visit(ana, service.url, place(id));
-    await link(ana, "Put back…").click();
-    await ana.getByText("Puts back").waitFor();
-    expect(JSON.parse(await ana.getByLabel("New value").inputValue())).toEqual({ max: 10 });
-    await ana.getByLabel("Proposer").fill("pat");
-    await button(ana, "Propose").click();
-    await link(ana, "Open the change").click();
-    await ana.getByText("Proposed in place of").getByText("Applied, drifted").waitFor();
-    await status(ana).getByText("Waits for consent").waitFor();
-    const shownBefore = diff(ana, "What the host product holds, and would hold");
-    await shownBefore.waitFor();
-    expect(await shownBefore.innerText()).toMatch(/99[\s\S]*10/);
-    const back = decodeURIComponent(ana.url().split("/changes/")[1]!);
-    expect((await service.get(`api/product/changes/${back}`)).supersedes).toBe(id);
-    await service.post("api/product/approve", { change_id: back, approver: "bo" });
-    await service.post("api/product/apply", { change_id: back });
-    expect(JSON.parse(readFileSync(service.config, "utf8")).values.t1["limits.e"]).toEqual({ max: 10 });
+    for (const max of [99, 98, 97, 96]) {
+      if (max < 99) await setElsewhere(max);
+      await visit(ana, service.url, place(id));
+      await button(ana, "Restore the consented value…").click();
+      const dialog = ana.getByRole("dialog");
+      await dialog.getByText(`max 10 → ${max}`).waitFor();
+      await dialog.getByLabel("Note").fill("Edited by hand.");
+      await button(ana, "Restore the consented value as ana").click();
+      if (max > 96) await ana.getByText("The consented value is restored.").waitFor();
+    }
+    await ana.getByRole("dialog").getByText("Another program keeps changing this value").waitFor();
+    expect(await ana.getByRole("dialog").innerText()).toMatch(/restored again from \d\d:\d\d/);
+    await button(ana, "Cancel").click();
+    await ana.getByText("or roll the change back. It can be restored again from").waitFor();
+    const { entries } = await service.get(`api/product/audit?event_type=value_restored`);
+    expect(JSON.parse(entries[0].detail)).toMatchObject({ actor: "ana", note: "Edited by hand." });
 
-    await visit(ana, service.url, place(id));
-    await ana.getByText("Superseded by").waitFor();
-    await status(ana).getByText("Applied", { exact: true }).waitFor();
-    expect(await link(ana, "Put back…").count()).toBe(0);
+    // A rollback replaces the foreign edit only where its note says so.
+    await button(ana, "Roll back…").click();
+    await button(ana, "Roll back as ana").click();
+    await ana.getByLabel("Roll back over what was set outside").check();
+    await ana.getByRole("textbox", { name: "Note" }).fill("The script is stopped.");
+    await button(ana, "Roll back as ana").click();
+    await status(ana).getByText("Rolled back").waitFor();
   });
 
   test("without the token a drifted change says by its digest whose value the host product holds", async () => {

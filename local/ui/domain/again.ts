@@ -7,7 +7,7 @@ import type { Draft } from "./draft.ts";
 
 /** What may be proposed in its place; `take` says whose value it begins with. */
 export interface Way {
-  label: "Revise" | "Propose again" | "Put back" | "Propose what the host holds";
+  label: "Revise" | "Propose again" | "Propose what it holds now";
   take?: "held";
 }
 
@@ -17,16 +17,15 @@ export function waysOn({ status, drift, erased }: ChangeDetail): Way[] {
   if (isLive(status)) return [{ label: "Revise" }];
   if (status === "denied" || status === "rolled_back") return [{ label: "Propose again" }];
   if (!drift) return [];
-  const holdsNothing = drift.held_digest === null;
-  const back: Way = { label: "Put back" };
-  return holdsNothing ? [back] : [back, { label: "Propose what the host holds", take: "held" }];
+  return drift.held_digest === null ? [] : [{ label: "Propose what it holds now", take: "held" }];
 }
 
 /** What a new proposal does to the change whose place it takes. */
 export function intentionOf({ status, drift }: ChangeDetail, take: Way["take"]): string {
   if (isLive(status)) return "Revises";
-  if (status !== "applied" || !drift) return "Proposes again";
-  return take === "held" ? "Keeps what the host product holds instead of" : "Puts back";
+  return status === "applied" && drift && take === "held"
+    ? "Keeps what the host product holds instead of"
+    : "Proposes again";
 }
 
 /** Why what is typed would not take its place. */

@@ -27,6 +27,8 @@ export interface Concern {
   /** The change it is about, or the page where it shows. */
   change_id?: string;
   page?: string;
+  /** The consented value and what its target holds can be shown. */
+  drifted?: true;
 }
 
 /** What waits, as the first page shows it. */
@@ -149,11 +151,12 @@ function failing({ id, status, reason }: Capability): Concern[] {
   return [{ tone: "warn", title: `${titled(id)} is ${status}`, detail: reason ?? "", page: "system" }];
 }
 
-const ofHost = ({ change_id, target, tenant_id, drift }: InboxItem): Concern => ({
+const ofHost = ({ change_id, target, tenant_id, drift, title }: InboxItem): Concern => ({
   tone: "bad",
-  title: `The host product no longer shows ${target} of ${tenant_id}`,
-  detail: drift === "missing" ? "The value is gone." : "It holds something else.",
+  title: `${target} (${tenant_id}) was changed outside Countersign`,
+  detail: `${drift === "missing" ? "It holds nothing now" : "It holds another value now"}, not what “${title}” set.`,
   change_id,
+  drifted: true,
 });
 
 const regression = ({ change_id, kpi, realised_delta }: Outcome): Concern => ({

@@ -1,12 +1,22 @@
 /** What a person signs with, and whether this page may ask for it. */
 import { mayAsk } from "../../../lib/changes/rules/key_material.ts";
 import { sameName } from "../../../lib/changes/rules/names.ts";
-import type { ShownKey, ShownKeys } from "../core/api_types.ts";
+import type { IntentView, ShownKey, ShownKeys } from "../core/api_types.ts";
 
 /** The keys that the intent lists under a name; none where the service says nothing of keys. */
 export function keysOf(name: string, keys: ShownKeys | undefined): readonly ShownKey[] {
   const own = sameName(name);
   return keys !== undefined && Object.hasOwn(keys, own) ? keys[own]! : [];
+}
+
+/** Actions that a person with keys signs only where the intent lists who may do them. */
+const SIGNED_WHERE_LISTED = ["apply", "rollback", "feed_kpis"] as const;
+
+/** Returns true where the service asks this person for a signature; where it hides its rules, it may. */
+export function isSigned(decision: string | undefined, name: string, intent: IntentView | undefined): boolean {
+  if (decision === undefined || keysOf(name, intent?.keys).length === 0) return false;
+  const action = SIGNED_WHERE_LISTED.find((one) => one === decision);
+  return action === undefined || !intent?.policy || intent.policy.permissions?.[action] !== undefined;
 }
 
 /** A name as the service writes it, and so as it stands in a statement. */

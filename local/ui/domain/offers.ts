@@ -4,13 +4,13 @@ import { sameName as asCompared } from "../../../lib/changes/rules/names.ts";
 import { findCovered } from "../../../lib/changes/rules/list_entries.ts";
 import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/api_types.ts";
 import { counted, ended, readable } from "../core/format.ts";
-import { type Deed, DEEDS } from "./deeds.ts";
+import { type ChangeAction, CHANGE_ACTIONS } from "./change_actions.ts";
 import { keysOf } from "./keys.ts";
 import { asPlain, ownersMissing, quorumOf } from "./sentences.ts";
 
 /** One thing to do; `refused` says why it cannot be done now. */
 export interface Offer {
-  deed: Deed;
+  action: ChangeAction;
   label: string;
   refused: string | null;
 }
@@ -29,8 +29,8 @@ export const sameName = (a: string | null, b: string): boolean => a !== null && 
 /** Everything that can be asked of a change, in the order of its life; what is for an emergency, only when there is one. */
 export function offersOf(change: ChangeDetail, name: string, rules: Rules): Offer[] {
   const ordinary = ORDER.map((action) => ({
-    deed: action,
-    label: DEEDS[action].label,
+    action: action,
+    label: CHANGE_ACTIONS[action].label,
     refused: change.allowed_actions.includes(action)
       ? refusedHere(action, change, name, rules)
       : refusedByStatus(action, change.status, change),
@@ -41,7 +41,11 @@ export function offersOf(change: ChangeDetail, name: string, rules: Rules): Offe
 }
 
 function emergencyOffers(change: ChangeDetail, name: string, rules: Rules): Offer[] {
-  const offer = (deed: Deed, refused: string | null): Offer => ({ deed, label: DEEDS[deed].label, refused });
+  const offer = (action: ChangeAction, refused: string | null): Offer => ({
+    action,
+    label: CHANGE_ACTIONS[action].label,
+    refused,
+  });
   const { policy } = rules;
   const own = name !== "" && isOwn(change, name) && policy?.self_approval === false;
   const consented = change.approvals.some(({ emergency, approver }) => emergency && sameName(approver, name));

@@ -31,6 +31,8 @@ export interface Decided {
   item?: string | undefined;
   /** Digests of what its places held. */
   seen?: readonly string[] | undefined;
+  /** A rollback over a value that was set outside Countersign. */
+  over_drift?: true | undefined;
 }
 
 /** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
@@ -58,6 +60,8 @@ export interface Done {
   actor: string;
   note: string;
   until?: string | undefined;
+  /** Values of a feed, by KPI. */
+  kpis?: Readonly<Record<string, number>> | undefined;
 }
 
 /** An act on the service itself, whose log is asked for its name. */

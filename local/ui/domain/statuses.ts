@@ -40,7 +40,7 @@ interface Drifts {
 }
 
 /** The host product no longer shows what was applied. */
-const DRIFTED: Mark = { word: "Applied, drifted", shape: "bang", tone: "bad" };
+const DRIFTED: Mark = { word: "Changed outside Countersign", shape: "bang", tone: "bad" };
 
 /** An emergency consent waits for its review. */
 export const REVIEW_DUE: Mark = { word: "Review due", shape: "bang", tone: "warn" };

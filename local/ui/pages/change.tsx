@@ -13,7 +13,7 @@ import { isAbout } from "../domain/again.ts";
 import { listCautions } from "../domain/cautions.ts";
 import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
-import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
+import { type ChangeAction, CHANGE_ACTIONS, makeFields } from "../domain/change_actions.ts";
 import { makeSeenField } from "../domain/seen.ts";
 import { isPasskey, keysOf } from "../domain/keys.ts";
 import { offersOf } from "../domain/offers.ts";
@@ -44,7 +44,7 @@ const Drifted = lazy(() => import("./change/drifted.tsx").then((part) => part.Dr
 /** Only those who have passkeys need it. */
 const OneTap = lazy(() => import("./change/one_tap.tsx").then((part) => part.OneTap));
 
-const KEYS: readonly (readonly [string, Deed])[] = [
+const KEYS: readonly (readonly [string, ChangeAction])[] = [
   ["a", "approve"],
   ["d", "deny"],
   ["p", "apply"],
@@ -102,22 +102,22 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   const { data: intent } = useIntent();
   const name = useValue(personName);
   const now = useNow();
-  const [deciding, setDeciding] = useState<{ deed: Deed; change: ChangeDetail } | undefined>();
+  const [deciding, setDeciding] = useState<{ action: ChangeAction; change: ChangeDetail } | undefined>();
   const [decided, setDecided] = useState<Decided | undefined>();
   const [refusals, setRefusals] = useState<Refusals>({});
   const [missed, setMissed] = useState<Refused | undefined>();
   useEffect(() => void DecideDialog.ahead().catch(() => {}), []);
-  const decide = (deed: Deed) => {
+  const decide = (action: ChangeAction) => {
     setDecided(undefined);
     setMissed(undefined);
-    setDeciding({ deed, change });
+    setDeciding({ action, change });
   };
   const rules = { policy: intent?.policy, keys: intent?.keys };
   const offers = offersOf(change, name, rules);
-  const isOpen = (deed: Deed) => offers.some((offer) => offer.deed === deed && offer.refused === null);
+  const isOpen = (action: ChangeAction) => offers.some((offer) => offer.action === action && offer.refused === null);
   usePageKeys(
-    KEYS.flatMap(([key, deed]) =>
-      isOpen(deed) ? [{ key, label: `${DEEDS[deed].label} this change`, run: () => decide(deed) }] : [],
+    KEYS.flatMap(([key, action]) =>
+      isOpen(action) ? [{ key, label: `${CHANGE_ACTIONS[action].label} this change`, run: () => decide(action) }] : [],
     ),
   );
   // The button that was pressed is gone when the change has moved on.
@@ -134,7 +134,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     setRefusals({});
     close();
   };
-  const refused = (deed: Deed) => (message: string) => setRefusals({ ...refusals, [deed]: message });
+  const refused = (action: ChangeAction) => (message: string) => setRefusals({ ...refusals, [action]: message });
   const stale = async (failure: Refused) => {
     await reload();
     setMissed(failure);
@@ -175,7 +175,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
           ) : undefined
         }
       />
-      {change.drift && <Drifted change={change} />}
+      {change.drift && <Drifted change={change} onRestore={() => decide("restore")} />}
       <div class="columns main-first">
         <div>
           <WhatChanges change={change} />
@@ -192,9 +192,9 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       {deciding && (
         <DecideDialog
           change={deciding.change}
-          deed={deciding.deed}
+          action={deciding.action}
           onDone={done}
-          onRefused={refused(deciding.deed)}
+          onRefused={refused(deciding.action)}
           onClose={close}
         />
       )}
@@ -202,9 +202,9 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   );
 }
 
-const Done = ({ decided: { deed, answer } }: { decided: Decided }) => (
+const Done = ({ decided: { action, answer } }: { decided: Decided }) => (
   <Notice tone="good" alert>
-    <p>{DEEDS[deed].done}</p>
+    <p>{CHANGE_ACTIONS[action].done}</p>
     {"adapter" in answer && answer.adapter && (
       <p class="quiet">
         The {answer.adapter.name} adapter says {words(answer.adapter.result)}.
@@ -219,7 +219,7 @@ function commandsOf(change: ChangeDetail, name: string): string {
   const token = adminToken.get() !== "";
   const steps = (change.allowed_actions as Action[]).map((action) => {
     const seen = makeSeenField(action === "approve" ? action : undefined, change);
-    const fields = { ...fieldsOf(action, change.change_id, name || "YOUR_NAME", ""), ...seen };
+    const fields = { ...makeFields(action, change.change_id, name || "YOUR_NAME", ""), ...seen };
     return curlPost(`api/product/${action}`, fields, { revision: change.revision, token });
   });
   return [curlGet(`api/product/changes/${change.change_id}`), ...steps].join("\n\n");

@@ -1,8 +1,10 @@
 /** The first page: what waits for the reader, then what else needs somebody. */
+import { useState } from "preact/hooks";
 import type { Change, InboxItem, Outcome } from "../core/api_types.ts";
 import { address } from "../core/api.ts";
 import { counted, signed } from "../core/format.ts";
 import { useTitle, useValue, useWaiting } from "../core/hooks.tsx";
+import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
@@ -17,6 +19,8 @@ import { PageHead, Panel } from "../parts/panel.tsx";
 import { Given, Sentence } from "../parts/text.tsx";
 import { Verdict } from "../parts/verdict.tsx";
 import { InboxRow } from "./inbox/row.tsx";
+
+const OutsideValue = lazy(() => import("./inbox/outside_value.tsx").then((part) => part.OutsideValue));
 
 /** What waits for the reader; what is worth a look beside it is read once that stands. */
 export function InboxPage({ onYou }: { onYou: () => void }) {
@@ -146,7 +150,8 @@ function Group({ title, items, total }: { title: string; items: readonly InboxIt
   );
 }
 
-function ConcernRow({ concern: { tone, title, detail, change_id, page } }: { concern: Concern }) {
+function ConcernRow({ concern: { tone, title, detail, change_id, page, drifted } }: { concern: Concern }) {
+  const [open, setOpen] = useState(false);
   const to = change_id ? changeHref(change_id) : page ? href([page]) : undefined;
   return (
     <li>
@@ -164,6 +169,12 @@ function ConcernRow({ concern: { tone, title, detail, change_id, page } }: { con
         <p class="row-words">
           <Given text={detail} />
         </p>
+        {drifted && change_id && (
+          <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+            <summary>Compare both values</summary>
+            {open && <OutsideValue id={change_id} />}
+          </details>
+        )}
       </article>
     </li>
   );

@@ -32,7 +32,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
     get<Outcomes>("api/product/outcomes", { limit: 200 }, signal),
   );
   useTitle("KPIs and outcomes");
-  usePageKeys([{ key: "f", label: "Feed KPIs", run: () => setFeeding(true) }]);
+  usePageKeys([{ key: "f", label: "Enter KPI values", run: () => setFeeding(true) }]);
   if (!state || !series)
     return (
       <>
@@ -53,7 +53,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         }
       >
         <button type="button" onClick={() => setFeeding(true)}>
-          Feed KPIs…
+          Enter KPI values…
         </button>
       </PageHead>
       <Panel title="KPIs">

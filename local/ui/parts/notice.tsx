@@ -1,8 +1,8 @@
 /** What the page has to say beside its content. */
 import type { ComponentChildren } from "preact";
 import { isAbsent, isRuntimeOff, NotDone, Refused, Unreachable } from "../core/api.ts";
-import { ended } from "../core/format.ts";
 import { adminToken } from "../core/session.ts";
+import { explain } from "../domain/refusals.ts";
 import type { Shape, Tone } from "../domain/statuses.ts";
 import { CopyBlock } from "./copy.tsx";
 import { Sign } from "./mark.tsx";
@@ -43,7 +43,7 @@ export function Failure({
     const { fields = [], code } = error.refusal;
     return (
       <Notice tone="bad" alert={alert}>
-        <p>{fields.length > 1 ? "Nothing was taken, since:" : <Given text={sentenceOf(error.message)} />}</p>
+        <p>{fields.length > 1 ? "Nothing was taken, since:" : <Given text={explain(error.refusal)} />}</p>
         {fields.length > 1 && (
           <ul>
             {fields.map(({ field, message }) => (
@@ -73,9 +73,6 @@ export const tokenHint = (where: string): string =>
   adminToken.get() === ""
     ? `Give the token ${where} and try again.`
     : `The token that was sent is not the right one. Give it anew ${where}.`;
-
-/** The service's words with a capital and a full stop. */
-export const sentenceOf = (message: string): string => ended(message.charAt(0).toUpperCase() + message.slice(1));
 
 /** Stands where an answer will be, or says why there is none. */
 export function Pending({ error, what }: { error: unknown; what: string }) {

@@ -6,8 +6,8 @@ import { Refused, Unreachable } from "../../core/api.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
-import { DEEDS, type Deed, fieldsOf } from "../../domain/deeds.ts";
-import { asSent, keysOf } from "../../domain/keys.ts";
+import { CHANGE_ACTIONS, type ChangeAction, makeFields } from "../../domain/change_actions.ts";
+import { asSent, isSigned, keysOf } from "../../domain/keys.ts";
 import { listCautions } from "../../domain/cautions.ts";
 import { requestOf } from "../../domain/sentences.ts";
 import { Named } from "../../parts/change_name.tsx";
@@ -15,11 +15,13 @@ import { Cautions } from "../../parts/cautions.tsx";
 import { makeSeenField } from "../../domain/seen.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Lines } from "../../parts/field.tsx";
-import { Notice, sentenceOf } from "../../parts/notice.tsx";
+import { formatSentence } from "../../domain/refusals.ts";
+import { Notice } from "../../parts/notice.tsx";
 import { KeptTokenField, NameField } from "../../parts/person_fields.tsx";
 import { Given, Sentence } from "../../parts/text.tsx";
 import { ChangedSince, useChangedSince } from "./changed_since.tsx";
 import { DryRun } from "./dry_run.tsx";
+import { HeldNow } from "./held_now.tsx";
 import { SendFailure } from "./send_failure.tsx";
 import { SignDecision } from "./sign_decision.tsx";
 import { type Deciding, useDecision } from "./use_decision.tsx";
@@ -27,7 +29,7 @@ import type { Prove } from "../../parts/use_signature.tsx";
 
 /** Decides on a change, under the revision that is shown. */
 export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale"> & { onClose: () => void }) {
-  const { change, deed } = deciding;
+  const { action } = deciding;
   const {
     label,
     asks = `${label} this change?`,
@@ -38,18 +40,33 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     noteHint,
     noteRequired = false,
     look,
-  } = DEEDS[deed];
+  } = CHANGE_ACTIONS[action];
   const kept = useValue(personName);
   const { data: intent } = useIntent();
   const [name, setName] = useState(kept);
   const [asksName] = useState(kept === "");
   const [note, setNote] = useState("");
   const [prove, setProve] = useState<Prove | undefined>();
-  const changed = useChangedSince(change);
-  const { busy, stage, error, asksToken, askToken, decide } = useDecision({ ...deciding, onStale: changed.look });
+  const changed = useChangedSince(deciding.change);
+  // A rollback that met a foreign edit is on record: the change is the same one, and is rolled back over the edit.
+  const [drifted, setDrifted] = useState(false);
+  const isSame = drifted && changed.now?.status === "applied";
+  const change = (isSame && changed.now) || deciding.change;
+  const stale = isSame ? undefined : changed.now;
+  const { busy, stage, error, asksToken, askToken, decide } = useDecision({
+    ...deciding,
+    change,
+    onStale: async (failure) => {
+      if (failure.refusal.code === "target_drifted") setDrifted(true);
+      await changed.look();
+    },
+  });
   // What was sent and not answered may be what changed: then nothing is to be said of it, and it may be sent again.
   changed.maybeOwn.current = busy || error instanceof Unreachable;
-  const signs = decision !== undefined && keysOf(name, intent?.keys).length > 0;
+  const [overDrift, setOverDrift] = useState(false);
+  const over_drift = drifted ? overDrift : undefined;
+  const signs = isSigned(decision, name, intent) || (over_drift === true && keysOf(name, intent?.keys).length > 0);
+  const isNeeded = action === "restore" || person !== undefined;
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     const field = form.current?.querySelector<HTMLInputElement>('[type="password"]');
@@ -61,15 +78,21 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
 
   const send = (event: Event) => {
     event.preventDefault();
-    if (busy || changed.now || (signs && !prove)) return;
-    if (person) personName.set(name.trim());
-    const fields = fieldsOf(deed, change.change_id, signs ? asSent(name) : name.trim(), note);
+    if (busy || stale || (signs && !prove)) return;
+    if (isNeeded || name.trim() !== "") personName.set(name.trim());
+    const fields = makeFields(action, change.change_id, signs ? asSent(name) : name.trim(), note);
     const seen = makeSeenField(decision, change);
-    void decide(async () => ({ ...fields, ...seen, ...(signs && (await prove!())) }));
+    const over = over_drift ? { over_drift: "true" } : {};
+    void decide(async () => ({ ...fields, ...seen, ...over, ...(signs && (await prove!())) }));
   };
 
   return (
-    <Dialog title={asks} onClose={onClose} busy={busy} wide={deed === "apply" || deed === "rollback"}>
+    <Dialog
+      title={asks}
+      onClose={onClose}
+      busy={busy}
+      wide={action === "apply" || action === "rollback" || action === "restore"}
+    >
       <form ref={form} onSubmit={send}>
         <p class="lead">
           <Sentence parts={requestOf(change)} />
@@ -78,9 +101,12 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
           <Given text={change.summary} />
         </p>
         {isLive(change.status) && <Cautions of={listCautions(change)} />}
-        {(deed === "apply" || deed === "rollback") && <DryRun change={change} operation={deed} onToken={askToken} />}
+        {(action === "apply" || action === "rollback") && (
+          <DryRun change={change} operation={action} onToken={askToken} />
+        )}
+        {action === "restore" && <HeldNow change={change} />}
         <Warnings change={change} />
-        {person && asksName && <NameField value={name} onValue={setName} required first />}
+        {asksName && <NameField value={name} onValue={setName} required={isNeeded} first={isNeeded} />}
         {(person || acts) && (
           <Lines
             label="Note"
@@ -89,25 +115,36 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
             onValue={setNote}
             rows={3}
             maxLength={4000}
-            required={noteRequired}
+            required={noteRequired || over_drift === true}
             first={!asksName && !acts}
           />
         )}
         {signs && (
           <SignDecision
-            deed={deed}
+            action={action}
             change={change}
             name={asSent(name)}
             note={note}
+            {...(over_drift && { over_drift })}
             error={error}
             onProve={(given) => setProve(() => given)}
           />
         )}
+        {over_drift !== undefined && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={overDrift}
+              onChange={({ currentTarget }) => setOverDrift(currentTarget.checked)}
+            />
+            <span>Roll back over what was set outside Countersign. It needs a note.</span>
+          </label>
+        )}
         {asksToken && <KeptTokenField />}
-        {changed.now ? <ChangedSince now={changed.now} error={error} /> : <SendFailure error={error} where="above" />}
+        {stale ? <ChangedSince now={stale} error={error} /> : <SendFailure error={error} where="above" />}
         <p class="quiet">{explained}</p>
         <footer>
-          {changed.now ? (
+          {stale ? (
             <button type="button" onClick={onClose}>
               Close and look again
             </button>
@@ -124,9 +161,9 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
                   ? signs && stage === "proving"
                     ? "Signing…"
                     : "Sending…"
-                  : confirmLabel(deed, name.trim(), signs)}
+                  : confirmLabel(action, name.trim(), signs)}
               </button>
-              <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={!person}>
+              <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={!isNeeded}>
                 Cancel
               </button>
             </>
@@ -137,8 +174,8 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
   );
 }
 
-function confirmLabel(deed: Deed, name: string, signs: boolean): string {
-  const { label } = DEEDS[deed];
+function confirmLabel(action: ChangeAction, name: string, signs: boolean): string {
+  const { label } = CHANGE_ACTIONS[action];
   return signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
 }
 
@@ -148,7 +185,7 @@ const Warnings = ({ change: { gates, related } }: { change: ChangeDetail }) => (
       .filter(({ state }) => state === "warn")
       .map(({ gate, message }) => (
         <Notice key={gate} tone="warn">
-          <Named text={sentenceOf(message)} related={related} />
+          <Named text={formatSentence(message)} related={related} />
         </Notice>
       ))}
   </>

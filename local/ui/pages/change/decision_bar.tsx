@@ -4,7 +4,7 @@ import { dateTime, ended } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { waysOn } from "../../domain/again.ts";
-import { type Deed, DEEDS } from "../../domain/deeds.ts";
+import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
 import { type Offer, offersOf, type Rules } from "../../domain/offers.ts";
 import { Named } from "../../parts/change_name.tsx";
 import { Sign } from "../../parts/mark.tsx";
@@ -14,7 +14,7 @@ import type { ComponentChildren } from "preact";
 const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
 
 /** What the service said when it refused this person. */
-export type Refusals = Partial<Record<Deed, string>>;
+export type Refusals = Partial<Record<ChangeAction, string>>;
 
 /** What can be done, and what cannot with the reason; `tap` is a consent that is given here, without a dialog. */
 export function DecisionBar({
@@ -28,7 +28,7 @@ export function DecisionBar({
   rules: Rules;
   refusals: Refusals;
   tap?: ComponentChildren;
-  onDecide: (deed: Deed) => void;
+  onDecide: (action: ChangeAction) => void;
 }) {
   const name = useValue(personName);
   const offers = offersOf(change, name, rules);
@@ -47,15 +47,15 @@ export function DecisionBar({
       )}
       {(open.length > 0 || ways) && (
         <div class="buttons">
-          {open.map(({ deed, label }) => {
-            const { look } = DEEDS[deed];
-            const withNote = deed === "approve" && tap !== undefined;
+          {open.map(({ action, label }) => {
+            const { look } = CHANGE_ACTIONS[action];
+            const withNote = action === "approve" && tap !== undefined;
             return (
               <button
-                key={deed}
+                key={action}
                 type="button"
                 class={withNote ? "secondary" : look && STYLE[look]}
-                onClick={() => onDecide(deed)}
+                onClick={() => onDecide(action)}
               >
                 {withNote ? "Approve with a note…" : `${label}…`}
               </button>
@@ -66,12 +66,12 @@ export function DecisionBar({
       )}
       <ul class="refused">
         {open
-          .filter(({ deed }) => refusals[deed])
-          .map(({ deed, label }) => (
+          .filter(({ action }) => refusals[action])
+          .map(({ action, label }) => (
             <Closed
-              key={`said-${deed}`}
+              key={`said-${action}`}
               label={`${label} was refused`}
-              reason={ended(refusals[deed]!)}
+              reason={ended(refusals[action]!)}
               related={change.related}
             />
           ))}

@@ -1,6 +1,6 @@
 /** Consent in one tap: what is signed stands beside the button that has it signed. */
 import { useState } from "preact/hooks";
-import { fieldsOf } from "../../domain/deeds.ts";
+import { makeFields } from "../../domain/change_actions.ts";
 import { asSent } from "../../domain/keys.ts";
 import { makeSeenField } from "../../domain/seen.ts";
 import { KeptTokenField } from "../../parts/person_fields.tsx";
@@ -10,21 +10,21 @@ import { type Deciding, useDecision } from "./use_decision.tsx";
 import type { Prove } from "../../parts/use_signature.tsx";
 
 /** Approves with a key of the person whose name this is. */
-export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: string }) {
-  const { busy, stage, error, asksToken, decide } = useDecision({ ...deciding, deed: "approve" });
+export function OneTap({ name, ...deciding }: Omit<Deciding, "action"> & { name: string }) {
+  const { busy, stage, error, asksToken, decide } = useDecision({ ...deciding, action: "approve" });
   const [prove, setProve] = useState<Prove | undefined>();
   const { change } = deciding;
   const approve = () =>
     prove &&
     void decide(async () => ({
-      ...fieldsOf("approve", change.change_id, asSent(name), ""),
+      ...makeFields("approve", change.change_id, asSent(name), ""),
       ...makeSeenField("approve", change),
       ...(await prove()),
     }));
   return (
     <div class="one-tap">
       <SignDecision
-        deed="approve"
+        action="approve"
         change={change}
         name={name}
         note=""

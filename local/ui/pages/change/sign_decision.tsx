@@ -1,7 +1,7 @@
 /** The signature of a decision on a change. */
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { brief } from "../../core/format.ts";
-import { type Deed, DEEDS } from "../../domain/deeds.ts";
+import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
 import { findSeen } from "../../domain/seen.ts";
 import { shortly } from "../../domain/sentences.ts";
 import { decisionOn } from "../../domain/statement.ts";
@@ -11,17 +11,19 @@ import { Sentence } from "../../parts/text.tsx";
 /** Says who decides what, and has it signed. */
 export function SignDecision({
   change,
-  deed,
+  action,
   note,
+  over_drift,
   ...signing
-}: SigningProps & { change: ChangeDetail; deed: Deed; note: string }) {
-  const { says, decision, fields } = DEEDS[deed];
+}: SigningProps & { change: ChangeDetail; action: ChangeAction; note: string; over_drift?: true }) {
+  const { says, decision, fields } = CHANGE_ACTIONS[action];
   const decided = {
     decision: decision!,
     approver: signing.name,
     note,
     verdict: fields?.["verdict"],
     seen: findSeen(decision, change),
+    over_drift,
   };
   return (
     <Signing

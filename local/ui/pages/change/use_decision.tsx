@@ -2,17 +2,17 @@
 import { useState } from "preact/hooks";
 import type { ChangeDetail, Decision, Operation } from "../../core/api_types.ts";
 import { type Fields, post, Refused } from "../../core/api.ts";
-import { type Deed, DEEDS } from "../../domain/deeds.ts";
+import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
 import { keepReceipt } from "../../domain/receipts.ts";
 import { useKeys } from "../../parts/sending.tsx";
 
 /** What came of it. */
-export type Decided = { deed: Deed; answer: Decision | Operation };
+export type Decided = { action: ChangeAction; answer: Decision | Operation };
 
 /** What is decided, and who is told. */
 export interface Deciding {
   change: ChangeDetail;
-  deed: Deed;
+  action: ChangeAction;
   onDone: (decided: Decided) => void;
   onRefused: (message: string) => void;
   /** The change may be another one by now. */
@@ -22,7 +22,7 @@ export interface Deciding {
 const STALE = [400, 404, 409, 412];
 
 /** A decision on its way: `decide` takes what makes its fields, which may ask a person for a key first. */
-export function useDecision({ change, deed, onDone, onRefused, onStale }: Deciding) {
+export function useDecision({ change, action, onDone, onRefused, onStale }: Deciding) {
   const [stage, setStage] = useState<"proving" | "sending" | undefined>();
   const [error, setError] = useState<unknown>();
   const [asksToken, setAsksToken] = useState(false);
@@ -35,9 +35,9 @@ export function useDecision({ change, deed, onDone, onRefused, onStale }: Decidi
       const fields = await fieldsOf();
       setStage("sending");
       const conditions = { revision: change.revision, key: key(fields) };
-      const answer = await post<Decision | Operation>(DEEDS[deed].path, fields, conditions);
+      const answer = await post<Decision | Operation>(CHANGE_ACTIONS[action].path, fields, conditions);
       keepReceipt(answer.audit_entry);
-      onDone({ deed, answer });
+      onDone({ action, answer });
     } catch (failure) {
       setStage(undefined);
       setError(failure);

@@ -6,11 +6,7 @@ import { waysOn } from "../../domain/again.ts";
 export const Ways = ({ change }: { change: ChangeDetail }) => (
   <>
     {waysOn(change).map(({ label, take }) => (
-      <a
-        key={label}
-        class={label === "Put back" ? "button" : "button secondary"}
-        href={href(["propose"], { supersedes: change.change_id, take })}
-      >
+      <a key={label} class="button secondary" href={href(["propose"], { supersedes: change.change_id, take })}>
         {label}…
       </a>
     ))}

@@ -4,7 +4,7 @@ import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 
 /** The service's actions, and what it takes beside them. */
-export type Deed = Action | "approve_emergency" | "accept_emergency" | "reject_emergency";
+export type ChangeAction = Action | "restore" | "approve_emergency" | "accept_emergency" | "reject_emergency";
 
 /** What a console must know of it. */
 interface Facts {
@@ -32,7 +32,7 @@ interface Facts {
 const CONVINCED = "What convinced you? It stays on record.";
 const WHY_NOT = "Why not? The proposer will read it.";
 
-export const DEEDS: Readonly<Record<Deed, Facts>> = {
+export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
   approve: {
     label: "Approve",
     path: "api/product/approve",
@@ -81,6 +81,7 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
     label: "Apply",
     path: "api/product/apply",
     acts: true,
+    decision: "apply",
     noteHint: "Why now? It stays on record.",
     explained: "The change is carried to the host product now, and verified there.",
     done: "The change is applied and verified.",
@@ -90,11 +91,23 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
     label: "Roll back",
     path: "api/product/rollback",
     acts: true,
+    decision: "rollback",
     noteHint: "Why? It stays on record.",
     explained: "What was there before comes back, unless a later change has taken the place.",
     done: "The change is rolled back.",
     says: "rolls back",
     look: "danger",
+  },
+  restore: {
+    label: "Restore the consented value",
+    asks: "Restore the consented value?",
+    path: "api/product/restore",
+    acts: true,
+    decision: "restore",
+    noteHint: "Who changed it, and why is it set again? It stays on record.",
+    explained: "Sets the consented value again, over what was set outside Countersign. It needs no new consent.",
+    done: "The consented value is restored.",
+    says: "restores the consented value",
   },
   approve_emergency: {
     label: "Approve as an emergency",
@@ -140,8 +153,8 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
 };
 
 /** The fields that it sends. */
-export function fieldsOf(deed: Deed, change_id: string, name: string, note: string): Fields {
-  const { person, acts, fields } = DEEDS[deed];
+export function makeFields(action: ChangeAction, change_id: string, name: string, note: string): Fields {
+  const { person, acts, fields } = CHANGE_ACTIONS[action];
   const said = note === "" ? undefined : note;
   const known = name === "" ? undefined : name;
   return {
