@@ -7,17 +7,26 @@ import { about } from "./about.ts";
 import { sha256 } from "./node_ports.ts";
 
 /** The text of an intent that may come into force. Errors: a sentence that names the option, the file and the rule. */
-export const readIntent = async (path: string): Promise<string> => (await loaded(path, "--product-intent")).text;
+export const readIntent = async (path: string): Promise<string> =>
+  (await loadIntentFile(path, `--product-intent ${path}`)).text;
 
-const loaded = (path: string, option: string) =>
+/** Loads an intent from a file, with the text of that. Errors: a sentence that begins with `subject` and names the rule. */
+export const loadIntentFile = (path: string, subject: string) =>
   about(
-    `${option} ${path}`,
+    subject,
     readFile(path, "utf8").then((text) => ({ text, ...loadIntent(text, sha256) })),
   );
 
-/** What an intent would bring into force, for people. Errors: as `readIntent`. */
-export async function checkIntent(path: string): Promise<string> {
-  const { intent, manifest_hash } = await loaded(path, "--check-intent");
+/** The report of a check. */
+export interface Checked {
+  /** The rules, and what came of the scenarios, for people. */
+  text: string;
+  passed: boolean;
+}
+
+/** Checks an intent that may come into force, and plays scenarios under it. Errors: as `readIntent`, also of the scenarios' file. */
+export async function checkIntent(path: string, scenarios?: string): Promise<Checked> {
+  const { intent, manifest, manifest_hash } = await loadIntentFile(path, `--check-intent ${path}`);
   const { product_id, version, update_epoch, approved_by } = intent;
   const lines = [
     `${product_id} ${version}, epoch ${update_epoch}, approved by ${approved_by}`,
@@ -25,5 +34,9 @@ export async function checkIntent(path: string): Promise<string> {
     ...rulesInForce(intent).map((rule) => `- ${rule}`),
     ...contradictionsIn(intent).map((contradiction) => `! ${contradiction}`),
   ];
-  return `${lines.join("\n")}\n`;
+  if (scenarios === undefined) return { text: `${lines.join("\n")}\n`, passed: true };
+  // Only a check plays scenarios, so no start loads what they need.
+  const { testIntent } = await import("./scenarios/test_intent.ts");
+  const { text, passed } = await about(`--scenarios ${scenarios}`, testIntent(manifest, scenarios));
+  return { text: `${lines.join("\n")}\n\n${text}\n`, passed };
 }

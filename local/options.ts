@@ -41,24 +41,28 @@ export interface Options extends Given {
 
 /** What the program is asked to do. */
 export type Task =
-  { kind: "run"; options: Options } | { kind: "print"; text: string } | { kind: "check_intent"; path: string };
+  | { kind: "run"; options: Options }
+  | { kind: "print"; text: string }
+  | { kind: "check_intent"; path: string; scenarios: string | undefined };
 
 /** Reads arguments and environment; throws `OptionError`. A flag wins, of a repeated one the last counts. */
 export function parseOptions(argv: readonly string[], env: Environment): Task {
   const flags = readFlags(argv);
   if (flags === "help") return { kind: "print", text: helpText() };
   if (flags === "version") return { kind: "print", text: version };
-  const checked = flags.get(CHECK_INTENT);
-  if (checked !== undefined) return { kind: "check_intent", path: checked };
+  const [checked, scenarios] = [flags.get(CHECK_INTENT), flags.get(SCENARIOS)];
+  if (checked !== undefined) return { kind: "check_intent", path: checked, scenarios };
+  if (scenarios !== undefined) throw malformed("--scenarios goes with --check-intent");
   const values = Object.entries(TABLE).map(([key, spec]) => [key, valueOf(spec, flags.get(spec.flag), env)]);
   return { kind: "run", options: complete(Object.fromEntries(values) as Given, env, flags) };
 }
 
-/** Beside it no other option counts. */
+/** With it only the scenarios count. */
 const CHECK_INTENT = "check-intent";
+const SCENARIOS = "scenarios";
 
 function readFlags(argv: readonly string[]): Map<string, string> | "help" | "version" {
-  const known = [...Object.values(TABLE).map(({ flag }) => flag), CHECK_INTENT];
+  const known = [...Object.values(TABLE).map(({ flag }) => flag), CHECK_INTENT, SCENARIOS];
   const options = Object.fromEntries(known.map((flag) => [flag, { type: "string" as const }]));
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
   const flags = new Map<string, string>();

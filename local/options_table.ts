@@ -222,6 +222,8 @@ export function helpText(): string {
     ...options,
     "  --check-intent PATH",
     "      say which rules this ProductIntent sets, or what is wrong with it, and exit",
+    "  --scenarios PATH",
+    "      with --check-intent: play these scenarios under it, and exit with 1 where one fails",
     "  --help, --version",
     "      print this text or the version, and exit",
     "",

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../lib/kit/platform.ts";
 import { checkIntent } from "./intent_file.ts";
 import { openLog } from "./logger.ts";
-import { type Environment, OptionError, parseOptions } from "./options.ts";
+import { type Environment, OptionError, parseOptions, type Task } from "./options.ts";
 import { type Running, start } from "./start.ts";
 
 /** npm passes on a signal that the terminal has sent already; so soon after the first it is no second one. */
@@ -16,7 +16,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
   try {
     const parsed = parseOptions(argv, env);
     if (parsed.kind === "print") return void process.stdout.write(`${parsed.text}\n`);
-    if (parsed.kind === "check_intent") return void process.stdout.write(await checkIntent(parsed.path));
+    if (parsed.kind === "check_intent") return await reportCheck(parsed);
     const log = openLog();
     failLoudly(log);
     let end: Ending = () => undefined;
@@ -30,6 +30,13 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
     process.stderr.write(`ui_server: ${sentence.replaceAll(/\s*\n\s*/g, " ")}\n`);
     process.exit(error instanceof OptionError ? error.exitCode : 1);
   }
+}
+
+/** Prints the check of an intent; the exit code is 1 where a scenario fails. */
+async function reportCheck({ path, scenarios }: Extract<Task, { kind: "check_intent" }>): Promise<void> {
+  const { text, passed } = await checkIntent(path, scenarios);
+  process.stdout.write(text);
+  if (!passed) process.exitCode = 1;
 }
 
 /** What is acknowledged is durable already, so after an error that nobody expected a fresh start is the safest. */

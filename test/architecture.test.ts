@@ -61,6 +61,8 @@ interface Import {
   /** A path from the root for a file of ours, a package's name otherwise. */
   to: string;
   typeOnly: boolean;
+  /** Loaded when it is needed. */
+  lazy: boolean;
 }
 
 const STATEMENT = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"/gm;
@@ -71,10 +73,10 @@ const text = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 function importsOf(file: string): Import[] {
   const code = text(file);
   const found = [
-    ...[...code.matchAll(STATEMENT)].map(([, type, to]) => ({ to: to!, typeOnly: type !== undefined })),
-    ...[...code.matchAll(DYNAMIC)].map(([, to]) => ({ to: to!, typeOnly: false })),
+    ...[...code.matchAll(STATEMENT)].map(([, type, to]) => ({ to: to!, typeOnly: type !== undefined, lazy: false })),
+    ...[...code.matchAll(DYNAMIC)].map(([, to]) => ({ to: to!, typeOnly: false, lazy: true })),
   ];
-  return found.map(({ to, typeOnly }) => ({ from: file, to: resolved(file, to), typeOnly }));
+  return found.map(({ to, ...how }) => ({ from: file, to: resolved(file, to), ...how }));
 }
 
 const resolved = (from: string, to: string): string =>
@@ -152,7 +154,7 @@ test("a room speaks only of the collections that it or a room below it declares"
 test("nothing imports itself by way of others, types included", () => {
   const next = new Map<string, string[]>();
   for (const { from, to } of all)
-    if (isOurs({ from, to, typeOnly: false })) next.set(from, [...(next.get(from) ?? []), to]);
+    if (isOurs({ from, to, typeOnly: false, lazy: false })) next.set(from, [...(next.get(from) ?? []), to]);
   const done = new Set<string>();
   const circles: string[] = [];
   const visit = (file: string, way: readonly string[]): void => {
@@ -185,10 +187,18 @@ test("the client takes types from the service, and no code", () => {
   expect(listImports(wrong)).toEqual([]);
 });
 
+test("a start of the service loads nothing that only tests of an intent need", () => {
+  const loaded = new Set(["local/ui_server.ts"]);
+  for (const from of loaded)
+    for (const one of all) if (one.from === from && !one.lazy && !one.typeOnly) loaded.add(one.to);
+  expect(loaded.size).toBeGreaterThan(100);
+  expect([...loaded].filter((file) => file === "yaml" || file.startsWith("local/scenarios/"))).toEqual([]);
+});
+
 test("every package that is imported is declared as a dependency", () => {
   const declared = Object.keys({ ...packageJson.dependencies, ...packageJson.peerDependencies });
   // The first is part of the Workers runtime; the build provides the second and bundles the others.
-  const given = /^(?:cloudflare:|countersign:console-files$|prom-client\b|diff$)/;
+  const given = /^(?:cloudflare:|countersign:console-files$|(?:prom-client|yaml)\b|diff$)/;
   const wrong = all.filter((one) => !isOurs(one) && !isBuiltin(one) && !given.test(one.to));
   expect(listImports(wrong.filter((one) => !declared.includes(packageOf(one)) && !one.typeOnly))).toEqual([]);
 });

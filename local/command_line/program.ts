@@ -32,15 +32,24 @@ export function programOf(act: Act, write: { out(text: string): void; err(text: 
     .helpCommand("help [verb]", "what a verb takes")
     .showHelpAfterError("(--help says what it takes)")
     .addHelpText("after", AFTER);
-  for (const verb of VERBS) declare(verb.usage.startsWith("audit ") ? auditOf(program) : program, verb, act);
+  for (const verb of VERBS) declare(parentOf(verb, program), verb, act);
   for (const [name, { help }] of Object.entries(PROGRAMS)) program.command(`${name} [options...]`).description(help);
   return program;
 }
 
-/** The verbs of the audit log stand under one of its own. */
-const auditOf = (program: Command): Command =>
-  program.commands.find((command) => command.name() === "audit") ??
-  program.command("audit").description("The audit log: list, verify, export").helpCommand(false);
+/** Words under which verbs stand, with their help. */
+const GROUPS: Readonly<Record<string, string>> = {
+  audit: "The audit log: list, verify, export",
+  intent: "A product intent: test it, compare two",
+};
+
+/** Returns the command under which a verb stands: the program, or that of its first word where this is a group. */
+function parentOf({ usage }: Verb, program: Command): Command {
+  const [group = ""] = usage.split(" ");
+  if (!Object.hasOwn(GROUPS, group)) return program;
+  const known = program.commands.find((command) => command.name() === group);
+  return known ?? program.command(group).description(GROUPS[group]!).helpCommand(false);
+}
 
 /** The same on every terminal, so that the manual can show it. */
 const HELP_WIDTH = 120;
@@ -56,7 +65,7 @@ ${Object.values(EXITS)
 function declare(parent: Command, verb: Verb, act: Act): void {
   const { summary, description, fields: known }: Operation = verb.operation ? OPERATIONS[verb.operation] : NONE;
   const command = parent
-    .command(verb.usage.replace(/^audit /, ""))
+    .command(parent.name() === verb.usage.split(" ")[0] ? verb.usage.replace(/^\S+ /, "") : verb.usage)
     .summary(verb.summary ?? summary)
     .description(verb.summary ?? [summary, description].filter(Boolean).join("\n\n"));
   const fields = (verb.fields ?? []).map((name) => ({ name, option: optionOf(name, known[name]!) }));
@@ -65,9 +74,9 @@ function declare(parent: Command, verb: Verb, act: Act): void {
   const own = Object.entries(verb.options ?? {}).map(([flags, help]) => new Option(flags, help));
   for (const option of own) command.addOption(option);
   command.optionsGroup("Connection:");
-  if (!verb.onStores) for (const [flags, help] of Object.entries(CONNECTION)) command.option(flags, help);
+  if (!verb.isLocal) for (const [flags, help] of Object.entries(CONNECTION)) command.option(flags, help);
   command.optionsGroup("Output:");
-  if (!verb.plain) command.option("--json", "the API's answer, untouched");
+  if (!verb.plain) command.option("--json", verb.isLocal ? "JSON in place of text" : "the API's answer, untouched");
   command.helpOption("--help", "this text");
   command.action(() => {
     const given = command.opts<Record<string, unknown>>();

@@ -44,11 +44,11 @@ async function perform([verb, given, common]: [Verb, Given, Common], io: Io): Pr
   const answers = new Answers(io.fetch);
   const say = (text: string) => io.err(`${text}\n`);
   try {
-    const connected = connect(...askerOf(verb, common, io.env), answers.fetch, (sentence) =>
+    const connected = connect(...callerOf(verb, common, io.env), answers.fetch, (sentence) =>
       say(`countersign: warning: ${sentence}`),
     );
-    const { text, exit = "done" } = await verb.run({ ...io, ...connected, say }, given);
-    const shown = common.json ? answers.last : text;
+    const { text, json, exit = "done" } = await verb.run({ ...io, ...connected, say }, given);
+    const shown = common.json ? (json === undefined ? answers.last : JSON.stringify(json)) : text;
     if (shown !== undefined) io.out(`${shown}\n`);
     return exit;
   } catch (error) {
@@ -58,9 +58,9 @@ async function perform([verb, given, common]: [Verb, Given, Common], io: Io): Pr
   }
 }
 
-/** Who asks: for an agent the admin token is never handed on, whatever else this environment holds. */
-function askerOf({ asAgent, onStores, usage }: Verb, common: Common, env: Environment): [Common, Environment] {
-  if (onStores) return [{}, {}];
+/** Returns the credentials that a verb sends: for an agent never the admin token, whatever else this environment holds. */
+function callerOf({ asAgent, isLocal, usage }: Verb, common: Common, env: Environment): [Common, Environment] {
+  if (isLocal) return [{}, {}];
   if (!asAgent) return [common, env];
   if (common.tokenFile !== undefined)
     throw new UsageError(`${usage} takes an agent's secret (--agent-token-file) and never the admin token`);

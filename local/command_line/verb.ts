@@ -36,9 +36,11 @@ export interface Given {
   options: Readonly<Record<string, string | boolean | undefined>>;
 }
 
-/** What came of it: lines for people, where `--json` does not ask for the answer itself. */
+/** Result of a verb: lines for people, where `--json` does not ask for the answer itself. */
 export interface Outcome {
   text?: string;
+  /** Printed for `--json` by a verb that sends no request. */
+  json?: unknown;
   exit?: Exit;
 }
 
@@ -56,8 +58,8 @@ export interface Verb {
   options?: Readonly<Record<string, string>>;
   /** What it answers is no JSON, so it takes no `--json`. */
   plain?: true;
-  /** It works on stores, and asks no service for anything. */
-  onStores?: true;
+  /** It works on stores or files of this machine, and sends no request to a service. */
+  isLocal?: true;
   /** It speaks for an agent: an admin token is never handed on. */
   asAgent?: true;
   run(session: Session, given: Given): Promise<Outcome>;

@@ -102,7 +102,9 @@ const textOf = (path: string): string => read.get(path) ?? read.set(path, text(p
 /** Whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
 function takes(program: string, option: string): boolean {
   if (["ui_server", "npm start", "npm dev"].includes(program))
-    return ["help", "version", "check-intent", ...Object.values(TABLE).map(({ flag }) => flag)].includes(option);
+    return ["help", "version", "check-intent", "scenarios", ...Object.values(TABLE).map(({ flag }) => flag)].includes(
+      option,
+    );
   if (program === "countersign")
     return ofVerbs.includes(`--${option}`) || ["ui_server", "countersign-verify"].some((other) => takes(other, option));
   const source = programs[program] ?? (existsSync(join(ROOT, program)) ? program : undefined);

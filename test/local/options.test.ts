@@ -227,11 +227,16 @@ test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is un
   });
 });
 
-test("--check-intent names a file, and no other option counts beside it", () => {
-  const checked = { kind: "check_intent", path: "intent.json" };
+test("--check-intent names a file, and only --scenarios counts with it", () => {
+  const checked = { kind: "check_intent", path: "intent.json", scenarios: undefined };
   expect(parseOptions(["--check-intent", "intent.json"], { SVC_PORT: "x" })).toEqual(checked);
   expect(parseOptions(["--port=0", "--check-intent=intent.json"], {})).toEqual(checked);
   expect(() => parseOptions(["--check-intent"], {})).toThrow("--check-intent needs a value");
+  expect(parseOptions(["--scenarios=s.yaml", "--check-intent=intent.json"], {})).toEqual({
+    ...checked,
+    scenarios: "s.yaml",
+  });
+  expect(() => parseOptions(["--scenarios=s.yaml"], {})).toThrow("--scenarios goes with --check-intent");
 });
 
 test("--help prints every option, --version the package's version, whatever the environment holds", () => {

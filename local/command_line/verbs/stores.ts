@@ -16,7 +16,7 @@ const FORCE = { "--force": "remove what another command left in the store" };
 /** Loaded when one of them is called: the other verbs open no store. */
 const commands = () => import("../../moving/commands.ts");
 
-const common = { onStores: true, plain: true } as const;
+const common = { isLocal: true, plain: true } as const;
 
 /** Moves a store out into a file. */
 export const exportVerb: Verb = {

@@ -3,10 +3,17 @@ import { expect } from "vitest";
 import { entrySchema } from "../../../lib/audit/entry.ts";
 import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { parseScenarios } from "../../../local/scenarios/read.ts";
 import type { Own } from "./index.ts";
 
 export const intentFields: Own = {
-  stage: () => ({ readers: { "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256) } }),
+  stage: () => ({
+    readers: {
+      "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256),
+      // test/docs/scenarios.test.ts plays them.
+      "yaml scenarios": (example) => void parseScenarios(JSON.stringify(example)),
+    },
+  }),
 };
 
 export const auditLog: Own = {

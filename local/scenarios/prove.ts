@@ -1,0 +1,73 @@
+/** Signs a request of a scenario as the person who sends it, where the endpoint takes a signature. */
+import type { Act } from "../../lib/changes/rules/act_statement.ts";
+import type { Decision } from "../../lib/changes/rules/statement.ts";
+import type { Sign } from "./credentials.ts";
+
+/** The fields of a request. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A decision, and the field that names its author. */
+interface Signed {
+  decision: Decision | Act;
+  author: "approver" | "proposer" | "actor";
+}
+
+/** The decision that a request to an endpoint makes. */
+const DECISIONS: Readonly<Record<string, Signed>> = {
+  propose: { decision: "propose", author: "proposer" },
+  "propose-crm-followup": { decision: "propose", author: "proposer" },
+  approve: { decision: "approve", author: "approver" },
+  deny: { decision: "deny", author: "approver" },
+  revoke: { decision: "revoke", author: "approver" },
+  review: { decision: "review", author: "approver" },
+  withdraw: { decision: "withdraw", author: "proposer" },
+  note: { decision: "note", author: "actor" },
+  apply: { decision: "apply", author: "actor" },
+  rollback: { decision: "rollback", author: "actor" },
+  restore: { decision: "restore", author: "actor" },
+  freeze: { decision: "freeze", author: "actor" },
+  unfreeze: { decision: "unfreeze", author: "actor" },
+  erase: { decision: "erase", author: "actor" },
+  kpi: { decision: "feed_kpis", author: "actor" },
+  "audit/accept-clock": { decision: "accept_clock", author: "actor" },
+  "audit/accept-loss": { decision: "accept_loss", author: "actor" },
+};
+
+/** Fields that a statement takes as the request states them. */
+const STATED = ["change_id", "note", "verdict", "item", "seen", "over_drift", "until", "length", "head"];
+
+/**
+ * Returns the fields with the author and a signature of the statement that the service asks for. Where it gives none, the request
+ * goes unsigned, and is answered for what it is.
+ */
+export async function prove(
+  path: string,
+  fields: Fields,
+  by: string,
+  { sign, post }: { sign: Sign; post(path: string, fields: Fields): Promise<{ status: number; body: unknown }> },
+): Promise<Fields> {
+  const signed = signedBy(path, fields);
+  if (!signed || "proof" in fields) return fields;
+  const { [signed.author]: author = by } = fields;
+  const own = { ...fields, [signed.author]: author };
+  const answer = await post("/api/product/consent-statement", { approver: author, ...statementFields(signed, own) });
+  if (answer.status !== 200) return fields;
+  const { statement } = answer.body as { statement: string };
+  return { ...own, proof: sign(statement), at: (JSON.parse(statement) as { at: string }).at };
+}
+
+function signedBy(path: string, { emergency }: Fields): Signed | undefined {
+  const name = path.replace("/api/product/", "");
+  const signed = Object.hasOwn(DECISIONS, name) ? DECISIONS[name] : undefined;
+  return signed?.decision === "approve" && emergency === true ? { ...signed, decision: "approve_emergency" } : signed;
+}
+
+function statementFields({ decision, author }: Signed, fields: Fields): Fields {
+  if (decision === "propose") return { decision, [isFollowup(fields) ? "followup" : "proposal"]: fields };
+  const stated = Object.fromEntries(STATED.filter((name) => name in fields).map((name) => [name, fields[name]]));
+  if (decision !== "feed_kpis") return { decision, ...stated };
+  const { [author]: _, note: __, ...kpis } = fields;
+  return { decision, ...stated, kpis };
+}
+
+const isFollowup = (fields: Fields): boolean => !("kind" in fields);

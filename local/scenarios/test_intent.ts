@@ -1,0 +1,36 @@
+/** Tests an intent by scenarios, on the service itself. */
+import { play } from "./play.ts";
+import { readScenarios } from "./read.ts";
+
+/** The report of a test. */
+export interface Tested {
+  /** Lines for people. */
+  text: string;
+  passed: boolean;
+}
+
+/** Plays each scenario of a file under an intent, given as its canonical text. Errors: `ScenariosInvalid`, those of reading. */
+export async function testIntent(manifest: string, path: string): Promise<Tested> {
+  const { scenarios, lineOf } = await readScenarios(path);
+  const lines: string[] = [];
+  let failed = 0;
+  for (const [index, scenario] of scenarios.entries()) {
+    const { differences, answered } = await play(scenario, manifest);
+    if (differences.length > 0) failed++;
+    lines.push(
+      differences.length === 0 ? `ok    ${scenario.name}` : `FAIL  ${scenario.name} (${path}:${lineOf([index])})`,
+      ...differences.map(({ path: within, message }) => {
+        const field = within.filter((part, at) => at > 0 || part !== "expect").join(".");
+        return `        ${path}:${lineOf([index, ...within])}: ${field} ${message}`;
+      }),
+      ...(answered === undefined ? [] : [`        ${answered}`]),
+    );
+  }
+  lines.push(summary(scenarios.length, failed));
+  return { text: lines.join("\n"), passed: failed === 0 };
+}
+
+const summary = (all: number, failed: number): string =>
+  failed === 0
+    ? `${all} ${all === 1 ? "scenario passes" : "scenarios pass"}`
+    : `${failed} of ${all} ${all === 1 ? "scenario fails" : "scenarios fail"}`;

@@ -1,0 +1,42 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../e2e/server.ts";
+import { manifest } from "../../support/intents.ts";
+import { commandLine } from "./called.ts";
+
+/** Calls `countersign intent test` with these scenarios, in YAML. */
+async function testing(scenarios: string, intent: object = manifest()) {
+  const folder = await temporaryFolder();
+  const [intentPath, path] = [join(folder, "intent.json"), join(folder, "scenarios.yaml")];
+  await Promise.all([writeFile(intentPath, JSON.stringify(intent)), writeFile(path, scenarios)]);
+  const { call, requests } = await commandLine({ intent: null });
+  const called = await call(["intent", "test", intentPath, path]);
+  return { ...called, path, intentPath, requests };
+}
+
+const scenario = (status: number) =>
+  `[{ name: who, when: { by: ana, request: GET /api/product/intent }, expect: { status: ${status} } }]`;
+
+test("intent test plays scenarios, and asks no service", async () => {
+  const { code, out, err, requests } = await testing(scenario(200));
+  expect({ code, out, err, requests }).toEqual({
+    code: 0,
+    out: "ok    who\n1 scenario passes\n",
+    err: "",
+    requests: [],
+  });
+});
+
+test("intent test ends with 1 where a scenario fails, and shows the difference", async () => {
+  const { code, out, path } = await testing(scenario(404));
+  expect([code, out]).toEqual([1, expect.stringContaining(`${path}:1: status expected 404, got 200\n`)]);
+});
+
+test.each([
+  ["scenarios", "- nam: x", {}, /^countersign: \S+scenarios\.yaml: line 1, scenario 1: .* did you mean name\?/],
+  ["intent", scenario(200), { version: 1 }, /^countersign: \S+intent\.json: version must be text/],
+])("intent test names the file of invalid %s", async (_, scenarios, over, message) => {
+  const { code, err } = await testing(scenarios, manifest(over));
+  expect([code, err]).toEqual([1, expect.stringMatching(message)]);
+});

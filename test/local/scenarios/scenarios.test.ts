@@ -1,0 +1,308 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { loadIntent } from "../../../lib/changes/rules/intent.ts";
+import { checkIntent } from "../../../local/intent_file.ts";
+import { sha256 } from "../../../local/node_ports.ts";
+import { compare } from "../../../local/scenarios/compare.ts";
+import { equip } from "../../../local/scenarios/credentials.ts";
+import { play } from "../../../local/scenarios/play.ts";
+import { parseScenarios, type Scenario } from "../../../local/scenarios/read.ts";
+import { testIntent } from "../../../local/scenarios/test_intent.ts";
+import { temporaryFolder } from "../../e2e/server.ts";
+import { intentOf, type Manifest } from "../../support/intents.ts";
+import { passkey, sshPen } from "../../support/passkeys.ts";
+import { person } from "../../support/signed.ts";
+
+const EXAMPLE = join(import.meta.dirname, "../../../local/example");
+
+/** Plays one scenario, written as its members, and lists what differs. */
+async function differences(scenario: Partial<Scenario> & Pick<Scenario, "when" | "expect">, intent: Manifest = {}) {
+  const outcome = await play({ name: "one", given: [], ...scenario }, intentOf(intent).manifest);
+  return outcome.differences.map(({ path, message }) => `${path.join(".")} ${message}`);
+}
+
+const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", value: 1, summary: "Show it" };
+const propose = (by?: string, over: object = {}) => ({
+  by,
+  request: "POST /api/product/propose",
+  body: { ...PROPOSAL, ...over },
+});
+const act = (action: string, by?: string, over: object = {}) => ({
+  by,
+  request: `POST /api/product/${action}`,
+  body: { change_id: "$c1", ...over },
+});
+const c1 = (by?: string, over: object = {}) => ({ as: "c1", ...propose(by, over) });
+
+test("the scenarios of the example intent pass", async () => {
+  const { manifest } = loadIntent(await readFile(join(EXAMPLE, "product_intent.json"), "utf8"), sha256);
+  const { text, passed } = await testIntent(manifest, join(EXAMPLE, "scenarios.yaml"));
+  expect([passed, text]).toEqual([true, expect.stringContaining("7 scenarios pass")]);
+});
+
+test("an answer that is not as expected is shown with its line", async () => {
+  const path = join(await temporaryFolder(), "scenarios.yaml");
+  const scenario = [
+    "- name: a stranger proposes",
+    "  when:",
+    "    by: eve",
+    "    request: POST /api/product/propose",
+    `    body: ${JSON.stringify(PROPOSAL)}`,
+    "  expect:",
+    "    status: 403",
+    "    change:",
+    "      tier: minor",
+  ];
+  await writeFile(path, scenario.join("\n"));
+  const { text, passed } = await testIntent(intentOf().manifest, path);
+  expect(passed).toBe(false);
+  expect(text.split("\n")).toEqual([
+    `FAIL  a stranger proposes (${path}:1)`,
+    `        ${path}:7: status expected 403, got 201`,
+    `        ${path}:9: change.tier expected "minor", got "standard"`,
+    "        POST /api/product/propose answered 201",
+    "1 of 1 scenario fails",
+  ]);
+});
+
+test("a check with scenarios says the rules first, and whether all pass", async () => {
+  const intent = join(EXAMPLE, "product_intent.json");
+  const { text, passed } = await checkIntent(intent, join(EXAMPLE, "scenarios.yaml"));
+  expect([passed, text]).toEqual([
+    true,
+    expect.stringMatching(/^acme-crm [^]*\n- [^]*\n\nok {4}a standard[^]*pass\n$/),
+  ]);
+  await expect(checkIntent(intent, join(EXAMPLE, "none.yaml"))).rejects.toThrow(/^--scenarios .*none\.yaml: ENOENT/);
+});
+
+describe("a scenario fails", () => {
+  const when = propose("pat");
+  const expected = { status: 201 };
+
+  test("where an earlier request is rejected, which is shown", async () => {
+    const given = [c1("pat"), act("apply", "pat")];
+    expect(await differences({ given, when, expect: expected })).toEqual([
+      expect.stringMatching(
+        /^given\.1 was rejected: POST \/api\/product\/apply answered 400 illegal_transition: cannot apply \$c1: /,
+      ),
+    ]);
+  });
+
+  test.each([
+    ["in a body", { ...act("approve", "ana", { change_id: "$c2" }) }, "when.body $c2 stands for nothing"],
+    ["in a path", { by: "ana", request: "GET /api/product/changes/$c2" }, "when.request $c2 stands for nothing"],
+  ])("where a name stands for nothing %s", async (_, request, message) => {
+    const found = await differences({ given: [c1("pat")], when: request, expect: expected });
+    expect(found).toEqual([`${message}: did you mean c1?`]);
+  });
+
+  test("where two changes get one name, or an answer has no change", async () => {
+    const twice = await differences({ given: [c1("pat"), c1("pat")], when, expect: expected });
+    expect(twice).toEqual(["given.1.as c1 names a change already"]);
+    const none = { as: "c2", by: "pat", request: "GET /api/product/intent" };
+    expect(await differences({ given: [none], when, expect: expected })).toEqual([
+      "given.0.as c2: the answer is of no change",
+    ]);
+  });
+
+  test("where it names an agent that the intent has not", async () => {
+    const intent = { principals: { "agent:pricing": { kind: "agent", token_sha256: "ab".repeat(32) } } };
+    expect(await differences({ when: propose("agent:pricin"), expect: expected }, intent)).toEqual([
+      "when.by the intent has no agent agent:pricin: did you mean agent:pricing?",
+    ]);
+  });
+});
+
+describe("callers", () => {
+  const agent = { kind: "agent", token_sha256: "ab".repeat(32), may: { targets: ["price.*"] } };
+  const principals = {
+    ana: person(passkey()),
+    bo: person(sshPen("ssh-ed25519")),
+    "agent:pricing": agent,
+  };
+
+  test("an agent comes with a secret of the runner's, and meets its limits", async () => {
+    const expected = { status: 403, code: "agent_may_not", field: "target" };
+    expect(await differences({ when: propose("agent:pricing"), expect: expected }, { principals })).toEqual([]);
+  });
+
+  test.each(["ana", "bo"])("%s signs what the service asks to be signed", async (by) => {
+    const given = [c1("agent:pricing", { target: "price.list" })];
+    const when = act("approve", by);
+    expect(await differences({ given, when, expect: { status: 200 } }, { principals })).toEqual([]);
+  });
+
+  test("without a caller a name is only claimed, and nothing is signed", async () => {
+    const given = [c1("agent:pricing", { target: "price.list" })];
+    const when = act("approve", undefined, { approver: "ana" });
+    expect(await differences({ given, when, expect: { status: 403, code: "proof_required" } }, { principals })).toEqual(
+      [],
+    );
+  });
+
+  test("every action that takes a signature is signed", async () => {
+    const policy = { permissions: { apply: ["ana"], rollback: ["ana"], feed_kpis: ["ana"], notes: ["ana"] } };
+    const given = [
+      c1("ana"),
+      act("approve", "bo"),
+      act("apply", "ana"),
+      act("note", "ana", ratio()),
+      act("rollback", "ana"),
+    ];
+    const feed = { by: "ana", request: "POST /api/product/kpi", body: { csat: 4 } };
+    const freeze = { by: "ana", request: "POST /api/product/freeze", body: { note: "stop" } };
+    const found = await differences(
+      {
+        given: [...given, feed, freeze],
+        when: { ...freeze, request: "POST /api/product/unfreeze" },
+        expect: { status: 200 },
+      },
+      { policy, principals },
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("the runner's credentials leave every other member of an intent as it is", () => {
+    const { manifest, intent } = intentOf({ principals, "x-ticket": "GOV-1" });
+    const equipped = equip(manifest);
+    const again = loadIntent(JSON.stringify(equipped.intent), sha256).intent;
+    const withoutCredentials = ({ policy, principals: known, ...rest }: typeof intent) => ({
+      ...rest,
+      policy: { ...policy, signing: { ...policy.signing, keys: Object.keys(policy.signing.keys) } },
+      principals: Object.entries(known)
+        .sort()
+        .map(([name, { kind, ...one }]) => [name, kind, "may" in one && one.may]),
+    });
+    expect(withoutCredentials(again)).toEqual(withoutCredentials(intent));
+    expect(again.policy.signing.keys).not.toEqual(intent.policy.signing.keys);
+    expect([...equipped.secrets.values()]).not.toEqual([...equip(manifest).secrets.values()]);
+  });
+});
+
+const ratio = () => ({ item: "rationale", note: "asked by support" });
+
+test("time passes between requests, with the cycles of a service", async () => {
+  const policy = { consent_ttl_hours: 72 };
+  const at = (time: string) => `2026-03-${time}:00Z`;
+  const given = [{ ...c1("pat"), at: at("02T09:00") }];
+  const read = { request: "GET /api/product/changes/$c1" };
+  const after = (time: string, status: string) =>
+    differences({ given, when: { ...read, at: at(time) }, expect: { "change.status": status } }, { policy });
+  expect(await after("05T08:59", "pending_consent")).toEqual([]);
+  expect(await after("05T09:11", "denied")).toEqual([]);
+});
+
+test("the first request is sent at the first time that a scenario states", async () => {
+  const policy = { consent_ttl_hours: 1 };
+  const when = { ...act("approve", "ana"), at: "2026-12-24T10:00:00+01:00" };
+  const expected = { status: 200, "audit_entry.timestamp": "2026-12-24T09:00:00.000Z" };
+  expect(await differences({ given: [c1("pat")], when, expect: expected }, { policy })).toEqual([]);
+});
+
+test("a value that two dollar signs begin is a text, not a name", async () => {
+  const when = propose("pat", { value: "$$c1" });
+  expect(await differences({ when, expect: { status: 201, value: "$c1" } })).toEqual([]);
+});
+
+describe("compare", () => {
+  test.each([
+    ["a part of an object", { a: { b: 1 } }, { a: { b: 1, c: 2 }, d: 3 }],
+    ["a member by its dotted name", { "a.b": 1 }, { a: { b: 1 } }],
+    ["a name that has a dot itself", { "a.b": 1 }, { "a.b": 1 }],
+    ["items in any order", [{ b: 1 }, { a: 1 }], [{ a: 1 }, { c: 1 }, { b: 1 }]],
+    ["nothing for null", { a: null }, {}],
+    ["an empty list for an empty one", { a: [] }, { a: [] }],
+  ])("takes %s", (_, expected, found) => {
+    expect(compare(expected, found)).toEqual([]);
+  });
+
+  test.each([
+    ["another value", { a: 1 }, { a: 2 }, ["a"], "expected 1, got 2"],
+    ["text for a number", { a: 1 }, { a: "1" }, ["a"], 'expected 1, got "1"'],
+    ["a missing member", { a: { b: 1 } }, { a: {} }, ["a", "b"], "expected 1, got nothing"],
+    ["a value for null", { a: null }, { a: false }, ["a"], "expected null, got false"],
+    ["an item for an empty list", { a: [] }, { a: [1] }, ["a"], "expected [], got [1]"],
+    ["one item for two", [1, 1], [1], [1], "expected an item 1, got [1]"],
+    ["no object for one", { a: { b: 1 } }, { a: [1] }, ["a"], 'expected {"b":1}, got [1]'],
+  ])("reports %s", (_, expected, found, path, message) => {
+    expect(compare(expected, found)).toEqual([{ path, message }]);
+  });
+});
+
+describe("a file of scenarios", () => {
+  const SCENARIO = `- name: one
+  given:
+    - as: c1
+      by: pat
+      at: 2026-01-01T10:00:00Z
+      request: POST /api/product/propose
+      body: {}
+  when:
+    by: ana
+    at: 2026-01-01T11:00:00Z
+    request: POST /api/product/approve
+    body: {}
+  expect:
+    status: 200
+`;
+
+  const FIELDS = [...SCENARIO.matchAll(/^[ -]+([a-z]+):/gm)].map(([line, field]) => [field!, line] as const);
+
+  test.each(FIELDS.filter(([field]) => field !== "status"))(
+    "%s misspelt by one letter is rejected with its line and the nearest name (%#)",
+    (field, line) => {
+      const slip = field.length === 2 ? `${field}x` : field.slice(0, -1);
+      const text = SCENARIO.replace(line, line.replace(field, slip));
+      const number = SCENARIO.slice(0, SCENARIO.indexOf(line)).split("\n").length;
+      const where = field === "name" ? "scenario 1" : 'scenario "one"';
+      expect(() => parseScenarios(text)).toThrow(
+        new RegExp(`line ${number}, ${where}: [\\w. ]+ has no field ${slip}: did you mean ${field}\\?`),
+      );
+    },
+  );
+
+  test.each([
+    [
+      "a required field is missing",
+      SCENARIO.replace(/ {2}when:[^]*(?= {2}expect)/, ""),
+      'line 1, scenario "one": when is required',
+    ],
+    ["a time is none", SCENARIO.replace("T11:00:00Z", ""), 'line 10, scenario "one": when.at must be a time'],
+    [
+      "a time goes back",
+      SCENARIO.replace("T11:", "T09:"),
+      'line 10, scenario "one": when.at is before the time of an earlier request',
+    ],
+    [
+      "a request is none",
+      SCENARIO.replace("POST /api/product/approve", "approve"),
+      'line 11, scenario "one": when.request must be a method',
+    ],
+    [
+      "the status is a word",
+      SCENARIO.replace("status: 200", "status: approved"),
+      "the status of a change is change.status",
+    ],
+    [
+      "nothing is expected",
+      SCENARIO.replace("    status: 200\n", "    {}\n"),
+      "expect must name a member of the answer",
+    ],
+    ["it is no list", "name: one", "line 1: the file must be a list"],
+    ["it is empty", "[]", "line 1: the file must hold a scenario"],
+    ["it is no YAML", `${SCENARIO}- name: [`, "line 15: "],
+    [
+      "a field stands twice",
+      SCENARIO.replace("    by: ana\n", "    by: ana\n    by: bo\n"),
+      "line 10: Map keys must be unique",
+    ],
+  ])("is rejected where %s", (_, text, message) => {
+    expect(() => parseScenarios(text)).toThrow(message);
+  });
+
+  test("may be JSON", () => {
+    const { scenarios } = parseScenarios(SCENARIO);
+    expect(parseScenarios(JSON.stringify(scenarios)).scenarios).toEqual(scenarios);
+  });
+});
