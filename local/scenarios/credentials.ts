@@ -6,7 +6,7 @@ import { sameName } from "../../lib/changes/rules/names.ts";
 import type { Proof } from "../../lib/changes/rules/proof.ts";
 import { sha256 } from "../node_ports.ts";
 
-/** What an intent states of a principal, as far as it is replaced. */
+/** The credentials of a principal, as an intent states them. */
 interface StatedPrincipal {
   token_sha256?: string;
   keys?: { type: string; unattended?: boolean }[];

@@ -92,7 +92,7 @@ async function openRun(manifest: string, start: string) {
     person: () => person,
     pause: async () => {},
   });
-  // Where no one names people, names are only claimed.
+  // Names are only claimed here, since no one vouches for them.
   const unnamed = app(Object.create(service.deps, { person: { value: undefined } }) as typeof service.deps);
   const ids = new Map<string, string>();
 

@@ -44,7 +44,7 @@ test("the scenarios of the example intent pass", async () => {
 test("an answer that is not as expected is shown with its line", async () => {
   const path = join(await temporaryFolder(), "scenarios.yaml");
   const scenario = [
-    "- name: a stranger proposes",
+    "- name: eve proposes",
     "  when:",
     "    by: eve",
     "    request: POST /api/product/propose",
@@ -58,7 +58,7 @@ test("an answer that is not as expected is shown with its line", async () => {
   const { text, passed } = await testIntent(intentOf().manifest, path);
   expect(passed).toBe(false);
   expect(text.split("\n")).toEqual([
-    `FAIL  a stranger proposes (${path}:1)`,
+    `FAIL  eve proposes (${path}:1)`,
     `        ${path}:7: status expected 403, got 201`,
     `        ${path}:9: change.tier expected "minor", got "standard"`,
     "        POST /api/product/propose answered 201",
