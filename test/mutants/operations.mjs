@@ -59,16 +59,23 @@ export const operations = [
   {
     ...operate,
     name: "the lease on a change that the host may hold is dropped",
-    find: "if (!run.ok && isUnresolved(run.failure))\n",
-    replace: "if (!run.ok && (false as boolean))\n",
+    find: "run.ok || !isUnresolved(run.failure) ?",
+    replace: "run.ok || (true as boolean) ?",
     tests: silent,
   },
   {
     ...begin,
     name: "an operation is tried again while the host is silent",
-    find: 'outcome !== undefined && (outcome !== "silent" ||',
-    replace: 'outcome !== undefined && (outcome !== ("" as never) ||',
+    find: 'outcome === "open" || outcome === "silent"',
+    replace: 'outcome === "open"',
     tests: silent,
+  },
+  {
+    file: "lib/changes/operations/resolve_restore.ts",
+    name: "a restore that was done before a rollback leaves no entry",
+    find: "if (done) return recordFound(",
+    replace: "if (done && !failed && left) return recordFound(",
+    tests: ["test/lib/changes/operations/unresolved_restore.test.ts"],
   },
   {
     ...recover,
@@ -369,7 +376,7 @@ export const operations = [
   {
     file: "lib/changes/operations/start.ts",
     name: "after a crash it is not known whether the host showed what was to be rolled back",
-    find: "...(mayBeGone && { mayBeGone })",
+    find: "    ...(mayBeGone && { mayBeGone }),\n",
     replace: "",
     tests: SLOW,
   },
