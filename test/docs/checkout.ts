@@ -24,7 +24,10 @@ export async function fillCheckout(folder: string, bin: string): Promise<void> {
   writeFileSync(join(bin, "npm"), npm(scripts.start.replace(PUBLISHED, started)), { mode: 0o755 });
 }
 
-/** A stand-in for npm: dependencies are installed already, and the program is built. `start` is a shell command. */
+/**
+ * A stand-in for npm: dependencies are installed already, and the program is built. `start` is a shell command. What
+ * `npm install --prefix FOLDER` would fetch is the folder in the variable INSTALLED.
+ */
 const npm = (start: string): string => `#!/usr/bin/env bash
 all="$*"
 command=$1
@@ -32,6 +35,7 @@ shift
 [ "$1" = -- ] && shift
 case $command in
   ci) ;;
+  install) ln -s "$INSTALLED" "$2/node_modules" ;;
   start) ${start} "$@" ;;
   *) echo "npm $all is not run in the documents' tests: mark the block as not run" >&2; exit 1 ;;
 esac

@@ -8,6 +8,7 @@ import { mounting } from "./mounting.ts";
 import { operating } from "./operating.ts";
 import { principals } from "./principals.ts";
 import { auditLog, intentFields } from "./reference.ts";
+import { shop } from "./shop.ts";
 import { stores } from "./stores.ts";
 import { targets } from "./targets.ts";
 import { webhookAdapter } from "./webhook_adapter.ts";
@@ -54,4 +55,5 @@ export const stages: Record<string, Own> = {
   "docs/writing_a_store.md": { long: true },
   "docs/writing_a_target_system.md": { needs: [], long: true },
   "docs/writing_an_adapter.md": { long: true },
+  "examples/shop/README.md": { ...shop, long: true },
 };
