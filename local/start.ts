@@ -151,13 +151,16 @@ async function claimEvolved({ store, log }: Deps, options: Options): Promise<voi
 /** Warns where the host product cannot be changed now. */
 async function reportAdapter({ product, log }: Deps, { productConfig, targets }: Options): Promise<void> {
   const adapter = product?.adapter;
+  const isFile = productConfig !== undefined;
+  // The address of a webhook may be a secret.
+  const others = targets === undefined ? "--product-adapter" : `--targets ${targets}`;
   const report = async (): Promise<void> => {
-    const option = targets === undefined ? `--product-config ${productConfig}` : `--targets ${targets}`;
+    const option = isFile ? `--product-config ${productConfig}` : others;
     const problem = await adapter?.findProblem?.();
     if (problem) log.warn(`${option}: ${problem}`);
   };
   // No start waits for another machine.
-  if (targets === undefined) await report();
+  if (isFile) await report();
   else void step(async (signal) => adapter?.ping?.(signal)).then(report, report);
 }
 

@@ -1,23 +1,20 @@
 /** Reads of a target system, and the reason why it could not be reached when it was last asked. */
 import type { TargetReports } from "./observed.ts";
+import { reachability } from "./reachability.ts";
 import { type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 
 /** Another machine is asked again when it does not answer: a read changes nothing. */
 export function reachableReads(system: TargetSystem, { observer, log }: TargetReports = {}) {
-  let unreachable: string | null = null;
+  const connection = reachability(system.name, log);
   const noting = async <T>(ask: () => Promise<T>, isAboutEntry: boolean): Promise<T> => {
     try {
       const answer = await ask();
-      if (unreachable !== null) log?.info("a target system can be used again", { system: system.name });
-      unreachable = null;
+      connection.answered();
       return answer;
     } catch (error) {
       // A rejected read is about its entry; a rejected ping is about the credentials.
-      if (!isAboutEntry || !(error instanceof TargetRejected)) {
-        const reason = error instanceof Error ? error.message : String(error);
-        if (unreachable === null) log?.warn("a target system cannot be used", { system: system.name, error: reason });
-        unreachable = reason;
-      }
+      if (!isAboutEntry || !(error instanceof TargetRejected))
+        connection.failed(error instanceof Error ? error.message : String(error));
       throw error;
     }
   };
@@ -37,7 +34,7 @@ export function reachableReads(system: TargetSystem, { observer, log }: TargetRe
     async findProblem(): Promise<string | null> {
       try {
         await system.probe?.();
-        return unreachable;
+        return connection.problem();
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }

@@ -8,10 +8,11 @@ import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { sameTarget } from "../changes/rules/same_target.ts";
-import { reportCalls, type TargetObserver } from "./observed.ts";
+import { reportCalls, type TargetReports } from "./observed.ts";
+import { reachability } from "./reachability.ts";
 
 /** Where the host product listens, and how the two know each other. */
-export interface WebhookAdapterOptions {
+export interface WebhookAdapterOptions extends TargetReports {
   /** The name of the system; `webhook` when absent. */
   name?: string;
   /** `https://…`; `http://…` only on this machine. Never shown, since its path may be a secret. */
@@ -21,7 +22,6 @@ export interface WebhookAdapterOptions {
   product_id: string;
   instance_id: string;
   clock: Clock;
-  observer?: TargetObserver | undefined;
   fetch?: typeof fetch;
   /** Waits between tries; milliseconds. */
   sleep?: (ms: number) => Promise<void>;
@@ -32,6 +32,8 @@ const ANSWER_LIMIT = 64 * 1024;
 const PAUSES = [100, 400, 1600];
 /** What a proxy in front of the host product answers when it has lost it, or when it is overrun. */
 const PASSING = [429, 502, 503, 504];
+/** A proxy's answers when the host product behind it does not run. */
+const DOWN = [502, 503, 504];
 
 /** What a host product may answer to each operation; further members are left out. */
 const answers = once(() => ({
@@ -88,10 +90,24 @@ class Lost extends Unanswered {}
 /** Makes the adapter. Throws `TypeError` when the address, and `SecretRefused` when the secret cannot be used. */
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   const { name = "webhook", secret, product_id, instance_id, clock, fetch: send = fetch, sleep = timer } = options;
-  const { observer } = options;
+  const { observer, log } = options;
+  const connection = reachability(name, log);
+  const signature = reachability(name, log);
   const report = reportCalls(name, observer);
   const url = checkWebhookUrl(options.url);
   const signingKey = keyOf(secret);
+
+  /** Sends a request, and notes whether the host product runs. Throws `Lost`. */
+  const reach = async (init: RequestInit): Promise<Response> => {
+    const response = await send(url, { redirect: "manual", ...init }).catch((error: unknown) => {
+      const reason = `the host product cannot be reached (${reasonOf(error)})`;
+      connection.failed(reason);
+      throw new Lost(reason);
+    });
+    if (DOWN.includes(response.status)) connection.failed(`the host product answered with status ${response.status}`);
+    else connection.answered();
+    return response;
+  };
 
   const attempt = async <O extends Operation>(
     operation: O,
@@ -101,10 +117,9 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   ): Promise<AnswerOf<O>> => {
     const body = JSON.stringify({ operation, product_id, instance_id, change });
     const seconds = Math.floor(clock.now() / 1000);
-    const response = await send(url, {
+    const response = await reach({
       method: "POST",
       body,
-      redirect: "manual",
       signal,
       headers: {
         "content-type": "application/json",
@@ -115,9 +130,9 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
         "webhook-timestamp": String(seconds),
         "webhook-signature": signatureOf(signingKey, id, seconds, body),
       },
-    }).catch((error: unknown) => {
-      throw new Lost(`the host product cannot be reached (${reasonOf(error)})`);
     });
+    if (response.status === 401) signature.failed("the host product rejects the signature (401): compare the secrets");
+    else signature.answered();
     const text = await cappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
       throw new Lost(`the host product's answer broke off (${reasonOf(error)})`);
     });
@@ -158,6 +173,12 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     verify: async (change, signal) => (await ask("verify", change, signal)).state,
     held: async (change, signal) => (await ask("verify", change, signal)).holds,
     rollback: (change, signal) => ask("rollback", change, signal),
+    // HEAD is not of the protocol and changes nothing: any answer shows that the host product runs.
+    async ping(signal) {
+      const head = () => reach({ method: "HEAD", headers: { "user-agent": "countersign" }, signal });
+      await report("ping", head).catch(() => undefined);
+    },
+    findProblem: async () => connection.problem() ?? signature.problem(),
   };
 }
 

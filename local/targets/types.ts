@@ -199,13 +199,14 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     },
     // The path of a webhook may be a secret.
     show: ({ url, ...stated }) => ({ ...stated, url: new URL(String(url)).origin }),
-    open: ({ stated, secrets, identity, clock, observer }) =>
+    open: ({ stated, secrets, identity, clock, observer, log }) =>
       webhookAdapter({
         name: stated.name,
         url: String(stated["url"]),
         secret: secrets["secret_env"]!,
         clock,
         observer,
+        log,
         ...identity,
       }),
   },

@@ -45,8 +45,8 @@ export const answers =
 /** Never answers. */
 export const silent: Trouble = () => undefined;
 
-/** Starts one; requests that are not signed with this secret are refused. */
-export async function startWebhookHost(secret: string): Promise<WebhookHost> {
+/** Starts one, on any port unless one is named; requests that are not signed with this secret are refused. */
+export async function startWebhookHost(secret: string, at = 0): Promise<WebhookHost> {
   const received: Received[] = [];
   const effects: string[] = [];
   const states = new Map<string, string>();
@@ -91,7 +91,7 @@ export async function startWebhookHost(secret: string): Promise<WebhookHost> {
     const answer = answerTo(operation, body.change);
     void (trouble?.trouble ?? answer)(response, request);
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(at, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { checkWebhookUrl, webhookAdapter, type WebhookAdapterOptions } from "../../../lib/targets/webhook.ts";
+import { countersign } from "../../../handlers/index.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { client } from "../../support/client.ts";
+import { manifest } from "../../support/intents.ts";
+import { get } from "../../support/requests.ts";
+import { silentLog } from "../../support/silent_log.ts";
 import { testClock } from "../../support/clock.ts";
 import { core } from "../../support/core.ts";
 import { answers, lost, silent, startWebhookHost, type Trouble, type WebhookHost } from "../../support/webhook_host.ts";
@@ -72,6 +78,65 @@ test("what only looks has an id of its own each time, and the same when its answ
   const [first, again, second] = host.received.map(({ headers }) => headers["webhook-id"]);
   expect(again).toBe(first);
   expect(second).not.toBe(first);
+});
+
+describe("a capability", () => {
+  const lines: string[] = [];
+  const log = { info: (line: string) => void lines.push(line), warn: (line: string) => void lines.push(line) };
+
+  test("fails while the host product does not run, and says so once", async () => {
+    const adapter = adapterOf({ log });
+    expect(await adapter.findProblem!()).toBeNull();
+    await adapter.ping!(never);
+    expect(await adapter.findProblem!()).toBeNull();
+    expect(host.received).toEqual([]);
+    await host.stop();
+    for (let i = 0; i < 2; i++) await adapter.ping!(never);
+    expect(await adapter.findProblem!()).toBe("the host product cannot be reached (ECONNREFUSED)");
+    expect(lines.splice(0)).toEqual(["a target system cannot be used"]);
+    host = await startWebhookHost(SECRET, host.port);
+    await adapter.ping!(never);
+    expect(await adapter.findProblem!()).toBeNull();
+    expect(lines).toEqual(["a target system can be used again"]);
+  });
+
+  test("is failing in the answer after a cycle, and available when the host product runs again", async () => {
+    const targets = [{ name: "crm", match: ["*"], adapter: adapterOf() }];
+    const running = await countersign({
+      store: memoryStore(),
+      intent: manifest(),
+      targets,
+      log: silentLog,
+      wholeCycles: true,
+    });
+    const statusOf = async () => {
+      await running.cycle();
+      const { body } = await client(running.fetch).send(get("/api/capabilities"));
+      return body.capabilities.find(({ id }: { id: string }) => id === "target:crm").status;
+    };
+    expect(await statusOf()).toBe("available");
+    await host.stop();
+    expect(await statusOf()).toBe("failing");
+    host = await startWebhookHost(SECRET, host.port);
+    expect(await statusOf()).toBe("available");
+    await running.close();
+  });
+
+  test.each([502, 503, 504])("fails when a proxy answers a ping with %i", async (status) => {
+    const adapter = adapterOf({ fetch: async () => new Response(null, { status }) });
+    await adapter.ping!(never);
+    expect(await adapter.findProblem!()).toBe(`the host product answered with status ${status}`);
+  });
+
+  test("fails from a rejected signature until another is accepted, whatever a ping finds", async () => {
+    const adapter = adapterOf();
+    host.trouble("verify", "before", answers(401, { error: "not signed" }));
+    await failure(adapter.verify(CHANGE, never));
+    await adapter.ping!(never);
+    expect(await adapter.findProblem!()).toContain("rejects the signature (401)");
+    await adapter.verify(CHANGE, never);
+    expect(await adapter.findProblem!()).toBeNull();
+  });
 });
 
 describe("an answer", () => {
