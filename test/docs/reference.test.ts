@@ -5,6 +5,7 @@ import { intentJsonSchema } from "../../lib/changes/rules/intent_json_schema.ts"
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
+import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
 import { documents } from "./markdown.ts";
 import { bare, rowsOf } from "./tables.ts";
@@ -18,6 +19,15 @@ test("every error code has its row, with its status, a cause and a remedy", () =
   const declared = new Set([...Object.entries(STATUS).map(([code, status]) => `${status} ${code}`), ...own]);
   expect(told.toSorted()).toEqual([...declared].toSorted());
   expect(rows.filter(([, , ...told]) => !told.every((cell) => cell.endsWith(".")))).toEqual([]);
+});
+
+test("every type of target system has its row and its page", () => {
+  const rows = rowsOf(page("docs/targets.md"), "Type", "A target is").map(([type]) => type);
+  expect(rows.toSorted()).toEqual(
+    Object.keys(TYPES)
+      .map((type) => `[\`${type}\`](targets/${type}.md)`)
+      .toSorted(),
+  );
 });
 
 test("every event of the log has its row, and every field of an entry", () => {

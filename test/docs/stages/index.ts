@@ -49,6 +49,7 @@ export const stages: Record<string, Own> = {
   "docs/product_config.md": { long: true },
   "docs/targets.md": targets,
   "docs/targets/etcd.md": targets,
+  "docs/targets/gate.md": targets,
   "docs/targets/postgres.md": targets,
   "docs/targets/unleash.md": targets,
   "docs/testing.md": { long: true },

@@ -24,6 +24,7 @@ export const targets: Own = {
   stage: () => ({
     readers: {
       "json targets": (shown) => readExample(shown as object),
+      "json release": ({ head }) => expect(head).toMatch(/^[0-9a-f]{40}$/),
       "json value": (shown) => expect(findValueProblem(shown)).toBeUndefined(),
       "json system": (shown) => readExample({ systems: [{ tenants: ["acme"], ...(shown as object) }] }),
     },
