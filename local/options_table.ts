@@ -48,6 +48,12 @@ export const TABLE = {
     undefined,
     "header in which a trusted proxy names the person; approver and proposer must equal it",
   ),
+  ofrepTenant: option(
+    "ofrep-tenant ATTRIBUTE",
+    read.text,
+    undefined,
+    "attribute of an OpenFeature context that names the tenant; its targeting key is then the user",
+  ),
   state: hidden(
     option(
       "state PATH-or-URL",

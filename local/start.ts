@@ -97,6 +97,7 @@ async function open(
     protectReads: options.protectReads,
     readToken: options.readToken,
     identityHeader: options.identityHeader,
+    ofrepTenant: options.ofrepTenant,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     capabilities: listCapabilities(options, ui.problem),

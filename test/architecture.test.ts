@@ -15,6 +15,7 @@ const ROOMS = [
   "lib/store",
   "lib/audit",
   "lib/llm",
+  "lib/rollout",
   "lib/changes/rules",
   "lib/wording",
   "lib/changes/proofs",

@@ -8,6 +8,7 @@ import {
   FLAG_PATH,
   flagRefusals,
   flagStatus,
+  readContext,
   successSchema,
 } from "../../lib/http/ofrep.ts";
 
@@ -33,7 +34,7 @@ export const evaluateFlag = endpoint(
     refusals: flagRefusals,
   },
   async ({ key, context }, { deps }: Call<ChangesDeps>) => {
-    const flag = await evaluate(deps, key, context?.targetingKey || undefined);
+    const flag = await evaluate(deps, key, readContext(context, deps.ofrepTenant));
     return answer(flag, flagStatus(flag));
   },
 );

@@ -8,6 +8,7 @@ import {
   contextSchema,
   evaluateFlags as evaluate,
   flagSchema,
+  readContext,
   tooManyFlags,
 } from "../../lib/http/ofrep.ts";
 
@@ -36,7 +37,7 @@ export const evaluateFlags = endpoint(
     refusals: bulkRefusals,
   },
   async ({ context }, { deps, request }: Call<ChangesDeps>) => {
-    const flags = await evaluate(deps, context?.targetingKey || undefined);
+    const flags = await evaluate(deps, readContext(context, deps.ofrepTenant));
     if (!flags) return tooManyFlags();
     const tag = `"${deps.sha256(JSON.stringify(flags))}"`;
     return alreadyHas(request)?.(tag) ? notModified(tag) : answer({ flags }, 200, { etag: tag });

@@ -6,6 +6,7 @@ import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.t
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
 import { listEntries } from "./rules/list_entries.ts";
+import { describeSplitProblem } from "../rollout/split_value.ts";
 import { examinePlaces } from "./seen.ts";
 
 type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
@@ -55,6 +56,10 @@ const judgesByReading = (adapter: Adapter, change: Placed): boolean =>
   listSet(adapter, change).some((entry) => adapter!.judgesByReading?.(entry));
 
 function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
+  for (const { target, value } of listEntries(change)) {
+    const problem = describeSplitProblem(value);
+    if (problem !== undefined) return createNotAllowed(target, problem);
+  }
   for (const entry of listSet(adapter, change)) {
     const problem = adapter!.check?.(entry);
     if (problem !== undefined) return createNotAllowed(entry.target, problem);
@@ -63,4 +68,4 @@ function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
 }
 
 const createNotAllowed = (target: string, problem: string): AppError =>
-  new AppError("value_not_allowed", `the target system of ${target} cannot hold the value: ${problem}`);
+  new AppError("value_not_allowed", `${target} cannot hold the value: ${problem}`);

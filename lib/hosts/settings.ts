@@ -24,6 +24,7 @@ export type Settings = ProductOptions &
     | "protectReads"
     | "readToken"
     | "identityHeader"
+    | "ofrepTenant"
     | "allowedHosts"
     | "publicUrl"
     | "llmCallsPerHour"
@@ -66,6 +67,7 @@ export function settingsOf(
     protectReads: flag("SVC_PROTECT_READS", "1"),
     readToken: longEnough("SVC_READ_TOKEN", readToken),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
+    ofrepTenant: text("SVC_OFREP_TENANT"),
     allowedHosts: (text("SVC_ALLOWED_HOSTS") ?? "")
       .split(",")
       .map((name) => name.trim().toLowerCase())

@@ -27,6 +27,8 @@ export interface HttpDeps {
   identityHeader?: string | undefined;
   /** Names the person behind a request, in place of the header: the host application's own log-in. Nobody: `null`. */
   person?: ((request: Request) => string | null | undefined) | undefined;
+  /** Attribute of an OFREP context that names the tenant, and the targeting key then the user; absent: the targeting key does. */
+  ofrepTenant?: string | undefined;
   /** Further host names whose pages may write, and that `Host` may name. */
   allowedHosts?: readonly string[] | undefined;
   /** Told of each request with a token that is nobody's. */

@@ -1,4 +1,4 @@
-/** Values as flags: the OpenFeature Remote Evaluation Protocol, 0.3.0. A target is a flag, a targeting key names the tenant. */
+/** Values as flags: the OpenFeature Remote Evaluation Protocol, 0.3.0. A target is a flag; the context names tenant and user. */
 import * as z from "zod";
 import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
@@ -7,28 +7,52 @@ import { type Refusals, restOf } from "./endpoint.ts";
 import { line, target } from "../kit/fields.ts";
 import type { AppError } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
+import { findShare, readSplit } from "../rollout/split_value.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { EVERY_TENANT, NOT_HELD, settled, type Value } from "../operations/values.ts";
 
 /** The path of one flag; providers do not all encode a key that holds slashes. */
 export const FLAG_PATH = "/ofrep/v1/evaluate/flags/:key";
 
-/** What a request says of who asks; only the tenant counts. */
+/** Context of an evaluation: the tenant, and the attribute that a split value goes by. */
 export const contextSchema = z
   .looseObject(
     {
       targetingKey: z
         .string("must be text")
         .optional()
-        .describe("The tenant; without it, values meant for every tenant."),
+        .describe("The tenant (with `--ofrep-tenant` the user); without it, values for every tenant."),
     },
     "must be an object",
   )
-  .describe("Who asks; only the tenant in it counts.");
+  .describe("Who asks: the tenant, and the attribute that a split value goes by.");
+type Context = z.infer<typeof contextSchema>;
+
+/** A caller of an evaluation: its tenant, and the text of the attribute that tells users apart. */
+export interface Evaluated {
+  tenant: string | undefined;
+  unit(attribute: string): string | undefined;
+}
+
+/**
+ * Reads a context. The targeting key is the tenant, and the unit the attribute that the value names; where an attribute names
+ * the tenant (`--ofrep-tenant`), the unit is the targeting key.
+ */
+export function readContext(context: Context = {}, tenantAttribute?: string): Evaluated {
+  const text = (name: string) => {
+    const value = Object.hasOwn(context, name) ? context[name] : undefined;
+    return typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+  };
+  return tenantAttribute === undefined
+    ? { tenant: text("targetingKey"), unit: text }
+    : { tenant: text(tenantAttribute), unit: () => text("targetingKey") };
+}
 
 const metadata = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-  .describe("Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`.");
+  .describe(
+    "Source of the value: `change_id` (also `version`), `applied_at`, `entry`, `digest`, `kind`, `tenant_id` (also `flagSetId`).",
+  );
 const key = z.string().describe("The flag's key: the target.");
 const errorDetails = z.string().describe("A sentence for people.");
 
@@ -38,8 +62,12 @@ export const successSchema = z
     key,
     value: z.unknown().describe("The value, any JSON."),
     reason: z
-      .enum(["STATIC", "TARGETING_MATCH"])
-      .describe("`TARGETING_MATCH` where the tenant has a value of its own, else `STATIC`."),
+      .enum(["SPLIT", "STATIC", "TARGETING_MATCH"])
+      .describe("`SPLIT` by the user's share, `TARGETING_MATCH` where the tenant has its own value, else `STATIC`."),
+    variant: z
+      .string()
+      .optional()
+      .describe("`on`, `off`, `value`, or the name of the share; absent where a split value found no user."),
     metadata,
   })
   .describe("A flag's value.");
@@ -72,18 +100,14 @@ function tenantsOf(targetingKey: string | undefined): string[] {
 }
 
 /** One flag, or why there is no value of it. */
-export async function evaluateFlag(
-  deps: ChangesDeps,
-  flag: string,
-  targetingKey: string | undefined,
-): Promise<Success | Failure> {
-  const tenants = target().safeParse(flag).success ? tenantsOf(targetingKey) : [];
+export async function evaluateFlag(deps: ChangesDeps, flag: string, asked: Evaluated): Promise<Success | Failure> {
+  const tenants = target().safeParse(flag).success ? tenantsOf(asked.tenant) : [];
   const places = tenants.map((tenant_id) => valueKey(tenant_id, flag));
   return settled(deps, async (read, shown, lacking) => {
     const found = await read.getMany("values", places);
     for (const [index, tenant_id] of tenants.entries()) {
       const source = found[index]?.value;
-      if (source) return flagOf((await shown([{ place: places[index]!, source }]))[0]!, flag) ?? ofNull(flag);
+      if (source) return flagOf((await shown([{ place: places[index]!, source }]))[0]!, flag, asked) ?? ofNull(flag);
       // What another tenant has must not stand in for a value that somebody took out.
       if (await lacking({ tenant_id, target: flag })) return withheldFlag(flag, NOT_HELD);
     }
@@ -92,13 +116,10 @@ export async function evaluateFlag(
 }
 
 /** All flags of a tenant in the order of their keys; undefined where they are too many. */
-export const evaluateFlags = (
-  deps: ChangesDeps,
-  targetingKey: string | undefined,
-): Promise<(Success | Failure)[] | undefined> =>
+export const evaluateFlags = (deps: ChangesDeps, asked: Evaluated): Promise<(Success | Failure)[] | undefined> =>
   settled(deps, async (read, shown, lacking) => {
     const sources = new Map<string, Parameters<typeof shown>[0][number]>();
-    const tenants = tenantsOf(targetingKey);
+    const tenants = tenantsOf(asked.tenant);
     for (const one of tenants) {
       const prefix = tenantPrefix(one);
       const rows = await read.list("values", { prefix, limit: MOST_FLAGS + 1 });
@@ -112,7 +133,7 @@ export const evaluateFlags = (
     for (const value of await shown([...sources.values()])) {
       const { target, tenant_id } = value;
       const isInstead = tenant_id !== tenants[0] && (await lacking({ tenant_id: tenants[0]!, target }));
-      const shownFlag = isInstead ? withheldFlag(target, NOT_HELD) : flagOf(value, target);
+      const shownFlag = isInstead ? withheldFlag(target, NOT_HELD) : flagOf(value, target, asked);
       if (shownFlag) flags.push(shownFlag);
     }
     flags.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -127,16 +148,30 @@ const ofNull = (key: string): Failure => ({
 });
 
 /** Returns a value as a flag, undefined for null. A tenant's own value hides the one for all, also when it is withheld or null. */
-function flagOf(value: Value, flag: string): Success | Failure | undefined {
+function flagOf(value: Value, flag: string, asked: Evaluated): Success | Failure | undefined {
   if (value.state === "withheld") return withheldFlag(flag, value.problem);
-  if (value.value === null) return undefined;
   const { change_id, applied_at, entry, digest, kind, tenant_id } = value;
+  const given = chooseValue(value, asked);
+  if (given.value === null) return undefined;
   return {
     key: flag,
-    value: value.value,
-    reason: tenant_id === EVERY_TENANT ? "STATIC" : "TARGETING_MATCH",
-    metadata: { change_id, applied_at, entry, digest, kind, tenant_id },
+    ...given,
+    metadata: { change_id, applied_at, entry, digest, kind, tenant_id, flagSetId: tenant_id, version: change_id },
   };
+}
+
+/** Returns the value of who asks. A split value goes by the user's share; who names no user gets the last one, uncounted. */
+function chooseValue(
+  { value, target, tenant_id }: Extract<Value, { state: "governed" }>,
+  asked: Evaluated,
+): Pick<Success, "value" | "reason" | "variant"> {
+  const split = readSplit(value);
+  const unit = split && asked.unit(split.unit);
+  const reason = tenant_id === EVERY_TENANT ? "STATIC" : "TARGETING_MATCH";
+  if (!split) return { value, reason, variant: value === true ? "on" : value === false ? "off" : "value" };
+  if (unit === undefined) return { value: split.shares.at(-1)!.value, reason };
+  const { value: own, variant } = findShare(split, target, unit);
+  return { value: own, reason: "SPLIT", variant };
 }
 
 const withheldFlag = (key: string, problem: string): Failure => ({

@@ -53,6 +53,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   port: ["9000", 9000],
   allowedHosts: ["Gov.Example, 10.0.0.5", ["gov.example", "10.0.0.5"]],
   identityHeader: ["X-Person", "x-person"],
+  ofrepTenant: ["org", "org"],
   exitWhenReadOnly: ["1", "1"],
   state: ["/var/lib/cs/state.json", "/var/lib/cs/state.json"],
   storeName: ["acme-crm", "acme-crm"],

@@ -4199,9 +4199,9 @@ export interface components {
       | "checkpoint"
       | "rebuild";
 
-    /** Who asks; only the tenant in it counts. */
+    /** Who asks: the tenant, and the attribute that a split value goes by. */
     FlagContext: {
-      /** The tenant; without it, values meant for every tenant. */
+      /** The tenant (with `--ofrep-tenant` the user); without it, values for every tenant. */
       targetingKey?: string;
     } & Record<string, unknown>;
 
@@ -4213,10 +4213,13 @@ export interface components {
       /** The value, any JSON. */
       value: unknown;
 
-      /** `TARGETING_MATCH` where the tenant has a value of its own, else `STATIC`. */
-      reason: "STATIC" | "TARGETING_MATCH";
+      /** `SPLIT` by the user's share, `TARGETING_MATCH` where the tenant has its own value, else `STATIC`. */
+      reason: "SPLIT" | "STATIC" | "TARGETING_MATCH";
 
-      /** Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`. */
+      /** `on`, `off`, `value`, or the name of the share; absent where a split value found no user. */
+      variant?: string;
+
+      /** Source of the value: `change_id` (also `version`), `applied_at`, `entry`, `digest`, `kind`, `tenant_id` (also `flagSetId`). */
       metadata: Record<string, string | number | boolean>;
     };
 

@@ -5,6 +5,7 @@ import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import { service, type TestService } from "../../support/service.ts";
 import type { TestOptions } from "../../support/deps.ts";
 import { sha256 } from "../../../local/node_ports.ts";
+import { PROPOSAL } from "../../support/client.ts";
 
 const FLAGS = "/ofrep/v1/evaluate/flags";
 const put = (api: TestService, tenant_id: string, target: string, value: unknown) =>
@@ -244,4 +245,90 @@ describe("it is a read", () => {
     expect(await ask(api, "a")).toMatchObject({ status: 503, body: { key: "a", errorCode: "GENERAL" } });
     expect((await api.get(FLAGS)).status).toBe(405);
   });
+});
+
+describe("a split value", () => {
+  const SPLIT = {
+    $split: {
+      unit: "userId",
+      shares: [
+        ["new", { color: "red" }, 5000],
+        ["old", { color: "blue" }, 5000],
+      ],
+    },
+  };
+  const evaluate = (api: TestService, context: object) => api.json(`${FLAGS}/ui.banner`, { context });
+
+  test("gives each user the value of a share, by the attribute that it names", async () => {
+    const api = await service();
+    const id = await put(api, "t1", "ui.banner", SPLIT);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, user) => evaluate(api, { targetingKey: "t1", userId: `user-${user}` })),
+    );
+    const variants = answers.map(({ body }) => body.variant);
+    expect(new Set(variants)).toEqual(new Set(["new", "old"]));
+    for (const { body } of answers)
+      expect(body).toMatchObject({
+        value: { color: body.variant === "new" ? "red" : "blue" },
+        reason: "SPLIT",
+        metadata: { change_id: id, version: id, flagSetId: "t1" },
+      });
+    const again = await evaluate(api, { targetingKey: "t1", userId: "user-0" });
+    expect(again.body).toEqual(answers[0]!.body);
+  });
+
+  test("gives the last share's value where no user is named, and names no variant", async () => {
+    const api = await service();
+    await put(api, "*", "ui.banner", SPLIT);
+    for (const context of [{}, { userId: "" }, { userId: null }, { targetingKey: "t1", user: "u" }]) {
+      const { body } = await evaluate(api, context);
+      expect(body).toMatchObject({ value: { color: "blue" }, reason: "STATIC" });
+      expect(body).not.toHaveProperty("variant");
+    }
+  });
+
+  test("is given to all flags of a tenant as to one", async () => {
+    const api = await service();
+    await put(api, "t1", "ui.banner", SPLIT);
+    const context = { targetingKey: "t1", userId: 17 };
+    const { body } = await evaluate(api, context);
+    expect((await api.json(FLAGS, { context })).body.flags).toEqual([body]);
+    expect((await evaluate(api, { ...context, userId: "17" })).body).toEqual(body);
+  });
+
+  test("goes by the targeting key where an attribute names the tenant", async () => {
+    const api = await service({ ofrepTenant: "org" });
+    await put(api, "t1", "ui.banner", SPLIT);
+    const byUser = await evaluate(api, { org: "t1", targetingKey: "user-3", userId: "another" });
+    expect(byUser.body).toMatchObject({ reason: "SPLIT", metadata: { flagSetId: "t1" } });
+    expect((await evaluate(api, { targetingKey: "t1" })).status).toBe(404);
+  });
+
+  test("of a wrong form is 400 at the proposal", async () => {
+    const api = await service();
+    const value = {
+      $split: {
+        shares: [
+          ["on", true, 1],
+          ["off", false, 2],
+        ],
+      },
+    };
+    const refused = await api.json("/api/product/propose", { ...PROPOSAL, value });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { code: "value_not_allowed", error: expect.stringContaining("must have 10000 in sum") },
+    });
+  });
+});
+
+test.each([
+  [true, "on"],
+  [false, "off"],
+  ["red", "value"],
+  [0, "value"],
+])("the variant of the value %j is %s", async (value, variant) => {
+  const api = await service();
+  await put(api, "t1", "any", value);
+  expect((await ask(api, "any", "t1")).body).toMatchObject({ value, variant });
 });

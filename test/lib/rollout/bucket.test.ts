@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { findBucket, hashMurmur3 } from "../../../lib/rollout/bucket.ts";
+import vectors from "./vectors.json" with { type: "json" };
+
+const utf8 = new TextEncoder();
+
+test.each(vectors.buckets)("$key with the salt $salt is in bucket $bucket", ({ salt, key, murmur3, bucket }) => {
+  expect(hashMurmur3(utf8.encode(salt + key))).toBe(murmur3);
+  expect(findBucket(salt, key)).toBe(bucket);
+});
+
+// Published results of MurmurHash3_x86_32 with seed 0.
+test.each([
+  ["", 0x00000000],
+  ["a", 0x3c2569b2],
+  ["test", 0xba6bd213],
+  ["Hello, world!", 0xc0363e43],
+  ["The quick brown fox jumps over the lazy dog", 0x2e4ff723],
+])("the hash of %j is %i", (text, hash) => {
+  expect(hashMurmur3(utf8.encode(text))).toBe(hash);
+});
