@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { checkDueDrift } from "../../lib/changes/check_drift.ts";
 import { restoreEdited } from "../../lib/changes/restore_edited.ts";
+import type { Clock } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
+import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
+import type { TargetSystem } from "../../lib/targets/port.ts";
 import { routedAdapter } from "../../lib/targets/routing.ts";
 import { fileTarget } from "../../local/targets/file.ts";
 import { HOUR, MINUTE, testClock } from "./clock.ts";
@@ -18,18 +21,40 @@ interface Fight {
   seed: number;
 }
 
-type File = { values: Record<string, Record<string, unknown>> };
+/** A target system, and the adversary's own access to it; values of tenant t1 by target. */
+export interface FoughtTarget {
+  system: TargetSystem;
+  edit(made: ReadonlyMap<string, unknown>): Promise<void>;
+  read(): Promise<Record<string, unknown>>;
+}
 
-/** Fights over values in a product file: every edit is reported, restored, or ends as contested; the brake gets through. */
-export async function fightEdits({ places, edits, seed }: Fight): Promise<void> {
-  const clock = testClock();
-  const store = memoryStore();
+type OpenTarget = (deps: { store: Store; clock: Clock }) => FoughtTarget;
+
+/** A product file, which the adversary replaces. */
+export const openFile: OpenTarget = ({ store, clock }) => {
   const folder = mkdtempSync(join(tmpdir(), "bypass-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "product.json");
-  const system = fileTarget({ path, store, clock, product_id: "acme-crm", instance_id: "i", name: "file" });
+  const read = () => JSON.parse(readFileSync(path, "utf8")) as { values: { t1: Record<string, unknown> } };
+  return {
+    system: fileTarget({ path, store, clock, product_id: "acme-crm", instance_id: "i", name: "file" }),
+    async edit(made) {
+      const file = read();
+      Object.assign(file.values.t1, Object.fromEntries(made));
+      writeFileSync(path, JSON.stringify(file));
+    },
+    read: async () => read().values.t1,
+  };
+};
+
+/** Fights over the values of a system: every edit is reported, restored, or ends as contested; the brake gets through. */
+export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarget): Promise<void> {
+  const clock = testClock();
+  const store = memoryStore();
+  const { system, edit, read } = open({ store, clock });
+  const { name } = system;
   const adapter = targetAdapter(system, { store, clock });
-  const routed = routedAdapter([{ name: "file", match: ["*"], adapter }]);
+  const routed = routedAdapter([{ name, match: ["*"], adapter }]);
   const api = await core({
     store,
     clock,
@@ -40,12 +65,6 @@ export async function fightEdits({ places, edits, seed }: Fight): Promise<void> 
   const ids: string[] = [];
   for (let one = 0; one < places; one++)
     ids.push(await api.bring("applied", { target: `p.${one}`, value: String(one) }));
-  const read = (): File => JSON.parse(readFileSync(path, "utf8")) as File;
-  const edit = (made: ReadonlyMap<number, unknown>): void => {
-    const file = read();
-    for (const [one, value] of made) file.values["t1"]![`p.${one}`] = value;
-    writeFileSync(path, JSON.stringify(file));
-  };
   const counts = async (): Promise<Record<string, number>> => {
     const found: Record<string, number> = {};
     for await (const { event_type } of entries()) found[event_type] = (found[event_type] ?? 0) + 1;
@@ -68,24 +87,25 @@ export async function fightEdits({ places, edits, seed }: Fight): Promise<void> 
   await checkDueDrift(api.deps);
   let made = 0;
   while (made < edits) {
-    const round = new Map<number, unknown>();
-    while (round.size < Math.min(places / 4, edits - made)) round.set(random(places), `edit ${made + round.size}`);
+    const round = new Map<string, unknown>();
+    while (round.size < Math.min(places / 4, edits - made))
+      round.set(`p.${random(places)}`, `edit ${made + round.size}`);
     const before = await counts();
     clock.advance(HOUR);
-    edit(round);
+    await edit(round);
     await checkDueDrift(api.deps);
     const reported = await counts();
     expect((reported["change_drifted"] ?? 0) - (before["change_drifted"] ?? 0)).toBe(round.size);
     expect(await restoreEdited(api.deps)).toBe(round.size);
     expect((await counts())["value_restored"]! - (before["value_restored"] ?? 0)).toBe(round.size);
-    expect(read().values["t1"]).toEqual(Object.fromEntries(ids.map((_, one) => [`p.${one}`, one])));
+    expect(await read()).toEqual(Object.fromEntries(ids.map((_, one) => [`p.${one}`, one])));
     made += round.size;
   }
 
   // An edit each time that the value is back: the fourth restore within an hour is contested.
   clock.advance(HOUR);
   for (let fight = 0; fight < 4; fight++) {
-    edit(new Map([[0, `fight ${fight}`]]));
+    await edit(new Map([["p.0", `fight ${fight}`]]));
     clock.advance(10 * MINUTE);
     await checkDueDrift(api.deps);
     expect(await restoreEdited(api.deps)).toBe(fight < 3 ? 1 : 0);
@@ -94,19 +114,19 @@ export async function fightEdits({ places, edits, seed }: Fight): Promise<void> 
   expect(episode?.contested_until).toBeDefined();
 
   // Another place in the configuration redirects nothing.
-  const elsewhere = { ...system, place: () => "file elsewhere" };
+  const elsewhere = { ...system, place: () => `${name} elsewhere` };
   const moved = await core({
     store,
     clock,
-    adapter: routedAdapter([{ name: "file", match: ["*"], adapter: targetAdapter(elsewhere, { store, clock }) }]),
+    adapter: routedAdapter([{ name, match: ["*"], adapter: targetAdapter(elsewhere, { store, clock }) }]),
     intent: { policy: { on_drift: "restore" } },
   });
   const refused = await moved.post("restore", { change_id: ids[0]!, actor: "ops" });
   expect([refused.status, refused.body.code]).toEqual([409, "target_moved"]);
-  expect(read().values["t1"]!["p.0"]).toBe("fight 3");
+  expect((await read())["p.0"]).toBe("fight 3");
 
   // The brake gets through, also where it meets an edit.
   const back = await api.post("rollback", { change_id: ids[0]!, over_drift: "true", note: "stop" });
   expect(back.status).toBe(200);
-  expect(read().values["t1"]).not.toHaveProperty("p.0");
+  expect(await read()).not.toHaveProperty(["p.0"]);
 }

@@ -1,9 +1,9 @@
 /** An adversary with the credentials of the target system: in the full run 1,000 edits over 400 places. */
 import { test } from "vitest";
-import { fightEdits } from "../../support/bypass.ts";
+import { fightEdits, openFile } from "../../support/bypass.ts";
 import { rounds } from "../../support/length.ts";
 
 const [places, edits] = rounds<[number, number]>([20, 60], [80, 240], [400, 1000]);
 
 test("each edit of an adversary is reported, and restored by the next cycle", () =>
-  fightEdits({ places, edits, seed: 11 }));
+  fightEdits({ places, edits, seed: 11 }, openFile));

@@ -1,0 +1,39 @@
+/** An adversary with a login to the database edits managed rows: in the full run 1,000 edits over 400 rows. */
+import { afterAll, describe, test } from "vitest";
+import { postgresTarget } from "../../../local/targets/postgres.ts";
+import { fightEdits } from "../../support/bypass.ts";
+import { rounds } from "../../support/length.ts";
+import { startPostgres } from "../../support/postgres_server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+const [places, edits] = rounds<[number, number]>([20, 60], [40, 120], [400, 1000]);
+
+describe.skipIf(!server)("a Postgres column", () => {
+  test("each edit of an adversary is reported, and restored by the next cycle", async () => {
+    const { pool, url } = server!;
+    await pool.query("create schema app; create table app.settings (key text primary key, value jsonb)");
+    await fightEdits({ places, edits, seed: 13 }, () => ({
+      system: postgresTarget({
+        name: "settings",
+        url,
+        table: "app.settings",
+        keyColumn: "key",
+        valueColumn: "value",
+        key: ({ target }) => target,
+      }),
+      async edit(made) {
+        const values = [...made.values()].map((value) => JSON.stringify(value));
+        await pool.query(
+          "update app.settings set value = made.value::jsonb from unnest($1::text[], $2::text[]) made(key, value) where settings.key = made.key",
+          [[...made.keys()], values],
+        );
+      },
+      async read() {
+        const { rows } = await pool.query<{ key: string; value: unknown }>("select key, value from app.settings");
+        return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+      },
+    }));
+  });
+});
