@@ -1,10 +1,12 @@
 /** From the address to the page. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { arrive } from "./core/hooks.tsx";
+import { restorePlace } from "./core/place.ts";
 import { lazy } from "./core/lazy.tsx";
 import { href, type Route, useRoute } from "./core/router.tsx";
 import { ChangePage } from "./pages/change.tsx";
 import { InboxPage } from "./pages/inbox.tsx";
+import { Boundary } from "./parts/boundary.tsx";
 import { PageHead } from "./parts/panel.tsx";
 import { YouDialog } from "./parts/you.tsx";
 import { Shell } from "./shell.tsx";
@@ -28,14 +30,18 @@ export function App() {
   const arrived = useRef(false);
   useEffect(() => {
     if (arrived.current) {
-      scrollTo(0, 0);
-      arrive();
+      if (!restorePlace()) {
+        scrollTo(0, 0);
+        arrive();
+      }
     }
     arrived.current = true;
   }, [place]);
   return (
     <Shell route={route} onYou={() => setYou(true)}>
-      <Page key={place} route={route} onYou={() => setYou(true)} />
+      <Boundary key={place}>
+        <Page route={route} onYou={() => setYou(true)} />
+      </Boundary>
       {you && <YouDialog onClose={() => setYou(false)} />}
     </Shell>
   );

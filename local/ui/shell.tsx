@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { inForce } from "../../lib/changes/rules/in_force.ts";
 import { clockBehind } from "./core/api.ts";
 import { timeOfDay } from "./core/format.ts";
-import { useNow, useValue } from "./core/hooks.tsx";
+import { useNow, useValue, waitingCount } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
 import { lazy } from "./core/lazy.tsx";
 import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
@@ -17,9 +17,10 @@ import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Given, Sentence } from "./parts/text.tsx";
-import { pendingIn, TitleCount } from "./parts/title_count.tsx";
+import { TitleCount } from "./parts/title_count.tsx";
 import { useAct } from "./parts/use_act.tsx";
 
+const StopDialog = lazy(() => import("./parts/stop.tsx").then((part) => part.StopDialog));
 const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
 
 /** A page by its place in the address. */
@@ -37,7 +38,7 @@ export const PAGES: readonly (readonly [string, string])[] = [
 
 /** The frame around a page. */
 export function Shell({ route, onYou, children }: { route: Route; onYou: () => void; children: ComponentChildren }) {
-  const [open, setOpen] = useState<"help" | "find" | undefined>();
+  const [open, setOpen] = useState<"help" | "find" | "stop" | undefined>();
   const [menu, setMenu] = useState(false);
   const here = route.path[0] ?? "";
   useKeyboard({ help: () => setOpen("help"), find: () => setOpen("find") });
@@ -57,6 +58,9 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
             <Logo /> Countersign
           </a>
           <FreshnessMark />
+          <button type="button" class="stop danger outline small" onClick={() => setOpen("stop")}>
+            Stop…
+          </button>
           <button
             type="button"
             class="menu-button icon"
@@ -107,6 +111,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
           </>
         )}
       </main>
+      {open === "stop" && <StopDialog onClose={close} />}
       {open === "help" && <HelpDialog onClose={close} />}
       {open === "find" && (
         <FindDialog
@@ -126,7 +131,7 @@ function Upgraded() {
       <p>
         The service was upgraded, and this page is from before.{" "}
         <button type="button" class="link" onClick={() => location.reload()}>
-          Load it anew
+          Reload
         </button>
       </p>
     </Notice>
@@ -186,14 +191,13 @@ const Logo = () => (
   </svg>
 );
 
-/** How many changes wait for consent. */
+/** How many changes wait for the reader, as the title of the window says. */
 function Waiting() {
-  const { data } = useServiceState();
-  const waiting = data ? pendingIn(data) : 0;
+  const waiting = useValue(waitingCount);
   return waiting === 0 ? null : (
     <span class="count">
       {waiting}
-      <span class="unseen"> waiting for consent</span>
+      <span class="unseen"> waiting</span>
     </span>
   );
 }
@@ -215,9 +219,9 @@ function You({ onYou }: { onYou: () => void }) {
 }
 
 const THEMES: readonly (readonly [string, string])[] = [
-  ["", "as the system"],
-  ["light", "light"],
-  ["dark", "dark"],
+  ["", "System"],
+  ["light", "Light"],
+  ["dark", "Dark"],
 ];
 
 function ThemeChoice() {
@@ -251,7 +255,7 @@ function Product() {
 const SAID: Readonly<Record<Freshness["mode"], (since: number) => string>> = {
   connecting: () => "Connecting",
   live: () => "Live",
-  polling: () => `Every ${POLL_MS / 1000} s`,
+  polling: () => `Updates every ${POLL_MS / 1000} s`,
   offline: (since) => `Offline since ${timeOfDay(since)}`,
 };
 

@@ -154,6 +154,9 @@ export const settled = (page: Page): Promise<void> =>
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))),
   );
 
+/** Opens the reasons why actions are not offered. */
+export const showReasons = (page: Page): Promise<void> => page.getByText("Why not?", { exact: true }).click();
+
 /** The button of exactly this name. */
 export const button = (page: Page, name: string): Locator => page.getByRole("button", { name, exact: true });
 

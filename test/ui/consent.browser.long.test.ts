@@ -9,7 +9,7 @@ import { program } from "../e2e/server.ts";
 import { sshPen } from "../support/passkeys.ts";
 import { type Authenticator, authenticator } from "./authenticator.ts";
 import { seriousOn } from "./axe.ts";
-import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { button, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Answer, type Service, startService, TOKEN } from "./service.ts";
 import { counted, decisionsOn, enrol, named, NOBODY, restart, signedBy } from "./signing.ts";
 
@@ -290,6 +290,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await other.getByText("or this device has none of your keys").waitFor();
     const bo = await open({ name: "bo", token: TOKEN });
     await visit(bo, named(service), `changes/${id}`);
+    await showReasons(bo);
     await bo.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
   });
 
@@ -335,6 +336,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const { service, page } = await enrolled({ approvers: ["ana", "bo"], break_glass }, { others });
     const id = await service.propose();
     await visit(page, named(service), `changes/${id}`);
+    await page.getByText("In an emergency", { exact: true }).click();
     await button(page, "Approve as an emergency…").click();
     await page.getByLabel("Note").fill("Uploads fail.");
     await page.getByText("ana approves as an emergency: set limits.uploads for t1, with your note.").waitFor();
@@ -353,6 +355,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       JSON.parse((await service.get(`api/product/audit?${query}`)).entries.at(-1).detail);
 
     await visit(page, named(service), "system");
+    await button(page, "Stop…").click();
     await button(page, "Freeze…").click();
     await page.getByLabel("Note").fill("The ledger is audited.");
     await page.getByLabel("Until").fill("2099-01-01T08:00");

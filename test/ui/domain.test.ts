@@ -20,7 +20,7 @@ import { offeredKpis } from "../../local/ui/domain/kpis.ts";
 import { offersOf } from "../../local/ui/domain/offers.ts";
 import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
 import { partsOf } from "../../local/ui/domain/report.ts";
-import { asText, requestOf, standingOf } from "../../local/ui/domain/sentences.ts";
+import { asText, describeRequest, standingOf } from "../../local/ui/domain/sentences.ts";
 import { stepsOf } from "../../local/ui/domain/timeline.ts";
 import { INTENT } from "./service.ts";
 
@@ -170,7 +170,7 @@ test.each<[Partial<Change>, string]>([
   [{ value: undefined, affected_users: null, status: "denied", erased: { at: "2026-01-02T00:00:00.000Z", entry: 4, digest: "" } }, "Ana asked to change crm.followup for tenant t1; how many people are affected was erased; it can be undone."],
   [{ proposer: null, kind: "code_patch" }, "An unnamed person asks to patch crm.followup for tenant t1; 40 people are affected; it can be undone."],
 ])("a change as a sentence: %j", (over, sentence) => {
-  expect(plain(requestOf({ ...CHANGE, ...over } as Change))).toBe(sentence);
+  expect(plain(describeRequest({ ...CHANGE, ...over } as Change))).toBe(sentence);
 }); // prettier-ignore
 
 const quorum = (count: number) => ({ rule: "required_approvers", count, of: [] });

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { seriousOn } from "./axe.ts";
-import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { button, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
 import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
 const browser = await startBrowser();
@@ -25,7 +25,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
   const frozen = (page: Page) =>
     page.getByText("Only an emergency is applied meanwhile; a rollback is always possible.");
 
-  test("frozen under System, told on every page, and lifted from any", async () => {
+  test("a freeze is two clicks away on every page, shown on each, and lifted from any", async () => {
     const ana = await open({ name: "ana", token: TOKEN });
     const bo = await open({ name: "bo", token: TOKEN });
     const id = await service.propose();
@@ -33,7 +33,8 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await visit(bo, service.url, `changes/${id}`);
     await button(bo, "Apply…").waitFor();
 
-    await visit(ana, service.url, "system");
+    await visit(ana, service.url, "audit");
+    await button(ana, "Stop…").click();
     await button(ana, "Freeze…").click();
     await ana.getByLabel("Note").fill("The ledger is audited.");
     await ana.getByLabel("Until").fill("2020-01-01T08:00");
@@ -47,6 +48,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     // Nobody reloads.
     await frozen(bo).waitFor();
     await bo.getByText("ana froze the service until 1 Jan 2099, 08:00: The ledger is audited.").waitFor();
+    await showReasons(bo);
     await bo
       .getByText(/^Apply: the service is frozen by ana until 1 Jan 2099, 08:00: "The ledger is audited\."$/)
       .waitFor();
@@ -89,6 +91,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await button(sam, "Apply…").click();
     await button(sam, "Apply as sam").click();
     await sam.getByText("The change is applied and verified.").waitFor();
+    await showReasons(sam);
     await sam
       .getByText("Accepted, Not accepted: You had a part in this change, and somebody else reviews it.")
       .waitFor();

@@ -1,5 +1,6 @@
 /** Hooks over values, the clock and the keyboard. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { serviceTime } from "./api.ts";
 import { type Value, value } from "./value.ts";
 
 /** A value's content; the component is drawn anew when it is replaced. */
@@ -9,11 +10,14 @@ export function useValue<T>(held: Value<T>): T {
   return held.get();
 }
 
-const clock = value(Date.now());
-setInterval(() => clock.set(Date.now()), 15_000);
+const ticks = value(0);
+setInterval(() => ticks.set(ticks.get() + 1), 15_000);
 
-/** The time in milliseconds, told every few seconds. */
-export const useNow = (): number => Math.max(useValue(clock), Date.now() - 15_000);
+/** Returns the service's time in milliseconds, again every few seconds: the device's clock may be wrong. */
+export function useNow(): number {
+  useValue(ticks);
+  return serviceTime();
+}
 
 /** Milliseconds that typing rests before anybody is asked. */
 const TYPING_MS = 200;
@@ -79,7 +83,8 @@ export function useArrival(): { ref: (heading: HTMLElement | null) => void } {
 }
 
 const pageTitle = value("");
-const waitingCount = value(0);
+/** Changes that wait for the reader; for anybody where no name is given. */
+export const waitingCount = value(0);
 for (const part of [pageTitle, waitingCount])
   part.subscribe(() => {
     const count = waitingCount.get() === 0 ? "" : `(${waitingCount.get()}) `;

@@ -9,11 +9,15 @@ const isTyping = (target: EventTarget | null): boolean =>
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
   !["radio", "checkbox"].includes((target as HTMLInputElement).type);
 
-/** Listens for Ctrl or Command with `k`, and for `?`, `/`, `j`, `k` and the keys of the page. `Enter` is the browser's own: it follows the focused row. */
+/** Listens for Ctrl or Command with `k` or `Enter`, which sends the form, and for `?`, `/`, `j`, `k` and the keys of the page. `Enter` is the browser's own: it follows the focused row. */
 export function useKeyboard(open: { help: () => void; find: () => void }): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, target, ctrlKey, metaKey, altKey } = event;
+      if (key === "Enter" && ctrlKey !== metaKey && !altKey) {
+        const form = (target as HTMLElement).closest("form") ?? document.querySelector("dialog[open] form");
+        return (form as HTMLFormElement | null)?.requestSubmit();
+      }
       if (key === "k" && ctrlKey !== metaKey && !altKey && modals.get() === 0) {
         event.preventDefault();
         return open.find();

@@ -42,6 +42,6 @@ export const goTo = (address: string): void => void (location.hash = address);
 
 /** Puts other filters in the address without a new step in the history. */
 export function refine(path: readonly string[], query: Record<string, string | undefined>): void {
-  history.replaceState(null, "", href(path, query));
+  history.replaceState(history.state, "", href(path, query));
   route.set(read());
 }

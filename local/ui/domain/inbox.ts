@@ -2,22 +2,18 @@
 import type {
   Capability,
   CapabilityMap,
-  Change,
-  ChangeDetail,
   InboxAnswer,
   InboxItem,
   IntentView,
   Outcome,
-  RuntimePage,
   State,
 } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
-import { counted, figure } from "../core/format.ts";
+import { counted } from "../core/format.ts";
 import { titled } from "./statuses.ts";
 
 /** Rows that are shown of a list; the rest is behind a link. */
 const SHOWN = 40;
-const OUTCOMES_SHOWN = 8;
 
 /** A change that cannot be left alone, or a part of the service that fails. */
 export interface Concern {
@@ -27,6 +23,8 @@ export interface Concern {
   /** The change it is about, or the page where it shows. */
   change_id?: string;
   page?: string;
+  /** The KPI that it is about. */
+  kpi?: string;
   /** The consented value and what its target holds can be shown. */
   drifted?: true;
 }
@@ -34,9 +32,8 @@ export interface Concern {
 /** What waits, as the first page shows it. */
 export interface Inbox {
   totals: InboxAnswer["totals"];
-  /** Pending changes that this person can bring on, and those that wait for others; without a name all are the first. */
+  /** Pending changes that this person can decide on; all of them without a name. */
   mine: InboxItem[];
-  others: InboxItem[];
   approved: InboxItem[];
   /** Their emergency consents wait for review, and they are not among those above. */
   reviews: InboxItem[];
@@ -53,40 +50,26 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
   return {
     totals,
     mine,
-    others: pending.items.filter(({ waits_for_you }) => person !== null && !waits_for_you),
     approved: approved.items,
     // What can be applied stands there alone: its row says that a review is due, which has time.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
-    more: pending.total > pending.items.length || approved.total > approved.items.length,
+    more: (totals.waiting_for_you ?? totals.pending) > mine.length || approved.total > approved.items.length,
     drifted: drifted.items.map(ofHost),
   };
 }
 
-/** Outcomes that are still open, the newest of them with their changes. */
-export interface OpenOutcomes {
-  shown: { outcome: Outcome; change: Change }[];
-  total: number;
-  concerns: Concern[];
-}
-
-/** Reads what applied changes have moved so far. Most of these are among the newest that are applied; others are read alone. */
-export async function readOutcomes(signal: AbortSignal): Promise<OpenOutcomes> {
-  const newest = { status: "applied", limit: 4 * OUTCOMES_SHOWN, entries: 0 };
-  const [{ outcomes }, { changes }] = await Promise.all([
-    get<{ outcomes: Outcome[] }>("api/product/outcomes", { limit: 100 }, signal),
-    get<RuntimePage>("api/product/runtime", newest, signal),
-  ]);
-  const open = outcomes.filter(({ state }) => state === "open");
-  const changeOf = async ({ change_id }: Outcome): Promise<Change> =>
-    changes.find((one) => one.change_id === change_id) ??
-    get<ChangeDetail>(`api/product/changes/${encodeURIComponent(change_id)}`, {}, signal);
-  return {
-    shown: await Promise.all(
-      open.slice(0, OUTCOMES_SHOWN).map(async (outcome) => ({ outcome, change: await changeOf(outcome) })),
-    ),
-    total: open.length,
-    concerns: open.filter(({ verdict }) => verdict === "regressed").map(regression),
-  };
+/** Reads which KPIs have got worse since changes were applied; which change it was, nobody can say. */
+export async function readWorseKpis(signal: AbortSignal): Promise<Concern[]> {
+  const { outcomes } = await get<{ outcomes: Outcome[] }>("api/product/outcomes", { limit: 100 }, signal);
+  const worse = outcomes.filter(
+    ({ state, verdict, kpi }) => state === "open" && verdict === "regressed" && kpi !== null,
+  );
+  return [...new Set(worse.map(({ kpi }) => kpi!))].map((kpi) => ({
+    tone: "warn",
+    title: `${titled(kpi)} has got worse`,
+    detail: "See what was applied before it did.",
+    kpi,
+  }));
 }
 
 /** What waits for a person. A name that is not their own is told at the decision; what waits is shown all the same. */
@@ -126,18 +109,18 @@ export function serviceConcerns(
     concerns.push({
       tone: "warn",
       title: `${counted(overdue("pending_changes"), "change has", "changes have")} waited more than a day`,
-      detail: "What presses most stands first below.",
+      detail: "Most urgent first.",
     });
   if (overdue("approved_changes") > 0)
     concerns.push({
       tone: "warn",
       title: `${counted(overdue("approved_changes"), "change was", "changes were")} approved more than a day ago`,
-      detail: "They wait for their apply.",
+      detail: "Waiting to be applied.",
     });
   if (overdue("stale_kpis") > 0)
     concerns.push({
       tone: "warn",
-      title: `${counted(overdue("stale_kpis"), "KPI was", "KPIs were")} not fed for a week`,
+      title: `${counted(overdue("stale_kpis"), "KPI has", "KPIs have")} had no data for a week`,
       detail: "Outcomes cannot be judged without them.",
       page: "kpis",
     });
@@ -157,11 +140,4 @@ const ofHost = ({ change_id, target, tenant_id, drift, title }: InboxItem): Conc
   detail: `${drift === "missing" ? "It holds nothing now" : "It holds another value now"}, not what “${title}” set.`,
   change_id,
   drifted: true,
-});
-
-const regression = ({ change_id, kpi, realised_delta }: Outcome): Concern => ({
-  tone: "warn",
-  title: `${kpi === null ? "A KPI" : titled(kpi)} is worse since a change was applied`,
-  detail: `By ${figure(Math.abs(realised_delta ?? 0))} so far. It is a correlation; look before you roll back.`,
-  change_id,
 });

@@ -30,8 +30,13 @@ function switchOf(given: unknown): boolean | undefined {
   return typeof enabled === "boolean" ? enabled : undefined;
 }
 
+/** "Ana asks to set crm.followup for tenant t1." */
+export const describeAsk = (change: Request): Part[] => [...asking(change), "."];
+
 /** "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone." */
-export function requestOf(change: Request): Part[] {
+export const describeRequest = (change: Request): Part[] => [...asking(change), "; ", ...reachOf(change)];
+
+function asking(change: Request): Part[] {
   const asks = change.status === "pending_consent" || change.status === "proposed" ? " asks to " : " asked to ";
   return [
     ...capitalize(nameProposer(change)),
@@ -39,8 +44,6 @@ export function requestOf(change: Request): Part[] {
     ...doing(change),
     " for tenant ",
     { given: change.tenant_id },
-    "; ",
-    ...reachOf(change),
   ];
 }
 

@@ -1,4 +1,5 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive, isReviewDue } from "../../../lib/changes/rules/in_force.ts";
 import type { Action, ChangeDetail, IntentView } from "../core/api_types.ts";
@@ -6,7 +7,7 @@ import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
-import { href } from "../core/router.tsx";
+import { href, refine, useRoute } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { isAbout } from "../domain/again.ts";
@@ -17,7 +18,7 @@ import { type ChangeAction, CHANGE_ACTIONS, makeFields } from "../domain/change_
 import { makeSeenField } from "../domain/seen.ts";
 import { isPasskey, keysOf } from "../domain/keys.ts";
 import { offersOf } from "../domain/offers.ts";
-import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
+import { describeAsk, asText, shortly, standingOf } from "../domain/sentences.ts";
 import { REVIEW_DUE, statusMark, words } from "../domain/statuses.ts";
 import { Cautions } from "../parts/cautions.tsx";
 import { Mark } from "../parts/mark.tsx";
@@ -31,7 +32,9 @@ import { Succession } from "./change/succession.tsx";
 import { Expectation } from "./change/expectation.tsx";
 import { LateNotes } from "./change/late_note.tsx";
 import type { Decided } from "./change/use_decision.tsx";
-import { BlastRadius, Raw, WhatChanges } from "./change/sections.tsx";
+import { Gates, Raw, WhatChanges } from "./change/sections.tsx";
+import { ChangeFacts } from "./change/facts.tsx";
+import { NextWaiting, useNeighbours } from "./change/next_waiting.tsx";
 
 /** The history stands below the decision, so its code comes after the page. */
 const Timeline = lazy(() => import("./change/timeline.tsx").then((part) => part.Timeline));
@@ -115,11 +118,19 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   const rules = { policy: intent?.policy, keys: intent?.keys };
   const offers = offersOf(change, name, rules);
   const isOpen = (action: ChangeAction) => offers.some((offer) => offer.action === action && offer.refused === null);
-  usePageKeys(
-    KEYS.flatMap(([key, action]) =>
+  const neighbours = useNeighbours(change.change_id);
+  usePageKeys([
+    ...KEYS.flatMap(([key, action]) =>
       isOpen(action) ? [{ key, label: `${CHANGE_ACTIONS[action].label} this change`, run: () => decide(action) }] : [],
     ),
-  );
+    ...neighbours.keys,
+  ]);
+  const { query } = useRoute();
+  useEffect(() => {
+    if (query.get("do") !== "rollback") return;
+    refine(["changes", change.change_id], {});
+    if (isOpen("rollback")) decide("rollback");
+  }, [query]);
   // The button that was pressed is gone when the change has moved on.
   useEffect(() => {
     if (decided) document.querySelector<HTMLElement>("h1")?.focus();
@@ -150,11 +161,12 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
           {expiry && <span>{expiry.text}</span>}
         </p>
         <Heading>
-          <Sentence parts={requestOf(change)} />
+          {change.summary.trim() === "" ? <Sentence parts={shortly(change)} /> : <Given text={change.summary} />}
         </Heading>
         <p class="lead">
-          <Given text={change.summary} />
+          <Sentence parts={describeAsk(change)} />
         </p>
+        <ChangeFacts change={change} />
         <p>
           <Sentence parts={standingOf(change, now)} />
         </p>
@@ -162,13 +174,18 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}
-      {decided && <Done decided={decided} />}
+      {decided && (
+        <Done decided={decided}>
+          <NextWaiting of={neighbours} />
+        </Done>
+      )}
       {missed && !taps && <ChangedSince now={change} error={missed} />}
       <DecisionBar
         change={change}
         rules={rules}
         refusals={refusals}
         onDecide={decide}
+        soon={expiry?.soon ?? false}
         tap={
           taps ? (
             <OneTap change={change} name={name} onDone={done} onRefused={refused("approve")} onStale={stale} />
@@ -179,8 +196,8 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       <div class="columns main-first">
         <div>
           <WhatChanges change={change} />
-          <BlastRadius change={change} />
           <Expectation change={change} intent={intent} />
+          <Gates change={change} />
           <LateNotes change={change} onDone={reload} />
         </div>
         <div>
@@ -202,7 +219,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   );
 }
 
-const Done = ({ decided: { action, answer } }: { decided: Decided }) => (
+const Done = ({ decided: { action, answer }, children }: { decided: Decided; children: ComponentChildren }) => (
   <Notice tone="good" alert>
     <p>{CHANGE_ACTIONS[action].done}</p>
     {"adapter" in answer && answer.adapter && (
@@ -211,6 +228,7 @@ const Done = ({ decided: { action, answer } }: { decided: Decided }) => (
       </p>
     )}
     {answer.audit_entry && <Receipt entry={answer.audit_entry} />}
+    {children}
   </Notice>
 );
 

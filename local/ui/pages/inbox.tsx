@@ -1,23 +1,21 @@
 /** The first page: what waits for the reader, then what else needs somebody. */
 import { useState } from "preact/hooks";
-import type { Change, InboxItem, Outcome } from "../core/api_types.ts";
+import type { InboxItem } from "../core/api_types.ts";
 import { address } from "../core/api.ts";
-import { counted, signed } from "../core/format.ts";
+import { counted } from "../core/format.ts";
 import { useTitle, useValue, useWaiting } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
-import { useCapabilities, useIntent, useServiceState } from "../core/shared.ts";
-import { type Concern, readInbox, readOutcomes, serviceConcerns } from "../domain/inbox.ts";
-import { shortly } from "../domain/sentences.ts";
-import { words } from "../domain/statuses.ts";
+import { useCapabilities, useFound, useIntent, useServiceState } from "../core/shared.ts";
+import { type Concern, readInbox, readWorseKpis, serviceConcerns } from "../domain/inbox.ts";
+import { ChangeRow } from "../parts/change_row.tsx";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Sign } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
-import { Given, Sentence } from "../parts/text.tsx";
-import { Verdict } from "../parts/verdict.tsx";
+import { Given } from "../parts/text.tsx";
 import { InboxRow } from "./inbox/row.tsx";
 
 const OutsideValue = lazy(() => import("./inbox/outside_value.tsx").then((part) => part.OutsideValue));
@@ -30,7 +28,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   const stands = data !== undefined && (state !== undefined || noState !== undefined);
   const { data: intent } = useIntent(stands);
   const map = useCapabilities(stands);
-  const outcomes = useResource(stands ? "open outcomes" : null, readOutcomes);
+  const { data: worse, loading } = useResource(stands ? "worse KPIs" : null, readWorseKpis);
   useTitle("Inbox");
   useWaiting(data && (data.totals.waiting_for_you ?? data.totals.pending));
   if (!stands)
@@ -40,12 +38,12 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
         <Pending error={error} what="what waits" />
       </>
     );
-  const { totals, mine, others, approved, reviews, more } = data;
+  const { totals, mine, approved, reviews, more } = data;
   const { pending, waiting_for_you } = totals;
-  const concerns = [...serviceConcerns(state, intent, map.data), ...data.drifted, ...(outcomes.data?.concerns ?? [])];
-  const isRead = !map.loading && !outcomes.loading;
-  const open = outcomes.data?.total ?? 0;
-  const nothing = isRead && pending + totals.approved + reviews.length + open + concerns.length === 0;
+  const others = waiting_for_you === null ? 0 : pending - waiting_for_you;
+  const concerns = [...serviceConcerns(state, intent, map.data), ...data.drifted, ...(worse ?? [])];
+  const isRead = !map.loading && !loading;
+  const nothing = isRead && pending + totals.approved + reviews.length + concerns.length === 0;
   return (
     <>
       <PageHead
@@ -74,6 +72,24 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
         </Notice>
       )}
       {nothing && <Empty />}
+      <Group title="Review due" items={reviews} total={reviews.length} />
+      <Group
+        title={waiting_for_you === null ? "Waiting for consent" : "Waits for you"}
+        items={mine}
+        total={waiting_for_you ?? pending}
+      />
+      <Group title="Approved, not applied" items={approved} total={totals.approved} />
+      {(more || others > 0) && (
+        <p>
+          {others > 0 && (
+            <a href={href(["find"], { q: "is:pending_consent" })}>
+              {counted(others, "more waits", "more wait")} for others
+            </a>
+          )}
+          {others > 0 && more && ". "}
+          {more && <a href={href(["find"], { q: "is:approved,pending_consent" })}>Show everything that waits</a>}
+        </p>
+      )}
       {concerns.length > 0 && (
         <Panel title="Needs attention" aside={<Count of={concerns.length} />}>
           <ul class="rows">
@@ -83,32 +99,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
           </ul>
         </Panel>
       )}
-      <Group title="Review due" items={reviews} total={reviews.length} />
-      <Group
-        title={waiting_for_you === null ? "Waits for consent" : "Waits for you"}
-        items={mine}
-        total={waiting_for_you ?? pending}
-      />
-      <Group title="Waits for others" items={others} total={pending - (waiting_for_you ?? pending)} />
-      <Group title="Approved, not applied" items={approved} total={totals.approved} />
-      {more && (
-        <p>
-          There are more than are shown here: <a href={href(["find"], { q: "is:pending_consent" })}>all that wait</a>,{" "}
-          <a href={href(["find"], { q: "is:approved" })}>all that are approved</a>.
-        </p>
-      )}
-      {!isRead && <Pending error={outcomes.error} what="outcomes" />}
-      {outcomes.data && open > 0 && (
-        <Panel title="Outcome open" aside={<Count of={open} />}>
-          <ul class="rows">
-            {outcomes.data.shown.map(({ change, outcome }) => (
-              <li key={outcome.change_id}>
-                <OutcomeRow change={change} outcome={outcome} />
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
+      {name !== "" && <YourProposals />}
     </>
   );
 }
@@ -150,9 +141,9 @@ function Group({ title, items, total }: { title: string; items: readonly InboxIt
   );
 }
 
-function ConcernRow({ concern: { tone, title, detail, change_id, page, drifted } }: { concern: Concern }) {
+function ConcernRow({ concern: { tone, title, detail, change_id, page, drifted, kpi } }: { concern: Concern }) {
   const [open, setOpen] = useState(false);
-  const to = change_id ? changeHref(change_id) : page ? href([page]) : undefined;
+  const to = change_id ? changeHref(change_id) : kpi ? href(["kpis"], { kpi }) : page ? href([page]) : undefined;
   return (
     <li>
       <article class="row">
@@ -180,28 +171,34 @@ function ConcernRow({ concern: { tone, title, detail, change_id, page, drifted }
   );
 }
 
-const OutcomeRow = ({ change, outcome }: { change: Change; outcome: Outcome }) => (
-  <article class="row">
-    <p class="row-title">
-      <a data-row href={changeHref(outcome.change_id)}>
-        <Sentence parts={["Was it worth it to ", ...shortly(change), "?"]} />
-      </a>
-    </p>
-    <p class="row-meta">
-      <Verdict of={outcome} />
-      <span>
-        {outcome.expected_delta_k === null ? "No gain was stated" : `Expected ${signed(outcome.expected_delta_k)}`}
-        {outcome.kpi && ` on ${words(outcome.kpi)}`};{" "}
-        {outcome.realised_delta === null ? "not measured yet" : `${signed(outcome.realised_delta)} so far`}
-      </span>
-    </p>
-  </article>
-);
+const SHOWN_OWN = 5;
+
+/** The reader's newest proposals, and what became of them. */
+function YourProposals() {
+  const q = "is:mine";
+  const { data } = useFound(q, { limit: SHOWN_OWN });
+  if (!data || data.total === 0) return null;
+  return (
+    <Panel title="Your proposals" aside={<Count of={data.total} />}>
+      <ul class="found-rows">
+        {data.rows.map((row) => (
+          <li key={row.change_id}>
+            <ChangeRow change={row} drift={row.drift} />
+          </li>
+        ))}
+      </ul>
+      {data.total > SHOWN_OWN && <a href={href(["find"], { q })}>All your proposals</a>}
+    </Panel>
+  );
+}
 
 const Empty = () => (
   <section class="empty">
     <h2>Nothing waits</h2>
-    <p>Every change is decided, applied or closed. To see one go through, propose it from a terminal:</p>
+    <p>
+      Countersign governs product changes: each is proposed, approved, applied, verified, and can be rolled back. To see
+      one go through, propose it from a terminal:
+    </p>
     <CopyBlock
       label="A first proposal"
       text={`curl ${address("api/product/propose")} \\${adminToken.get() === "" ? "" : `\n  -H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN" \\`}

@@ -7,15 +7,15 @@ import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
 import { useServiceState } from "../core/shared.ts";
-import { type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
+import { directionOf, type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
 import { offeredKpis } from "../domain/kpis.ts";
 import { titled } from "../domain/statuses.ts";
-import { Chart } from "../parts/chart.tsx";
-import type { ChartLine, ChartMark } from "../parts/chart_drawing.ts";
+import type { ChartLine } from "../parts/chart_drawing.ts";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { FeedDialog } from "./kpis/feed.tsx";
 import { OutcomeTable } from "./kpis/outcomes.tsx";
+import { KpiChart } from "./kpis/kpi_chart.tsx";
 import { KpiTable } from "./kpis/table.tsx";
 
 interface Outcomes {
@@ -61,11 +61,12 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         {chosen && series[chosen] && (
           <>
             <h3>{titled(chosen)}</h3>
-            <Chart
-              label={`${titled(chosen)} over time`}
+            <KpiChart
+              key={chosen}
+              kpi={chosen}
               points={series[chosen]}
               lines={linesOf(chosen, state)}
-              marks={marksOf(chosen, found?.outcomes ?? [])}
+              direction={directionOf(chosen, state.goals)}
             />
           </>
         )}
@@ -87,11 +88,3 @@ function linesOf(kpi: string, { goals, dimensions }: State): ChartLine[] {
   const baseline: ChartLine = { kind: "baseline", label: "Baseline", value: goal.baseline };
   return goal.target === null ? [baseline] : [baseline, { kind: "target", label: "Target", value: goal.target }];
 }
-
-const MARKED = 8;
-
-const marksOf = (kpi: string, outcomes: readonly Outcome[]): ChartMark[] =>
-  outcomes
-    .filter((outcome) => outcome.kpi === kpi)
-    .slice(0, MARKED)
-    .map(({ applied_at }) => ({ kind: "apply", label: "Applied", at: Date.parse(applied_at) / 1000 }));

@@ -11,7 +11,6 @@ import { ClockCheck } from "./system/clock.tsx";
 import { Capabilities, Phases } from "./system/capabilities.tsx";
 import { Dimensions } from "./system/dimensions.tsx";
 import { EvolvedFiles } from "./system/evolved.tsx";
-import { Freezing } from "./system/freeze.tsx";
 import { GrowthLog } from "./system/growth.tsx";
 import { PeerTable } from "./system/peers.tsx";
 import { TrendChart } from "./system/trend.tsx";
@@ -43,10 +42,7 @@ export function SystemPage() {
           <Actions />
           <PeerTable />
         </div>
-        <div>
-          {state && !off && <Freezing state={state} />}
-          {map && <Capabilities map={map} />}
-        </div>
+        <div>{map && <Capabilities map={map} />}</div>
       </div>
       <GrowthLog />
     </>

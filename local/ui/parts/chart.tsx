@@ -3,10 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import { dateTime, figure } from "../core/format.ts";
 import { mendLanguage } from "../core/locale.ts";
+import { changeHref } from "../core/router.tsx";
 import { theme } from "../core/session.ts";
 import { useValue } from "../core/hooks.tsx";
 import type { Fed } from "../domain/kpi_series.ts";
 import { type ChartLine, type ChartMark, DASH, dataOf, HEIGHT, optionsOf } from "./chart_drawing.ts";
+import { Given } from "./text.tsx";
 
 interface ChartProps {
   label: string;
@@ -60,9 +62,17 @@ export function Chart({ label, points, lines, marks }: ChartProps) {
               <LineSample kind={kind} /> {name} {figure(value)}
             </li>
           ))}
-          {marks.map(({ kind, label: name, at }) => (
-            <li key={kind + at} class={kind}>
+          {marks.map(({ kind, label: name, at, change }) => (
+            <li key={`${kind} ${at} ${change?.change_id}`} class={kind}>
               <span class={`stroke ${kind}`} aria-hidden="true" /> {name} {dateTime(at * 1000)}
+              {change && (
+                <>
+                  {": "}
+                  <a href={changeHref(change.change_id)}>
+                    <Given text={change.summary || change.target} />
+                  </a>
+                </>
+              )}
             </li>
           ))}
         </ul>

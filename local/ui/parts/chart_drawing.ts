@@ -1,5 +1,6 @@
 /** How a chart is drawn: the steps of a KPI, the levels it is held against, the moments when something was done. */
 import type uPlot from "uplot";
+import type { FindRow } from "../core/api_types.ts";
 import { dayOf, figure, timeOfDay } from "../core/format.ts";
 import type { Fed } from "../domain/kpi_series.ts";
 
@@ -15,6 +16,8 @@ export interface ChartMark {
   kind: "apply" | "rollback";
   label: string;
   at: number;
+  /** The change that it is of, to name and link it. */
+  change?: Pick<FindRow, "change_id" | "summary" | "target">;
 }
 
 /** Pixels. */

@@ -9,6 +9,7 @@ const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["k", "Row before"],
   ["Enter", "Open the row"],
   ["Esc", "Close a dialog"],
+  ["Ctrl Enter", "Send the form"],
 ];
 
 /** The keys that work here. */

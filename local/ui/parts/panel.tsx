@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { useArrival } from "../core/hooks.tsx";
+import { Boundary } from "./boundary.tsx";
 
 /** A titled part of a page; `aside` stands beside the title. */
 export function Panel({
@@ -21,7 +22,7 @@ export function Panel({
         <h2 id={id}>{title}</h2>
         {aside}
       </header>
-      {children}
+      <Boundary>{children}</Boundary>
     </section>
   );
 }

@@ -27,5 +27,5 @@ const concerns = (news: News): boolean =>
   news === null || (news.type === "audit" && MOVES.includes(news.data.event_type));
 
 /** How many changes wait for consent, as the service's state says. */
-export const pendingIn = ({ dimensions }: { dimensions: { N: { items: { item: string; open: number }[] } } }): number =>
+const pendingIn = ({ dimensions }: { dimensions: { N: { items: { item: string; open: number }[] } } }): number =>
   dimensions.N.items.find(({ item }) => item === "pending_changes")?.open ?? 0;

@@ -9,7 +9,7 @@ import { useIntent } from "../../core/shared.ts";
 import { CHANGE_ACTIONS, type ChangeAction, makeFields } from "../../domain/change_actions.ts";
 import { asSent, isSigned, keysOf } from "../../domain/keys.ts";
 import { listCautions } from "../../domain/cautions.ts";
-import { requestOf } from "../../domain/sentences.ts";
+import { describeRequest } from "../../domain/sentences.ts";
 import { Named } from "../../parts/change_name.tsx";
 import { Cautions } from "../../parts/cautions.tsx";
 import { makeSeenField } from "../../domain/seen.ts";
@@ -95,7 +95,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     >
       <form ref={form} onSubmit={send}>
         <p class="lead">
-          <Sentence parts={requestOf(change)} />
+          <Sentence parts={describeRequest(change)} />
         </p>
         <p>
           <Given text={change.summary} />

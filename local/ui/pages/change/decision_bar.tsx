@@ -22,12 +22,15 @@ export function DecisionBar({
   rules,
   refusals,
   tap,
+  soon,
   onDecide,
 }: {
   change: ChangeDetail;
   rules: Rules;
   refusals: Refusals;
   tap?: ComponentChildren;
+  /** Its time is nearly over. */
+  soon: boolean;
   onDecide: (action: ChangeAction) => void;
 }) {
   const name = useValue(personName);
@@ -36,6 +39,23 @@ export function DecisionBar({
   // Those of a drifted change stand beside the picture of it.
   const ways = !change.drift && waysOn(change).length > 0;
   const closed = offers.filter(({ refused }) => refused !== null);
+  const isUnusual = ({ action }: Offer) => action === "approve_emergency" && !isUrgent(change, soon);
+  const shown = open.filter((offer) => !isUnusual(offer));
+  const unusual = open.filter(isUnusual);
+  const choose = ({ action, label }: Offer) => {
+    const { look } = CHANGE_ACTIONS[action];
+    const withNote = action === "approve" && tap !== undefined;
+    return (
+      <button
+        key={action}
+        type="button"
+        class={withNote ? "secondary" : look && STYLE[look]}
+        onClick={() => onDecide(action)}
+      >
+        {withNote ? "Approve with a note…" : `${label}…`}
+      </button>
+    );
+  };
   return (
     <section class="decision-bar" aria-label="Decision">
       {tap}
@@ -45,22 +65,9 @@ export function DecisionBar({
           it right?
         </p>
       )}
-      {(open.length > 0 || ways) && (
+      {(shown.length > 0 || ways) && (
         <div class="buttons">
-          {open.map(({ action, label }) => {
-            const { look } = CHANGE_ACTIONS[action];
-            const withNote = action === "approve" && tap !== undefined;
-            return (
-              <button
-                key={action}
-                type="button"
-                class={withNote ? "secondary" : look && STYLE[look]}
-                onClick={() => onDecide(action)}
-              >
-                {withNote ? "Approve with a note…" : `${label}…`}
-              </button>
-            );
-          })}
+          {shown.map(choose)}
           {ways && <Ways change={change} />}
         </div>
       )}
@@ -75,16 +82,33 @@ export function DecisionBar({
               related={change.related}
             />
           ))}
-        {byReason(closed).map(([reason, labels]) => (
-          <Closed key={reason} label={labels.join(", ")} reason={reason} related={change.related} />
-        ))}
       </ul>
+      {unusual.length > 0 && (
+        <details>
+          <summary>In an emergency</summary>
+          {unusual.map(choose)}
+        </details>
+      )}
+      {closed.length > 0 && (
+        <details>
+          <summary>Why not?</summary>
+          <ul class="refused">
+            {groupByReason(closed).map(([reason, labels]) => (
+              <Closed key={reason} label={labels.join(", ")} reason={reason} related={change.related} />
+            ))}
+          </ul>
+        </details>
+      )}
     </section>
   );
 }
 
-/** What is refused for one reason is told once. */
-function byReason(closed: readonly Offer[]): [reason: string, labels: string[]][] {
+/** Returns true where the ordinary way is closed or nearly over. */
+const isUrgent = ({ gates }: ChangeDetail, soon: boolean): boolean =>
+  soon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
+
+/** Groups what is refused for the same reason. */
+function groupByReason(closed: readonly Offer[]): [reason: string, labels: string[]][] {
   const grouped = new Map<string, string[]>();
   for (const { label, refused } of closed) {
     grouped.set(refused!, [...(grouped.get(refused!) ?? []), label]);

@@ -128,11 +128,10 @@ function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
 function Precedents({ change }: { change: ChangeDetail }) {
   const { data } = useResource(`precedents ${change.change_id}`, (signal) => readPrecedents(change, signal));
   if (!data) return null;
-  if (data.length === 0)
-    return change.kpi === null ? null : <p class="quiet">No earlier change here named this KPI.</p>;
+  if (data.length === 0) return change.kpi === null ? null : <p class="quiet">No other change here named this KPI.</p>;
   return (
     <>
-      <h3>Earlier changes that named {words(change.kpi!)}</h3>
+      <h3>Other changes that named {words(change.kpi!)}</h3>
       <table class="cards">
         <thead>
           <tr>

@@ -1,9 +1,8 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
 import { nothingSet } from "../../domain/cautions.ts";
-import { isUnstated } from "../../domain/sentences.ts";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
-import { figure, pretty } from "../../core/format.ts";
+import { pretty } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { inRelation } from "../../domain/again.ts";
@@ -145,50 +144,22 @@ const GATE: Readonly<Record<Gate["state"], MarkOf>> = {
   warn: { shape: "bang", tone: "warn", word: "Warns" },
 };
 
-/** Whom it can hurt, and what stands in between. */
-export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
-  <Panel title="Whom does it reach?">
-    <Facts
-      of={[
-        [
-          "People",
-          change.erased ? "erased" : change.affected_users === null ? "not stated" : figure(change.affected_users),
-        ],
-        ["Tenant", <Given text={change.tenant_id} />],
-        [
-          "Undo",
-          isUnstated(change, "reversible")
-            ? "not stated"
-            : change.reversible
-              ? "it can be undone"
-              : "it cannot be undone",
-        ],
-        ["Risk", isUnstated(change, "risk") ? "not stated" : change.risk],
-        ["Tier", `${change.tier}, ${consentsOf(change)}`],
-        ...(change.tier_reason ? [["Why not minor", change.tier_reason] as const] : []),
-        ["Kind", change.kind.replaceAll("_", " ")],
-      ]}
-    />
-    {change.gates.length > 0 && (
-      <>
-        <h3>Gates</h3>
-        <ul class="gates">
-          {change.gates.map(({ gate, state, message }) => (
-            <li key={gate}>
-              <Mark of={isAwaited(gate, change) ? WAITS : GATE[state]} />
-              <span>
-                <strong>{titled(gate)}</strong> <Named text={message} related={change.related} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      </>
-    )}
-  </Panel>
-);
-
-const consentsOf = ({ required_approvers: needed }: ChangeDetail): string =>
-  needed === 0 ? "the intent consents by itself" : needed === 1 ? "1 consent" : `${needed} consents`;
+/** The conditions between the change and its apply. */
+export const Gates = ({ change }: { change: ChangeDetail }) =>
+  change.gates.length === 0 ? null : (
+    <Panel title="Gates">
+      <ul class="gates">
+        {change.gates.map(({ gate, state, message }) => (
+          <li key={gate}>
+            <Mark of={isAwaited(gate, change) ? WAITS : GATE[state]} />
+            <span>
+              <strong>{titled(gate)}</strong> <Named text={message} related={change.related} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
 
 /** The record as it is, and how to get it without this page. */
 export function Raw({

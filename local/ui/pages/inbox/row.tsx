@@ -6,7 +6,7 @@ import { useNow } from "../../core/hooks.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { unnamed } from "../../domain/named.ts";
 import { timeLeft } from "../../domain/expiry.ts";
-import { isUnstated, requestOf } from "../../domain/sentences.ts";
+import { isUnstated, describeRequest } from "../../domain/sentences.ts";
 import { ConsentCount } from "../../parts/consent_count.tsx";
 import { Sign } from "../../parts/mark.tsx";
 import { Given, Sentence } from "../../parts/text.tsx";
@@ -30,7 +30,7 @@ export function InboxRow({ item }: { item: InboxItem }) {
         </a>
       </p>
       <p class="row-words">
-        <Sentence parts={requestOf(item)} />
+        <Sentence parts={describeRequest(item)} />
       </p>
       <p class="row-meta">
         {item.risk === "high" && <Weighs>High risk</Weighs>}

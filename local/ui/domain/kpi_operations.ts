@@ -1,0 +1,59 @@
+/** Applies and rollbacks in the period of a KPI, and its largest move for the worse. */
+import type { FindRow } from "../core/api_types.ts";
+import type { ChartMark } from "../parts/chart_drawing.ts";
+import type { Fed } from "./kpi_series.ts";
+
+const DAY_S = 86_400;
+const MAX_BEFORE_FALL = 5;
+
+/** Returns the queries for everything that was applied or rolled back in the period of these values. */
+export function listQueries(points: readonly Fed[]): string[] {
+  const first = points[0];
+  if (!first) return [];
+  const day = new Date((first.at - DAY_S) * 1000).toISOString().slice(0, 10);
+  return [`applied:>${day} sort:applied`, `rolledback:>${day}`];
+}
+
+/** Returns the operations of changes as marks, oldest first, those since `from` (seconds). */
+export function listOperations(rows: readonly FindRow[], from: number): ChartMark[] {
+  const changes = [...new Map(rows.map((row) => [row.change_id, row])).values()];
+  const mark = (kind: ChartMark["kind"], label: string, at: string | null, row: FindRow): ChartMark[] =>
+    at === null ? [] : [{ kind, label, at: Date.parse(at) / 1000, change: row }];
+  return changes
+    .flatMap((row) => [
+      ...mark("apply", "Applied", row.applied_at, row),
+      ...mark("rollback", "Rolled back", row.rolled_back_at, row),
+    ])
+    .filter(({ at }) => at >= from)
+    .sort((a, b) => a.at - b.at);
+}
+
+/** A move for the worse between two values, and the operations before it, newest first. */
+export interface Fall {
+  from: Fed;
+  to: Fed;
+  before: ChartMark[];
+}
+
+/** Finds the largest move for the worse; undefined where there is none. */
+export function findFall(
+  points: readonly Fed[],
+  direction: 1 | -1,
+  operations: readonly ChartMark[],
+): Fall | undefined {
+  let fall: Omit<Fall, "before"> | undefined;
+  const size = ({ from, to }: Omit<Fall, "before">) => direction * (from.value - to.value);
+  for (const [index, to] of points.entries()) {
+    const from = points[index - 1];
+    if (from && size({ from, to }) > (fall ? size(fall) : 0)) fall = { from, to };
+  }
+  if (!fall) return undefined;
+  const { at } = fall.to;
+  return {
+    ...fall,
+    before: operations
+      .filter((one) => one.at <= at)
+      .slice(-MAX_BEFORE_FALL)
+      .reverse(),
+  };
+}

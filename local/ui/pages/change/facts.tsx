@@ -1,0 +1,49 @@
+import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
+import type { ComponentChildren } from "preact";
+import type { ChangeDetail } from "../../core/api_types.ts";
+import { counted, people } from "../../core/format.ts";
+import { isUnstated } from "../../domain/sentences.ts";
+import { Given } from "../../parts/text.tsx";
+
+const NOT_STATED = "not stated";
+
+/** The facts of a change as chips: the target, its reach, and what was stated about it. */
+export function ChangeFacts({ change }: { change: ChangeDetail }) {
+  const { affected_users: affected, reversible, risk, tier, erased, required_approvers: needed } = change;
+  const unstated = (field: "risk" | "reversible") => isUnstated(change, field);
+  return (
+    <ul class="chips" aria-label="Facts">
+      <Chip>
+        <Given text={change.target} code />
+      </Chip>
+      <Chip name="Tenant">
+        <Given text={change.tenant_id} />
+      </Chip>
+      <Chip name="Kind">{change.kind.replaceAll("_", " ")}</Chip>
+      <Chip name="People affected" warns={affected === null && !erased}>
+        {affected === null ? (erased ? "erased" : NOT_STATED) : people(affected)}
+      </Chip>
+      <Chip name="Undo" warns={unstated("reversible") || !reversible}>
+        {unstated("reversible") ? NOT_STATED : reversible ? "possible" : "not possible"}
+      </Chip>
+      <Chip name="Risk" warns={unstated("risk") || risk === "high"}>
+        {unstated("risk") ? NOT_STATED : risk}
+      </Chip>
+      <Chip name="Tier">
+        {tier}, {needed === 0 ? "approved by the intent" : counted(needed, "approval")}
+      </Chip>
+      {change.tier_reason !== undefined && change.tier_reason !== null && !isReviewDue(change) && (
+        <Chip>
+          <Given text={change.tier_reason} />
+        </Chip>
+      )}
+    </ul>
+  );
+}
+
+const Chip = ({ name, warns = false, children }: { name?: string; warns?: boolean; children: ComponentChildren }) => (
+  <li class={warns ? "warn" : undefined}>
+    {name && <span class="quiet">{name}: </span>}
+    {children}
+  </li>
+);

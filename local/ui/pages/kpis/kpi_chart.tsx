@@ -1,0 +1,62 @@
+import { dateTime, figure } from "../../core/format.ts";
+import { changeHref } from "../../core/router.tsx";
+import { useFound } from "../../core/shared.ts";
+import { type Fall, findFall, listOperations, listQueries } from "../../domain/kpi_operations.ts";
+import type { Fed } from "../../domain/kpi_series.ts";
+import { titled } from "../../domain/statuses.ts";
+import { Chart } from "../../parts/chart.tsx";
+import type { ChartLine } from "../../parts/chart_drawing.ts";
+import { Given } from "../../parts/text.tsx";
+
+const MAX_FOUND = 200;
+const DAY_S = 86_400;
+
+/** A KPI with every apply and rollback of its period, and what came just before its largest move for the worse. */
+export function KpiChart({
+  kpi,
+  points,
+  lines,
+  direction,
+}: {
+  kpi: string;
+  points: readonly Fed[];
+  lines: readonly ChartLine[];
+  direction: 1 | -1;
+}) {
+  const [applied = null, rolledBack = null] = listQueries(points);
+  const { data: first } = useFound(applied, { limit: MAX_FOUND });
+  const { data: second } = useFound(rolledBack, { limit: MAX_FOUND });
+  const rows = [...(first?.rows ?? []), ...(second?.rows ?? [])];
+  const marks = listOperations(rows, (points[0]?.at ?? 0) - DAY_S);
+  const fall = findFall(points, direction, marks);
+  return (
+    <>
+      <Chart label={`${titled(kpi)} over time`} points={points} lines={lines} marks={marks} />
+      {fall && <BeforeFall kpi={kpi} fall={fall} />}
+    </>
+  );
+}
+
+function BeforeFall({ kpi, fall: { from, to, before } }: { kpi: string; fall: Fall }) {
+  return (
+    <>
+      <h3>Largest move for the worse</h3>
+      <p>
+        {titled(kpi)} went from {figure(from.value)} ({dateTime(from.at * 1000)}) to {figure(to.value)} (
+        {dateTime(to.at * 1000)}).{" "}
+        {before.length === 0 ? "Nothing was applied before it in this period." : "Before it, newest first:"}
+      </p>
+      <ul class="plain">
+        {before.map(({ label, at, change }) => (
+          <li key={`${label} ${at}`}>
+            {dateTime(at * 1000)}, {label.toLowerCase()}:{" "}
+            <a href={changeHref(change!.change_id)}>
+              <Given text={change!.summary || change!.target} />
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p class="quiet">The order in time is all that is known: it does not show that one of them caused it.</p>
+    </>
+  );
+}

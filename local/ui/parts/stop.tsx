@@ -1,0 +1,56 @@
+/** The brake: freezes the service, or rolls back what was applied last; two taps away on every page. */
+import { useState } from "preact/hooks";
+import { inForce } from "../../../lib/changes/rules/in_force.ts";
+import { useNow } from "../core/hooks.tsx";
+import { goTo, href } from "../core/router.tsx";
+import { useFound, useServiceState } from "../core/shared.ts";
+import { shortly } from "../domain/sentences.ts";
+import { Dialog } from "./dialog.tsx";
+import { ActDialog } from "./freeze.tsx";
+import { Pending } from "./notice.tsx";
+import { Given, Sentence } from "./text.tsx";
+import { Age } from "./time.tsx";
+
+const SHOWN = 8;
+
+/** Offers a freeze, and the rollback of each change that was applied last. */
+export function StopDialog({ onClose }: { onClose: () => void }) {
+  const [freezing, setFreezing] = useState(false);
+  const { data: state } = useServiceState();
+  const { data, error } = useFound("is:applied sort:applied", { limit: SHOWN, concerns: () => false });
+  const freeze = inForce(state?.freeze, useNow());
+  if (freezing) return <ActDialog act="freeze" onClose={onClose} />;
+  return (
+    <Dialog title="Freeze or roll back" onClose={onClose}>
+      <button type="button" class="danger" data-first onClick={() => setFreezing(true)}>
+        {freeze ? "Freeze for longer…" : "Freeze…"}
+      </button>
+      <p class="quiet">A freeze stops every apply until it is lifted. A rollback is always possible.</p>
+      <h3>Applied last</h3>
+      {!data && <Pending error={error} what="what was applied" />}
+      {data?.rows.length === 0 && <p class="quiet">No change is applied.</p>}
+      <ul class="rows">
+        {data?.rows.map((row) => (
+          <li key={row.change_id} class="applied-row">
+            <span>
+              <Given text={row.summary || row.target} />
+              <small class="quiet">
+                <Sentence parts={shortly(row)} />, <Age at={row.applied_at!} />
+              </small>
+            </span>
+            <button
+              type="button"
+              class="danger outline small"
+              onClick={() => {
+                onClose();
+                goTo(href(["changes", row.change_id], { do: "rollback" }));
+              }}
+            >
+              Roll back…
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}

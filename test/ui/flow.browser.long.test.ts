@@ -1,0 +1,92 @@
+/** From one decision to the next, the brake on every page, and what stays where it was. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { seriousOn } from "./axe.ts";
+import { button, settled, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const browser = await startBrowser();
+const ANA = { name: "ana", token: TOKEN };
+let service: Service;
+
+describe.skipIf(!browser)("the way through the console", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService();
+    for (let nth = 0; nth < 12; nth++) await service.propose({ target: `limits.n${nth}`, summary: `Change ${nth}` });
+  });
+
+  test("a decision leads to the next by keys, and Back keeps the place and the focus", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "");
+    const rows = page.locator("article.row a[data-row]");
+    const row = rows.nth(8);
+    const title = await row.innerText();
+    await row.scrollIntoViewIfNeeded();
+    const top = await page.evaluate(() => scrollY);
+    expect(top).toBeGreaterThan(0);
+    await row.click();
+    await page.locator("h1").getByText(title).waitFor();
+    await button(page, "Approve…").waitFor();
+    await page.goBack();
+    await expect.poll(() => page.evaluate(() => scrollY)).toBe(top);
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(title);
+
+    await rows.first().click();
+    await page.locator("h1").getByText("Change 0").waitFor();
+    await button(page, "Approve…").waitFor();
+    await settled(page);
+    await page.keyboard.press("a");
+    await page.getByLabel("Note").fill("Fits.");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Next: Change 1 (11 left)").waitFor();
+    await page.keyboard.press("n");
+    await page.locator("h1").getByText("Change 1", { exact: true }).waitFor();
+    await button(page, "Approve…").waitFor();
+    await settled(page);
+    await page.keyboard.press("u");
+    await page.locator("h1").getByText("Inbox").waitFor();
+    await page.getByRole("navigation").getByText("11 waiting").waitFor();
+  });
+
+  test("on a phone the brake is two taps away, and a decision stays in reach below the facts", async () => {
+    const { change_id } = await service.post("api/product/propose", {
+      tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner", value: "true", proposer: "pat",
+    }); // prettier-ignore
+    await service.post("api/product/approve", { change_id, approver: "bo" });
+    await service.post("api/product/apply", { change_id });
+    const phone = await open({ ...ANA, viewport: { width: 360, height: 740 }, hasTouch: true });
+    await visit(phone, service.url, "audit");
+    await button(phone, "Stop…").tap();
+    await phone.getByText("Show the banner").waitFor();
+    expect(await seriousOn(phone, "stop")).toEqual([]);
+    await button(phone, "Roll back…").tap();
+    await phone.getByRole("dialog").getByText("Roll back this change?").waitFor();
+    await button(phone, "Cancel").tap();
+    expect(phone.url()).toMatch(new RegExp(`changes/${change_id}$`));
+    const facts = await phone.getByRole("list", { name: "Facts" }).innerText();
+    for (const fact of ["Undo: not stated", "Risk: not stated", "People affected: not stated"])
+      expect(facts).toContain(fact);
+    expect(await phone.locator("h1").innerText()).toBe("Show the banner");
+    await phone.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    expect(await button(phone, "Roll back…").boundingBox()).toMatchObject({ y: expect.any(Number) });
+    const { y, height } = (await button(phone, "Roll back…").boundingBox())!;
+    expect(y + height).toBeLessThanOrEqual(740);
+    expect(y).toBeGreaterThan(740 / 2);
+    expect(await phone.evaluate(() => document.documentElement.scrollWidth), "nothing sideways").toBe(360);
+    expect(await seriousOn(phone, "phone")).toEqual([]);
+  });
+
+  test("a part that fails leaves the rest, and ages follow the service's clock", async () => {
+    const page = await open(ANA);
+    await page.clock.install({ time: Date.now() + 90_000 });
+    await page.route("**/api/evolved", (route) =>
+      route.fulfill({ json: { files: [{ name: "a.md", modified_at: "" }] } }),
+    );
+    await visit(page, service.url, "system");
+    await page.getByText("This part could not be shown.").waitFor();
+    await page.getByRole("heading", { name: "Capabilities" }).waitFor();
+    const id = await service.propose({ target: "limits.aged", summary: "Just now" });
+    await visit(page, service.url, `changes/${id}`);
+    await page.getByText("It has waited less than a minute").waitFor();
+  });
+});
