@@ -110,6 +110,7 @@ describe.skipIf(!server)("keys of Redis", () => {
   test("a server that stands still leaves the outcome open, and a refused connection sets nothing", async () => {
     const { system, keyOf } = await open();
     const now = attempt();
+    onTestFinished(() => server!.signal("SIGCONT"));
     server!.signal("SIGSTOP");
     const stopped = new AbortController();
     const written = system.compareAndSet(entry, next, { version: "none" }, now, stopped.signal);
