@@ -193,7 +193,7 @@ test("a start of the service loads nothing that only tests of an intent need", (
   for (const from of loaded)
     for (const one of all) if (one.from === from && !one.lazy && !one.typeOnly) loaded.add(one.to);
   expect(loaded.size).toBeGreaterThan(100);
-  expect([...loaded].filter((file) => file === "yaml" || file.startsWith("local/scenarios/"))).toEqual([]);
+  expect([...loaded].filter((file) => file === "yaml" || /^local\/(?:scenarios|intent_diff)\//.test(file))).toEqual([]);
 });
 
 test("every package that is imported is declared as a dependency", () => {

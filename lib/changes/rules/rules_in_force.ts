@@ -45,7 +45,7 @@ export function rulesInForce(intent: Intent): string[] {
       ? "a proposal on a target that has a live change is rejected"
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
-    ...guardrails.map(guardrail),
+    ...guardrails.map(describeGuardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
     ...permissions(intent),
     ...Object.entries(policy.groups).map(groupRule),
@@ -110,14 +110,16 @@ function emergency({ break_glass }: Intent["policy"]): string[] {
   ];
 }
 
-function guardrail({ kpi, max_regression, action, targets, hours }: Guardrail): string {
+/** Describes a guardrail: what it watches, for how long, and what happens. */
+export function describeGuardrail({ kpi, max_regression, action, targets, hours }: Guardrail): string {
   const which = targets ? `of ${targets.join(", ")}, whatever KPI it names,` : `that names ${kpi}`;
   const watched = `the newest applied change ${which} is watched for ${hours} ${hours === 1 ? "hour" : "hours"} if it is reversible`;
   const then = action === "rollback" ? "it is rolled back" : "it is flagged";
   return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${then}`;
 }
 
-const ACTIONS = {
+/** Actions in words. */
+export const ACTIONS = {
   apply: "changes are applied",
   rollback: "changes are rolled back",
   freeze: "the service is frozen",

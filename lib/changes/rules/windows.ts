@@ -113,8 +113,8 @@ function inYear(time: string, years: number): number {
 /** Returns true for a yearly period that begins again before it ends. */
 export const hasNoEnd = ({ from, to, yearly }: Denied): boolean => yearly && Date.parse(to) >= inYear(from, 1);
 
-/** Where no hours are named, all are allowed. */
-const isAllowed = (allow: readonly Allowed[], at: number): boolean =>
+/** Returns true within the hours that are allowed: all, where none are named. */
+export const isAllowed = (allow: readonly Allowed[], at: number): boolean =>
   allow.length === 0 || allow.some((window) => isIn(window, at));
 
 function isIn({ days, from, to, tz }: Allowed, at: number): boolean {

@@ -7,7 +7,7 @@ import { approve, deny, revoke, withdraw } from "./decisions.ts";
 import { find } from "./find.ts";
 import { freeze, unfreeze } from "./freeze.ts";
 import { kpi } from "./kpi.ts";
-import { intentTest } from "./intent.ts";
+import { intentDiff, intentTest } from "./intent.ts";
 import { list } from "./list.ts";
 import { apply, restoreValue, rollback } from "./operations.ts";
 import { mcp } from "./mcp.ts";
@@ -25,5 +25,5 @@ export const VERBS: readonly Verb[] = [
   acceptLoss,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
   exportVerb, importVerb, migrateVerb, unfenceVerb, backupVerb, restoreVerb,
-  intentTest,
+  intentTest, intentDiff,
 ];

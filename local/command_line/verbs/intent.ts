@@ -1,5 +1,7 @@
 /** Product intents as files, without a service: tested by scenarios, and compared. */
 import { about } from "../../about.ts";
+import type { LoadedIntent } from "../../../lib/changes/rules/intent.ts";
+import { visible } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** Plays scenarios under an intent. */
@@ -17,3 +19,39 @@ export const intentTest: Verb = {
     return { text, exit: passed ? "done" : "refused" };
   },
 };
+
+/** Compares two intents by what may be done under them. */
+export const intentDiff: Verb = {
+  usage: "intent diff <old> <new>",
+  summary: "What may be done under a new intent that could not be under the old one, and what no longer",
+  isLocal: true,
+  async run(_, { args }) {
+    const { loadIntentFile } = await import("../../intent_file.ts");
+    const { diffIntents } = await import("../../intent_diff/diff.ts");
+    const [old, next] = await Promise.all(
+      ["old", "new"].map((name) => loadIntentFile(args[name] ?? "", args[name] ?? "")),
+    );
+    const differences = diffIntents(old!.intent, next!.intent);
+    const isWider = differences.some(({ effect }) => effect === "wider");
+    return {
+      text: differences.length === 0 ? "nothing differs in what may be done" : differences.map(lineOf).join("\n"),
+      json: {
+        old: identityOf(old!),
+        new: identityOf(next!),
+        differences: differences.map(({ effect, field, text }) => ({ effect, field, text })),
+      },
+      exit: isWider ? "refused" : "done",
+    };
+  },
+};
+
+const SIGNS = { wider: "+", narrower: "-", other: "~" };
+
+const lineOf = ({ effect, text }: { effect: keyof typeof SIGNS; text: string }): string =>
+  visible(`${SIGNS[effect]} ${text}`);
+
+const identityOf = ({ intent: { version, update_epoch }, manifest_hash }: LoadedIntent) => ({
+  version,
+  update_epoch,
+  manifest_hash,
+});

@@ -40,3 +40,37 @@ test.each([
   const { code, err } = await testing(scenarios, manifest(over));
   expect([code, err]).toEqual([1, expect.stringMatching(message)]);
 });
+
+test("intent diff ends with 1 where something may now be done that could not, with 0 otherwise", async () => {
+  const folder = await temporaryFolder();
+  const [wide, narrow] = [join(folder, "wide.json"), join(folder, "narrow.json")];
+  await writeFile(wide, JSON.stringify(manifest({ update_epoch: 4 })));
+  await writeFile(narrow, JSON.stringify(manifest({ policy: { consent_ttl_hours: 72 } })));
+  const { call } = await commandLine({ intent: null });
+  const sentence = "A change without consent now waits as long as it takes; it was 72 hours.";
+  expect(await call(["intent", "diff", narrow, wide])).toEqual({ code: 1, out: `+ ${sentence}\n`, err: "" });
+  const { code, out } = await call(["intent", "diff", narrow, wide, "--json"]);
+  expect([code, JSON.parse(out)]).toEqual([
+    1,
+    {
+      old: { version: "2026.11", update_epoch: 3, manifest_hash: expect.any(String) },
+      new: { version: "2026.11", update_epoch: 4, manifest_hash: expect.any(String) },
+      differences: [{ effect: "wider", field: "policy.consent_ttl_hours", text: sentence }],
+    },
+  ]);
+  const back = await call(["intent", "diff", wide, narrow]);
+  expect([back.code, back.out]).toEqual([0, expect.stringMatching(/^- A change without consent now waits 72 hours/)]);
+});
+
+test("an intent that differs in nothing from another says so", async () => {
+  const folder = await temporaryFolder();
+  const [old, next] = [join(folder, "old.json"), join(folder, "new.json")];
+  await writeFile(old, JSON.stringify(manifest()));
+  await writeFile(next, JSON.stringify(manifest({ update_epoch: 4, version: "2026.12" })));
+  const { call } = await commandLine({ intent: null });
+  expect(await call(["intent", "diff", old, next])).toEqual({
+    code: 0,
+    out: "nothing differs in what may be done\n",
+    err: "",
+  });
+});

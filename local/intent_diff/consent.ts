@@ -1,0 +1,229 @@
+/** Differences in who must consent to a change: forbidden targets, quorum, owners, deciders, minor changes. */
+import { missingOrdinary, QUORUM } from "../../lib/changes/rules/missing.ts";
+import { type Actor, signerActor } from "../../lib/changes/rules/actor.ts";
+import { KINDS, RISKS } from "../../lib/changes/rules/change_terms.ts";
+import type { ProposeInput } from "../../lib/changes/rules/command.ts";
+import type { Intent } from "../../lib/changes/rules/intent.ts";
+import { approvesOwn, isDecider, refuseForbiddenTarget } from "../../lib/changes/rules/policy.ts";
+import { agentsOf } from "../../lib/changes/rules/principals.ts";
+import { proposedContent } from "../../lib/changes/rules/propose.ts";
+import { canSign, mustSign } from "../../lib/changes/rules/signing.ts";
+import {
+  type AtPlace,
+  atPlaces,
+  byEffect,
+  type Difference,
+  difference,
+  type Effect,
+  effectOf,
+  passes,
+} from "./difference.ts";
+import { ANYBODY, changeOf, describeNames, type Place, type Universe } from "./universe.ts";
+
+const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
+
+const isAllowed = (place: Place, { policy }: Intent): boolean =>
+  passes(() => refuseForbiddenTarget(changeOf(place), policy));
+
+/** Lists the differences in what a change needs before it may be applied. */
+export function compareConsent(old: Intent, next: Intent, universe: Universe): Difference[] {
+  // Nothing else is decided about a target that one of them forbids.
+  const places = universe.places.filter((place) => isAllowed(place, old) && isAllowed(place, next));
+  const open = { ...universe, places };
+  return [
+    ...atPlaces("policy.forbidden_targets", 1, universe, (place) => {
+      const [was, is] = [isAllowed(place, old), isAllowed(place, next)];
+      if (was === is) return undefined;
+      return is
+        ? { effect: "wider", text: "Changes of {} may now be proposed and applied; nobody could." }
+        : { effect: "narrower", text: "Nobody may change {} any longer." };
+    }),
+    ...compareQuorum(old, next, open),
+    ...atPlaces("policy.owners", 2, open, (place) => compareOwners(place, old, next)),
+    ...compareMinor(old, next, open),
+    ...compareDeciders(old, next, open),
+    ...compareSigning(old, next, universe),
+  ];
+}
+
+function compareQuorum(old: Intent, next: Intent, universe: Universe): Difference[] {
+  const needed = (tier: "standard" | "major", intent: Intent): number =>
+    missingOrdinary(changeOf(universe.places[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)?.count ?? 0;
+  return (["standard", "major"] as const).flatMap((tier) => {
+    if (universe.places.length === 0) return [];
+    const [was, is] = [needed(tier, old), needed(tier, next)];
+    const text = `A ${tier} change now needs ${consents(is)}; it needed ${was}.`;
+    return was === is ? [] : [difference(`policy.required_approvers.${tier}`, 2, effectOf(is, was), text)];
+  });
+}
+
+/** Lists the owners' rules of a place, each as how many consents of whom. */
+const ownersAt = (place: Place, intent: Intent) =>
+  missingOrdinary(changeOf(place), intent)
+    .filter(({ rule }) => rule !== QUORUM)
+    .map(({ count, of }) => ({ count, of: of.toSorted() }));
+
+type OwnersRule = ReturnType<typeof ownersAt>[number];
+
+function compareOwners(place: Place, old: Intent, next: Intent): AtPlace[] {
+  const [was, is] = [ownersAt(place, old), ownersAt(place, next)];
+  const asks = ({ count, of }: OwnersRule) => `${consents(count)} of ${describeNames(of)}`;
+  const isMet = (rule: OwnersRule, by: readonly OwnersRule[]) =>
+    by.some(({ count, of }) => count >= rule.count && of.every((name) => rule.of.includes(name)));
+  return [
+    ...was
+      .filter((rule) => !isMet(rule, is))
+      .map((rule): AtPlace => ({ effect: "wider", text: `A change of {} no longer needs ${asks(rule)}.` })),
+    ...is
+      .filter((rule) => !isMet(rule, was))
+      .map((rule): AtPlace => ({ effect: "narrower", text: `A change of {} now needs ${asks(rule)}.` })),
+  ];
+}
+
+function compareDeciders(old: Intent, next: Intent, universe: Universe): Difference[] {
+  const decides = (intent: Intent, place: Place) => (name: string) =>
+    isDecider(changeOf(place), name, intent) && canSign(name, intent.policy.signing);
+  return atPlaces("policy.approvers", 3, universe, (place) =>
+    byEffect(universe.names, [decides(old, place), decides(next, place)]).map(([effect, names]) => ({
+      effect,
+      text:
+        effect === "wider"
+          ? `Changes of {} may now be approved and denied by ${describeNames(names)}.`
+          : `Changes of {} may no longer be approved and denied by ${describeNames(names)}.`,
+    })),
+  );
+}
+
+function compareSigning(old: Intent, next: Intent, { names }: Universe): Difference[] {
+  const isFree = (intent: Intent) => (name: string) => !mustSign(name, intent.policy.signing);
+  const found: Difference[] = byEffect(names, [isFree(old), isFree(next)]).map(([effect, changed]) =>
+    difference(
+      changed.includes(ANYBODY) ? "policy.signed_only" : "principals.keys",
+      3,
+      effect,
+      `Decisions of ${describeNames(changed)} ${effect === "wider" ? "need no longer" : "must now"} be signed.`,
+    ),
+  );
+  for (const name of names) {
+    const ids = ({ policy: { signing } }: Intent) => (signing.keys[name] ?? []).map(({ id }) => id);
+    for (const [effect, keys] of byEffect(
+      [...new Set([...ids(old), ...ids(next)])],
+      [(id) => ids(old).includes(id), (id) => ids(next).includes(id)],
+    ))
+      found.push(
+        difference(
+          "principals.keys",
+          3,
+          effect,
+          `${JSON.stringify(name)} may ${effect === "wider" ? "now" : "no longer"} sign with ${keys.join(", ")}.`,
+        ),
+      );
+  }
+  const own = ({ policy }: Intent) =>
+    approvesOwn(changeOf({ target: "*", tenant: "" }, { proposer: ANYBODY }), ANYBODY, policy);
+  if (own(old) !== own(next))
+    found.push(
+      own(old)
+        ? difference("policy.self_approval", 2, "wider", "Proposers may now approve their own changes.")
+        : difference("policy.self_approval", 2, "narrower", "Nobody may approve their own change any longer."),
+    );
+  return found;
+}
+
+/** Stands for a limit that is absent. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+/** Bounds of a minor change of one kind. */
+interface Minor {
+  users: number;
+  risk: number;
+  per_day: number;
+}
+
+function compareMinor(old: Intent, next: Intent, universe: Universe): Difference[] {
+  const limits = [old, next].map(({ policy }) => policy.minor);
+  const counts = (field: "max_affected_users" | "max_per_day") =>
+    limits.flatMap((minor) => minor?.[field] ?? []).concat(NO_LIMIT);
+  const isMinor = (place: Place, input: Partial<ProposeInput>, minor_today: number, intent: Intent, actor: Actor) => {
+    const stated = { tier: "minor", affected_users: 0, risk: "low", reversible: true, proposer: actor.actor, ...input };
+    const proposal = { ...changeOf(place), ...stated } as unknown as ProposeInput;
+    const graded = { input: proposal, minor_today, rolled_back: undefined, seen: undefined };
+    return proposedContent(graded as Parameters<typeof proposedContent>[0], { intent, actor }).tier === "minor";
+  };
+  const person = signerActor(ANYBODY);
+  const most = (all: readonly number[], passes: (count: number) => boolean) =>
+    all.filter(passes).reduce((a, b) => Math.max(a, b), 0);
+  const at = (place: Place, kind: ProposeInput["kind"], intent: Intent): Minor | undefined => {
+    const ask = (input: object, today = 0) => isMinor(place, { kind, ...input }, today, intent, person);
+    if (!ask({})) return undefined;
+    return {
+      users: most(counts("max_affected_users"), (affected_users) => ask({ affected_users })),
+      risk: most([...RISKS.keys()], (risk) => ask({ risk: RISKS[risk] })),
+      per_day: most(counts("max_per_day"), (count) => count > 0 && ask({}, count - 1)),
+    };
+  };
+  const kinds = (changed: readonly string[]) => `of the kind ${changed.join(", ")}`;
+  const found = atPlaces("policy.minor", 1, universe, (place) => {
+    const byText = new Map<string, { effect: Effect; kinds: string[] }>();
+    const say = (effect: Effect, text: string, kind: string) =>
+      byText.set(text, { effect, kinds: [...(byText.get(text)?.kinds ?? []), kind] });
+    for (const kind of KINDS) {
+      const [was, is] = [at(place, kind, old), at(place, kind, next)];
+      if (!was && is) say("wider", "may now be minor, which needs no consent.", kind);
+      if (was && !is) say("narrower", "may no longer be minor, and need consent.", kind);
+      if (!was || !is) continue;
+      const number = (count: number) => (count === NO_LIMIT ? "any number of" : `${count}`);
+      if (was.users !== is.users)
+        say(
+          effectOf(was.users, is.users),
+          `may now reach ${number(is.users)} users and be minor; it was ${number(was.users)}.`,
+          kind,
+        );
+      if (was.risk !== is.risk)
+        say(
+          effectOf(was.risk, is.risk),
+          `may now be minor with a risk of ${RISKS[is.risk]} at most; it was ${RISKS[was.risk]}.`,
+          kind,
+        );
+      if (was.per_day !== is.per_day)
+        say(
+          effectOf(was.per_day, is.per_day),
+          `may now be minor ${number(is.per_day)} times a day; it was ${number(was.per_day)}.`,
+          kind,
+        );
+    }
+    return [...byText].map(([text, { effect, kinds: changed }]) => ({
+      effect,
+      text: `Changes of {} ${kinds(changed)} ${text}`,
+    }));
+  });
+  return [...found, ...compareAgentsMinor(old, next, universe, isMinor)];
+}
+
+/** Compares whether an agent's own proposals may be minor, where a person's may be under both. */
+function compareAgentsMinor(
+  old: Intent,
+  next: Intent,
+  universe: Universe,
+  isMinor: (place: Place, input: object, today: number, intent: Intent, actor: Actor) => boolean,
+): Difference[] {
+  const may = (intent: Intent): boolean => {
+    const [agent = { name: "agent:one" }] = agentsOf(intent);
+    const actors: Actor[] = [{ actor: agent.name, authenticated: "agent" }, signerActor(ANYBODY)];
+    return universe.places.some((place) =>
+      KINDS.some((kind) => actors.every((actor) => isMinor(place, { kind }, 0, intent, actor))),
+    );
+  };
+  const [was, is] = [may(old), may(next)];
+  if (was === is) return [];
+  return [
+    difference(
+      "policy.minor.agents",
+      1,
+      is ? "wider" : "narrower",
+      is
+        ? "An agent's proposal may now be minor, which needs no consent."
+        : "No agent's proposal may be minor any longer.",
+    ),
+  ];
+}

@@ -1,0 +1,117 @@
+/** Differences in when changes may be applied, and how long they wait. */
+import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
+import type { Intent, Policy } from "../../lib/changes/rules/intent.ts";
+import { closedNow, DAYS, isAllowed, windowsFor } from "../../lib/changes/rules/windows.ts";
+import { type AtPlace, atPlaces, type Difference, difference, effectOf } from "./difference.ts";
+import { changeOf, type Place, type Universe } from "./universe.ts";
+
+/** Lists the differences in windows and time limits. */
+export const compareTimes = (old: Intent, next: Intent, universe: Universe): Difference[] => [
+  ...atPlaces("policy.windows.deny", 4, universe, (place) => comparePeriods(place, old.policy, next.policy)),
+  ...compareHours(old.policy, next.policy),
+  ...compareLimits(old.policy, next.policy),
+];
+
+const QUARTER_MS = HOUR_MS / 4;
+
+/** Compares denied periods from one beginning or end to the next; yearly ones in the year after the last that is named too. */
+function comparePeriods(place: Place, old: Policy, next: Policy): AtPlace[] {
+  const periods = [old, next].flatMap(({ windows }) => windows.deny);
+  const moments = periods.flatMap(({ from, to, yearly }) => {
+    const times = [Date.parse(from), Date.parse(to)];
+    return yearly ? [...times, ...times.map(inNextYear)] : times;
+  });
+  const isClosed = (at: number, { windows }: Policy): boolean =>
+    closedNow({ ...windowsFor(windows, changeOf(place)), allow: [] }, at) !== undefined;
+  return spans(
+    [...new Set(moments)].toSorted((a, b) => a - b),
+    (at) => [isClosed(at, old), isClosed(at, next)],
+  ).map(({ from, to, open }) => ({
+    effect: open ? "wider" : "narrower",
+    text: `Changes of {} may ${open ? "now" : "no longer"} be applied from ${minute(from)} to ${minute(to)}.`,
+  }));
+}
+
+function inNextYear(at: number): number {
+  const then = new Date(at);
+  then.setUTCFullYear(then.getUTCFullYear() + 1);
+  return then.getTime();
+}
+
+/** Joins neighbouring moments at which one intent is closed and the other is not; `open`: the new one is not. */
+function spans(moments: readonly number[], ask: (at: number) => readonly [boolean, boolean]) {
+  const found: { from: number; to: number; open: boolean }[] = [];
+  for (const [index, at] of moments.entries()) {
+    const [was, is] = ask(at);
+    const to = moments[index + 1];
+    if (was === is || to === undefined) continue;
+    const last = found.at(-1);
+    if (last?.to === at && last.open === was) last.to = to;
+    else found.push({ from: at, to, open: was });
+  }
+  return found;
+}
+
+const minute = (at: number): string => new Date(at).toISOString().replace(/:00\.000Z$/, "Z");
+
+/** A Monday of winter time and one of summer time, in both hemispheres. */
+const MONDAYS = [Date.UTC(2026, 0, 5), Date.UTC(2026, 6, 6)];
+
+/** Compares the hours of a week, in quarters of an hour, which clocks keep. */
+function compareHours(old: Policy, next: Policy): Difference[] {
+  for (const monday of MONDAYS) {
+    const moments = Array.from({ length: (7 * DAY_MS) / QUARTER_MS + 1 }, (_, index) => monday + index * QUARTER_MS);
+    const found = spans(moments, (at) => [!isAllowed(old.windows.allow, at), !isAllowed(next.windows.allow, at)]);
+    if (found.length === 0) continue;
+    const month = monday === MONDAYS[0] ? "January" : "July";
+    return (["wider", "narrower"] as const).flatMap((effect) => {
+      const hours = found
+        .filter(({ open }) => open === (effect === "wider"))
+        .map(({ from, to }) => `${weekTime(from)} to ${weekTime(to)}`);
+      const text = `Changes may ${effect === "wider" ? "now" : "no longer"} be applied on ${hours.join(", ")} UTC, as in ${month}.`;
+      return hours.length === 0 ? [] : [difference("policy.windows.allow", 4, effect, text)];
+    });
+  }
+  return [];
+}
+
+const weekTime = (at: number): string => {
+  const time = new Date(at);
+  return `${DAYS[(time.getUTCDay() + 6) % 7]} ${time.toISOString().slice(11, 16)}`;
+};
+
+function compareLimits(old: Policy, next: Policy): Difference[] {
+  const limit = (field: "consent_ttl_hours" | "approval_ttl_hours", what: string) => {
+    const [was, is] = [old[field] ?? Infinity, next[field] ?? Infinity];
+    const hours = (count: number) => (count === Infinity ? "as long as it takes" : `${count} hours`);
+    const text = `${what} now waits ${hours(is)}; it was ${hours(was)}.`;
+    return was === is ? [] : [difference(`policy.${field}`, 4, effectOf(was, is), text)];
+  };
+  const block = (field: "on_conflict" | "on_stale" | "on_moved", what: string) =>
+    old[field] === next[field]
+      ? []
+      : [
+          next[field] === "block"
+            ? difference(`policy.${field}`, 4, "narrower", `${what} is now rejected; it was reported only.`)
+            : difference(`policy.${field}`, 4, "wider", `${what} is now reported only; it was rejected.`),
+        ];
+  return [
+    ...limit("consent_ttl_hours", "A change without consent"),
+    ...limit("approval_ttl_hours", "An approved change that is not applied"),
+    ...block("on_conflict", "A proposal on a target that has another live change"),
+    ...block("on_stale", "An apply after another change of its target was applied"),
+    ...block("on_moved", "An apply over another value than its approvers saw"),
+    ...(old.on_drift === next.on_drift
+      ? []
+      : [
+          difference(
+            "policy.on_drift",
+            4,
+            "other",
+            next.on_drift === "restore"
+              ? "The service now restores a value that was changed outside of it."
+              : "The service no longer restores a value that was changed outside of it.",
+          ),
+        ]),
+  ];
+}

@@ -1,0 +1,115 @@
+/** The subjects for which two intents are compared: every target, tenant and name that a rule of either can tell from others. */
+import type { Change } from "../../lib/changes/rules/change.ts";
+import type { Intent } from "../../lib/changes/rules/intent.ts";
+import { isCovered } from "../../lib/changes/rules/target_pattern.ts";
+
+/** Stands for a person whom neither intent names. */
+export const ANYBODY = "anybody else";
+/** Stands for a tenant that neither intent names. */
+const OTHER_TENANT = "any other tenant";
+
+/** A class of targets, by its pattern, for one tenant. */
+export interface Place {
+  target: string;
+  tenant: string;
+}
+
+/** Everything that is asked about. */
+export interface Universe {
+  places: readonly Place[];
+  names: readonly string[];
+}
+
+/** Collects what the rules of two intents name. */
+export function universeOf(intents: readonly Intent[]): Universe {
+  const patterns = new Set(["*"]);
+  const tenants = new Set([OTHER_TENANT]);
+  const names = new Set([ANYBODY]);
+  const collect = (rule: unknown, field = ""): void => {
+    if (typeof rule !== "object" || rule === null) return;
+    for (const [key, inner] of Object.entries(rule)) {
+      const list = Array.isArray(rule) ? field : key;
+      if (typeof inner !== "string") collect(inner, list);
+      else if (TARGETS.has(list)) patterns.add(inner);
+      else if (list === "tenants") tenants.add(inner);
+    }
+  };
+  for (const { policy, principals } of intents) {
+    collect([policy, principals]);
+    const listed = [policy.approvers, policy.break_glass?.approvers, ...Object.values(policy.permissions)];
+    for (const list of [...listed, ...policy.owners.map(({ approvers }) => approvers)])
+      for (const name of list ?? []) names.add(name);
+    for (const [name, { kind }] of Object.entries(principals)) if (kind === "person") names.add(name);
+  }
+  const targets = withOverlaps([...patterns]);
+  const places = targets.flatMap((target) => [...tenants].map((tenant) => ({ target, tenant })));
+  return { places, names: [...names] };
+}
+
+/** Fields that list patterns of targets. */
+const TARGETS: ReadonlySet<string> = new Set(["targets", "forbidden_targets", "match"]);
+
+/** Adds what a pattern with a beginning has in common with one that has an end. */
+function withOverlaps(patterns: readonly string[]): string[] {
+  const beginnings = patterns.filter((pattern) => /^[^*]+\*$/.test(pattern));
+  const ends = patterns.filter((pattern) => /^\*[^*]+$/.test(pattern));
+  return [...new Set([...patterns, ...beginnings.flatMap((one) => ends.map((other) => one.slice(0, -1) + other))])];
+}
+
+/** Returns a change of a place, for the rules that judge changes. */
+export const changeOf = ({ target, tenant }: Place, over: Partial<Change> = {}): Change =>
+  ({
+    change_id: "",
+    tenant_id: tenant,
+    target,
+    kind: "config",
+    value: 0,
+    tier: "standard",
+    status: "pending_consent",
+    required_approvers: 0,
+    approvals: [],
+    proposer: null,
+    ...over,
+  }) as unknown as Change;
+
+/** Describes places in words, as `price.* except price.eu.* for tenant "t1"`. */
+export function describePlaces(places: readonly Place[], { places: all }: Universe): string {
+  const targetsOf = (from: readonly Place[], tenant: string) =>
+    from.filter((place) => place.tenant === tenant).map(({ target }) => target);
+  const tenants = [...new Set(all.map(({ tenant }) => tenant))];
+  const groups = new Map<string, string[]>();
+  for (const tenant of tenants) {
+    const targets = targetsOf(places, tenant);
+    if (targets.length === 0) continue;
+    const text = describeTargets(targets, targetsOf(all, tenant));
+    groups.set(text, [...(groups.get(text) ?? []), tenant]);
+  }
+  return [...groups].map(([text, of]) => `${text}${forTenants(of, tenants)}`).join(", and of ");
+}
+
+function describeTargets(targets: readonly string[], all: readonly string[]): string {
+  const isWithin = (target: string, others: readonly string[]) =>
+    isCovered(
+      target,
+      others.filter((other) => other !== target),
+    );
+  const widest = targets.filter((target) => !isWithin(target, targets));
+  const left = all.filter((target) => isCovered(target, widest) && !targets.includes(target));
+  const exceptions = left.filter((target) => !isWithin(target, left));
+  const named = widest.includes("*") ? "any target" : widest.join(", ");
+  return exceptions.length === 0 ? named : `${named} except ${exceptions.join(", ")}`;
+}
+
+function forTenants(tenants: readonly string[], all: readonly string[]): string {
+  if (tenants.length === all.length) return "";
+  const named = tenants.filter((tenant) => tenant !== OTHER_TENANT).map((tenant) => JSON.stringify(tenant));
+  const words = tenants.includes(OTHER_TENANT) ? [...named, "every tenant that no rule names"] : named;
+  return ` for ${tenants.length === 1 && named.length === 1 ? "tenant" : "tenants"} ${words.join(", ")}`;
+}
+
+/** Describes people in words, and whether the verb after them is in the plural. */
+export const describeNames = (names: readonly string[]): string => {
+  const named = names.filter((name) => name !== ANYBODY).map((name) => JSON.stringify(name));
+  if (!names.includes(ANYBODY)) return named.join(", ");
+  return named.length === 0 ? "anybody whom no rule names" : `anybody, also ${named.join(", ")},`;
+};
