@@ -71,7 +71,7 @@ export const readScenarios = async (path: string): Promise<ScenarioFile> =>
 /** Parses scenarios. Errors: `ScenariosInvalid`. */
 export function parseScenarios(text: string): ScenarioFile {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
   const [error] = document.errors;
   if (error) throw new ScenariosInvalid(`line ${lineCounter.linePos(error.pos[0]).line}: ${error.message}`);
   const lineOf = (path: readonly PropertyKey[]): number => lineCounter.linePos(offsetOf(document, path)).line;

@@ -43,7 +43,15 @@ const COMMENT = /<!--\s*([^]*?)\s*-->/g;
 
 /** The documents that are tested: those at the root, the manual, and what README leads a newcomer to. */
 export function documents(): Document[] {
-  const paths = [".", "docs", "docs/targets", "local/example", "examples/redis", "examples/shop"].flatMap((folder) =>
+  const paths = [
+    ".",
+    "docs",
+    "docs/targets",
+    "local/example",
+    "examples/redis",
+    "examples/shop",
+    "examples/teams",
+  ].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith(".md"))
       .map((name) => join(folder, name)),

@@ -153,7 +153,8 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
   async function readExample({ info, language, text, line }: Block): Promise<void> {
     const read = stage.readers?.[info];
     if (!read) throw new Error(`${document.path}:${line}: nothing reads a block of "${info}"`);
-    const example = language === "json" ? parseShown(text) : language === "yaml" ? parseYaml(text) : text;
+    const example =
+      language === "json" ? parseShown(text) : language === "yaml" ? parseYaml(text, { merge: true }) : text;
     if (example === undefined) throw new Error(`${document.path}:${line}: this is no JSON`);
     await read(example, story);
   }
