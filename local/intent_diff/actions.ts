@@ -8,8 +8,8 @@ import type { Action } from "../../lib/changes/rules/permission_lists.ts";
 import { permittedNames, requirePermission } from "../../lib/changes/rules/permissions.ts";
 import { agentLimits, agentsOf } from "../../lib/changes/rules/principals.ts";
 import { ACTIONS } from "../../lib/changes/rules/rules_in_force.ts";
-import { atPlaces, byEffect, type Difference, difference, effectOf, passes } from "./difference.ts";
-import { ANYBODY, changeOf, describeNames, type Place, type Universe } from "./universe.ts";
+import { atPlaces, byEffect, type Difference, difference, compareNumbers, passes } from "./difference.ts";
+import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
 
 /** Lists the differences in who may act. */
 export const compareActions = (old: Intent, next: Intent, universe: Universe): Difference[] => [
@@ -42,7 +42,9 @@ const sentence = (text: string): string => text[0]!.toUpperCase() + text.slice(1
 
 function compareEmergency(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const may = (intent: Intent) => (name: string) =>
-    passes(() => requireEmergencyApprover(changeOf({ target: "*", tenant: "" }, { proposer: ANYBODY }), name, intent));
+    passes(() =>
+      requireEmergencyApprover(makeChange({ target: "*", tenant: "" }, { proposer: ANYBODY }), name, intent),
+    );
   const people = names.filter((name) => name !== ANYBODY);
   const [was, is] = [old.policy.break_glass, next.policy.break_glass];
   const field = "policy.break_glass";
@@ -60,7 +62,7 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
           difference(
             `${field}.required`,
             2,
-            effectOf(is.required, was.required),
+            compareNumbers(is.required, was.required),
             `An emergency now needs consents of ${is.required}; it needed ${was.required}.`,
           ),
         ]
@@ -70,7 +72,7 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
           difference(
             `${field}.review_hours`,
             4,
-            effectOf(was.review_hours, is.review_hours),
+            compareNumbers(was.review_hours, is.review_hours),
             `An emergency is now to be reviewed within ${is.review_hours} hours; it was ${was.review_hours}.`,
           ),
         ]
@@ -106,7 +108,7 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
         const [before, after] = [agentLimits(name, old)[limit], agentLimits(name, next)[limit]];
         const what = limit === "max_open" ? "have open changes" : "propose changes a day";
         const text = `The agent ${shown} may now ${what}, ${after} at most; it was ${before}.`;
-        return before === after ? [] : [difference(`${field}.may.${limit}`, 3, effectOf(before, after), text)];
+        return before === after ? [] : [difference(`${field}.may.${limit}`, 3, compareNumbers(before, after), text)];
       }),
       ...(was === is
         ? []
@@ -124,7 +126,7 @@ const ofKinds = (kinds: readonly string[]): string =>
   kinds.length === KINDS.length ? "" : ` of the kind ${kinds.join(", ")}`;
 
 const isInScope = (place: Place, kind: string, name: string, intent: Intent): boolean =>
-  passes(() => requireAgentScope(name, { ...changeOf(place), kind } as unknown as ProposeInput, intent));
+  passes(() => requireAgentScope(name, { ...makeChange(place), kind } as unknown as ProposeInput, intent));
 
 function scopeAt(place: Place, name: string, intent: Intent, text: string, effect: "wider") {
   const kinds = KINDS.filter((kind) => isInScope(place, kind, name, intent));

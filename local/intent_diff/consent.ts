@@ -15,15 +15,15 @@ import {
   type Difference,
   difference,
   type Effect,
-  effectOf,
+  compareNumbers,
   passes,
 } from "./difference.ts";
-import { ANYBODY, changeOf, describeNames, type Place, type Universe } from "./universe.ts";
+import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
 
 const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
 const isAllowed = (place: Place, { policy }: Intent): boolean =>
-  passes(() => refuseForbiddenTarget(changeOf(place), policy));
+  passes(() => refuseForbiddenTarget(makeChange(place), policy));
 
 /** Lists the differences in what a change needs before it may be applied. */
 export function compareConsent(old: Intent, next: Intent, universe: Universe): Difference[] {
@@ -48,18 +48,18 @@ export function compareConsent(old: Intent, next: Intent, universe: Universe): D
 
 function compareQuorum(old: Intent, next: Intent, universe: Universe): Difference[] {
   const needed = (tier: "standard" | "major", intent: Intent): number =>
-    missingOrdinary(changeOf(universe.places[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)?.count ?? 0;
+    missingOrdinary(makeChange(universe.places[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)?.count ?? 0;
   return (["standard", "major"] as const).flatMap((tier) => {
     if (universe.places.length === 0) return [];
     const [was, is] = [needed(tier, old), needed(tier, next)];
     const text = `A ${tier} change now needs ${consents(is)}; it needed ${was}.`;
-    return was === is ? [] : [difference(`policy.required_approvers.${tier}`, 2, effectOf(is, was), text)];
+    return was === is ? [] : [difference(`policy.required_approvers.${tier}`, 2, compareNumbers(is, was), text)];
   });
 }
 
 /** Lists the owners' rules of a place, each as how many consents of whom. */
 const ownersAt = (place: Place, intent: Intent) =>
-  missingOrdinary(changeOf(place), intent)
+  missingOrdinary(makeChange(place), intent)
     .filter(({ rule }) => rule !== QUORUM)
     .map(({ count, of }) => ({ count, of: of.toSorted() }));
 
@@ -82,7 +82,7 @@ function compareOwners(place: Place, old: Intent, next: Intent): AtPlace[] {
 
 function compareDeciders(old: Intent, next: Intent, universe: Universe): Difference[] {
   const decides = (intent: Intent, place: Place) => (name: string) =>
-    isDecider(changeOf(place), name, intent) && canSign(name, intent.policy.signing);
+    isDecider(makeChange(place), name, intent) && canSign(name, intent.policy.signing);
   return atPlaces("policy.approvers", 3, universe, (place) =>
     byEffect(universe.names, [decides(old, place), decides(next, place)]).map(([effect, names]) => ({
       effect,
@@ -120,7 +120,7 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
       );
   }
   const own = ({ policy }: Intent) =>
-    approvesOwn(changeOf({ target: "*", tenant: "" }, { proposer: ANYBODY }), ANYBODY, policy);
+    approvesOwn(makeChange({ target: "*", tenant: "" }, { proposer: ANYBODY }), ANYBODY, policy);
   if (own(old) !== own(next))
     found.push(
       own(old)
@@ -146,7 +146,7 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
     limits.flatMap((minor) => minor?.[field] ?? []).concat(NO_LIMIT);
   const isMinor = (place: Place, input: Partial<ProposeInput>, minor_today: number, intent: Intent, actor: Actor) => {
     const stated = { tier: "minor", affected_users: 0, risk: "low", reversible: true, proposer: actor.actor, ...input };
-    const proposal = { ...changeOf(place), ...stated } as unknown as ProposeInput;
+    const proposal = { ...makeChange(place), ...stated } as unknown as ProposeInput;
     const graded = { input: proposal, minor_today, rolled_back: undefined, seen: undefined };
     return proposedContent(graded as Parameters<typeof proposedContent>[0], { intent, actor }).tier === "minor";
   };
@@ -175,19 +175,19 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
       const number = (count: number) => (count === NO_LIMIT ? "any number of" : `${count}`);
       if (was.users !== is.users)
         say(
-          effectOf(was.users, is.users),
+          compareNumbers(was.users, is.users),
           `may now reach ${number(is.users)} users and be minor; it was ${number(was.users)}.`,
           kind,
         );
       if (was.risk !== is.risk)
         say(
-          effectOf(was.risk, is.risk),
+          compareNumbers(was.risk, is.risk),
           `may now be minor with a risk of ${RISKS[is.risk]} at most; it was ${RISKS[was.risk]}.`,
           kind,
         );
       if (was.per_day !== is.per_day)
         say(
-          effectOf(was.per_day, is.per_day),
+          compareNumbers(was.per_day, is.per_day),
           `may now be minor ${number(is.per_day)} times a day; it was ${number(was.per_day)}.`,
           kind,
         );

@@ -6,11 +6,11 @@ import { compareActions } from "./actions.ts";
 import { compareConsent } from "./consent.ts";
 import { byEffect, type Difference, difference } from "./difference.ts";
 import { compareTimes } from "./times.ts";
-import { universeOf } from "./universe.ts";
+import { collectUniverse } from "./universe.ts";
 
 /** Lists the differences, what may now be done first, and the gravest of that first. */
 export function diffIntents(old: Intent, next: Intent): Difference[] {
-  const universe = universeOf([old, next]);
+  const universe = collectUniverse([old, next]);
   const found = [
     ...compareIdentity(old, next),
     ...compareConsent(old, next, universe),

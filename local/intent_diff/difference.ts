@@ -39,7 +39,7 @@ export function atPlaces(
 }
 
 /** The effect of a limit that may be absent: a larger number is wider. */
-export const effectOf = (old: number, next: number): Effect => (next > old ? "wider" : "narrower");
+export const compareNumbers = (old: number, next: number): Effect => (next > old ? "wider" : "narrower");
 
 /** Returns names in a group for each effect that a change of a permission has on them. */
 export function byEffect(

@@ -2,8 +2,8 @@
 import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
 import type { Intent, Policy } from "../../lib/changes/rules/intent.ts";
 import { closedNow, DAYS, isAllowed, windowsFor } from "../../lib/changes/rules/windows.ts";
-import { type AtPlace, atPlaces, type Difference, difference, effectOf } from "./difference.ts";
-import { changeOf, type Place, type Universe } from "./universe.ts";
+import { type AtPlace, atPlaces, type Difference, difference, compareNumbers } from "./difference.ts";
+import { makeChange, type Place, type Universe } from "./universe.ts";
 
 /** Lists the differences in windows and time limits. */
 export const compareTimes = (old: Intent, next: Intent, universe: Universe): Difference[] => [
@@ -22,7 +22,7 @@ function comparePeriods(place: Place, old: Policy, next: Policy): AtPlace[] {
     return yearly ? [...times, ...times.map(inNextYear)] : times;
   });
   const isClosed = (at: number, { windows }: Policy): boolean =>
-    closedNow({ ...windowsFor(windows, changeOf(place)), allow: [] }, at) !== undefined;
+    closedNow({ ...windowsFor(windows, makeChange(place)), allow: [] }, at) !== undefined;
   return spans(
     [...new Set(moments)].toSorted((a, b) => a - b),
     (at) => [isClosed(at, old), isClosed(at, next)],
@@ -85,7 +85,7 @@ function compareLimits(old: Policy, next: Policy): Difference[] {
     const [was, is] = [old[field] ?? Infinity, next[field] ?? Infinity];
     const hours = (count: number) => (count === Infinity ? "as long as it takes" : `${count} hours`);
     const text = `${what} now waits ${hours(is)}; it was ${hours(was)}.`;
-    return was === is ? [] : [difference(`policy.${field}`, 4, effectOf(was, is), text)];
+    return was === is ? [] : [difference(`policy.${field}`, 4, compareNumbers(was, is), text)];
   };
   const block = (field: "on_conflict" | "on_stale" | "on_moved", what: string) =>
     old[field] === next[field]

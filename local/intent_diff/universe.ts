@@ -21,7 +21,7 @@ export interface Universe {
 }
 
 /** Collects what the rules of two intents name. */
-export function universeOf(intents: readonly Intent[]): Universe {
+export function collectUniverse(intents: readonly Intent[]): Universe {
   const patterns = new Set(["*"]);
   const tenants = new Set([OTHER_TENANT]);
   const names = new Set([ANYBODY]);
@@ -57,7 +57,7 @@ function withOverlaps(patterns: readonly string[]): string[] {
 }
 
 /** Returns a change of a place, for the rules that judge changes. */
-export const changeOf = ({ target, tenant }: Place, over: Partial<Change> = {}): Change =>
+export const makeChange = ({ target, tenant }: Place, over: Partial<Change> = {}): Change =>
   ({
     change_id: "",
     tenant_id: tenant,
