@@ -375,7 +375,7 @@ OTHERS = {
     "change_rollback_failed": "rollback",
     "kpi_refreshed": "feed_kpis",
 }
-DECIDING = {*OTHERS, "consent_decision", "intent_in_force"} - {
+DECIDING = {*OTHERS, "consent_decision", "intent_in_force", "automation_stopped"} - {
     "change_apply_failed",
     "change_rollback_failed",
     "kpi_refreshed",
@@ -642,8 +642,13 @@ def are_places(places):
     )
 
 
-def statement_of(entry, detail, places):
-    """What had to be signed for this entry, and by whom; the time alone is taken from what was. `places`: the change's."""
+def proposal_in(detail):
+    """The facts of a proposal's detail that consents also sign."""
+    return {name: detail[name] for name in ("places", "apply_when") if name in detail}
+
+
+def statement_of(entry, detail, proposal):
+    """What had to be signed for this entry, and by whom; the time alone is taken from what was. `proposal`: the change's."""
     decision, by = decision_of(entry, detail)
     signed = object_in(text_of(detail.get("statement")) or "")
     if decision is None or by is None or signed is None or "at" not in signed:
@@ -667,7 +672,7 @@ def statement_of(entry, detail, places):
         own = {"review": "verdict", "note": "item", "rollback": "over_drift"}.get(decision)
         facts.update({own: detail[own]} if own in detail else {})
         if decision in ("approve", "approve_emergency"):
-            facts.update({} if places is ABSENT else {"places": places})
+            facts.update(proposal)
             facts.update({"seen": detail["seen"]} if "seen" in detail else {})
     for name, fact in facts.items():
         is_fact = isinstance(fact, str) or (name == "length" and is_whole(fact, 0))
@@ -715,11 +720,11 @@ def principals_in(value):
 class Proofs:
     """Checks the proofs of entries one after another; without a policy only the log says whose the keys are."""
 
-    def __init__(self, policy, places=None):
+    def __init__(self, policy, proposals=None):
         self.policy = policy
         self.counts = {"verified": 0, "as_named": 0, "not_checked": 0, "unsigned": 0}
         self.named = {}
-        self.places = {} if places is None else places
+        self.proposals = {} if proposals is None else proposals
 
     def check(self, entry, line):
         """What is not valid of an entry's proof, or of what it says was decided; or None."""
@@ -730,7 +735,7 @@ class Proofs:
         message = why_unclear(entry, detail)
         if detail is not None and message is None:
             if event == "change_proposed":
-                self.places.setdefault(entry["change_id"], detail.get("places", ABSENT))
+                self.proposals.setdefault(entry["change_id"], proposal_in(detail))
             if event == "intent_in_force":
                 rule, message = "intent", self.learn(entry["id"], detail)
             else:
@@ -760,7 +765,7 @@ class Proofs:
         return None
 
     def judge(self, entry, detail):
-        statement, by = statement_of(entry, detail, self.places.get(entry["change_id"], ABSENT))
+        statement, by = statement_of(entry, detail, self.proposals.get(entry["change_id"], {}))
         if statement is None or detail.get("statement") != statement:
             return "its statement is not of this entry"
         proof = detail["proof"] if isinstance(detail["proof"], dict) else {}
@@ -1234,11 +1239,38 @@ class Owners:
         return None
 
 
+class Automation:
+    """Automatic applies by their entries: only a change that was proposed so applies by itself, until that is stopped."""
+
+    def __init__(self):
+        self.automatic, self.stopped = set(), set()
+
+    def check(self, entry, line):
+        """What is not valid of an entry of an automatic apply; or None."""
+        event, change = entry["event_type"], entry["change_id"]
+        detail = (object_in(entry["detail"]) or {}) if event in ("change_proposed", "change_applied") else {}
+        message = None
+        if event == "change_proposed" and "apply_when" in detail:
+            self.automatic.add(change)
+        elif event == "automation_stopped":
+            if change not in self.automatic:
+                message = "it stops the automation of a change that has none"
+            else:
+                self.automatic.discard(change)
+                self.stopped.add(change)
+        elif detail.get("actor") == "policy:apply_when" and event == "change_applied" and change not in self.automatic:
+            # The apply began before the automation was stopped.
+            found = detail.get("late") is True or (detail.get("late") is None and detail.get("resolved_after_interruption") is True)
+            if change not in self.stopped or not found:
+                message = "it is applied by policy:apply_when, and the change does not apply by itself"
+        return message and {"line": line, "entry": entry["id"], "rule": "form", "message": message}
+
+
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):
     """Verifies the lines of a binary file and returns the report; Unreadable where it is no export as the service sent it."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
     carried, number = Contents(proofs.named) if contents else None, 0
-    owners = Owners()
+    owners, automation = Owners(), Automation()
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
     heads, roots, losses = {0: "0" * 64}, {0: tree.root()}, []
@@ -1258,6 +1290,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         note(*(carried.follow(chain.entry, number) if carried else ()))
         note(chain.entry and proofs.check(chain.entry, number))
         note(chain.entry and owners.check(chain.entry, number))
+        note(chain.entry and automation.check(chain.entry, number))
         if chain.entry and chain.entry["event_type"] == "loss_accepted":
             losses.append(loss_in(chain.entry))
         if with_tree:
@@ -1528,6 +1561,7 @@ class Intent:
                 raise InvalidIntent("max_risk")
             self.minor_risk = RISKS.index(given(self.minor.get("max_risk"), "low"))
             self.minor_agents = given(member(self.minor, "agents", bool), False)
+            self.minor_automatic = given(member(self.minor, "apply_when", bool), False)
         self.owned = [(given(texts_in(one, "targets"), []), tenants_in(one)) for one in owners]
 
     def is_agent(self, name):
@@ -1548,6 +1582,8 @@ class Intent:
         if self.minor is None or not all(isinstance(one, str) for one in (kind, target, tenant)):
             return False
         if any(is_in_scope(target, tenant, scope) for scope in self.owned):
+            return False
+        if "apply_when" in content and not self.minor_automatic:
             return False
         few = is_whole(users, 0) and (self.minor_users is None or users <= self.minor_users)
         risk = content.get("risk")
@@ -1656,6 +1692,9 @@ class Certificate:
                 "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count"
             )
         statuses = self.statuses(life, said.get("tier"))
+        automation = Automation()
+        for finding in filter(None, (automation.check(entry, 0) for entry, _ in life)):
+            self.found(finding["entry"], finding["rule"], finding["message"])
         for entry in (entry for entry, _ in life if is_loss(entry)):
             self.remarks.append(f"{loss_text(loss_in(entry))}; consents before it do not count after it")
         consents = Consents(life, said, erased, intents, signed, unsigned, self.people)
@@ -1707,6 +1746,9 @@ class Certificate:
             told, own = detail[name], content[name]
             if not (told is None and own is None) and not (isinstance(told, str) and told == own):
                 self.found(entry["id"], "content", f"it names another {name} than the content in this file")
+        stated, own = detail.get("apply_when", ABSENT), content.get("apply_when", ABSENT)
+        if not (stated is ABSENT and own is ABSENT) and not (isinstance(stated, str) and stated == own):
+            self.found(entry["id"], "content", "it names another apply_when than the content in this file")
         if "tenant_id" in content and content["tenant_id"] != entry["tenant"]:
             self.found(entry["id"], "content", "it names another tenant than the content in this file")
 
@@ -1781,7 +1823,7 @@ class Certificate:
     def signatures(self, life, intents):
         """The keys that signed decisions, by entry, where the signature is valid; and the entries that lack one."""
         signed, unsigned = {}, set()
-        places = {entry["change_id"]: detail.get("places", ABSENT) for entry, detail in life[:1]}
+        proposals = {entry["change_id"]: proposal_in(detail) for entry, detail in life[:1]}
         for entry, detail in life:
             intent, message = intents.get(manifest_in(detail)), None
             keys = self.people if self.people is not None else intent and intent.keys
@@ -1792,7 +1834,7 @@ class Certificate:
                 if signer is not None and had_to:
                     message = f"{'somebody without a name' if by is None else by} had to sign it, and did not"
             elif keys is not None:
-                finding = Proofs(keys, places).check(entry, 0)
+                finding = Proofs(keys, proposals).check(entry, 0)
                 message = finding and finding["message"]
                 if not finding:
                     signed[entry["id"]] = text_of(detail.get("key")) or ""

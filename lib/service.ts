@@ -9,6 +9,7 @@ import { routed, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
 import { step } from "./kit/time_limit.ts";
 import { type CycleReport, runCycle } from "./operations/cycle.ts";
+import { keepApplying } from "./operations/keep_applying.ts";
 import { dueCycles } from "./operations/due_cycle.ts";
 import { signalling } from "./store/signalling.ts";
 import type { Store } from "./store/store.ts";
@@ -19,7 +20,7 @@ export interface ServiceOptions
   store: Store;
   /**
    * For a process that lives long: projects the log after each commit, not in cycles and reads only, records at the start
-   * that the intent is in force, and restores values under `policy.on_drift: restore`.
+   * that the intent is in force, applies what has `apply_when`, and restores values under `policy.on_drift: restore`.
    */
   longLived?: boolean | undefined;
   /** Each cycle looks at everything, also where nobody has written and nothing is due: for a store that costs nothing to ask. */
@@ -71,6 +72,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
   const projecting = longLived ? keepProjecting(deps) : undefined;
+  const applying = longLived && deps.product ? keepApplying(deps) : undefined;
   const handler = routed(endpoints, deps, { base });
   let underWay = 0;
   const whenNone: (() => void)[] = [];
@@ -103,6 +105,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
       // What takes longer than a stop may is cut off: a store that is closed refuses it.
       await step(allDone, CLOSE_MS).catch(() => undefined);
       await projecting?.stop();
+      await step(async () => applying?.stop(), CLOSE_MS).catch(() => undefined);
       await deps.store.close();
     },
     deps,

@@ -25,6 +25,7 @@ export const EVENT_TYPES = [
   "loss_accepted",
   "targets_in_force",
   "value_restored",
+  "automation_stopped",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -19,6 +19,8 @@ export const awaitingChange = once(() =>
       unstated: true,
       sets_nothing: true,
       value_hint: true,
+      apply_when: true,
+      automation_stopped: true,
       proposer_kind: true,
       asked_by: true,
       required_approvers: true,

@@ -36,12 +36,20 @@ export function certainly(kept: readonly ClockSample[], look: ClockSample): numb
   return since === -1 ? -Infinity : Math.min(look.at, ...kept.slice(since).map(({ at }) => at));
 }
 
-/** The looks to keep after one more; the same list where it adds nothing. */
-export function addClockSample(kept: readonly ClockSample[], look: ClockSample): readonly ClockSample[] {
+/**
+ * The looks to keep after one more; the same list where it adds nothing. The first look that sees a moment passed is always
+ * kept, so that the moment has certainly passed ten minutes later.
+ */
+export function addClockSample(
+  kept: readonly ClockSample[],
+  look: ClockSample,
+  moment = Infinity,
+): readonly ClockSample[] {
   // A clock that was set back takes with it what it saw of the future.
   const past = kept.filter(({ elapsed }) => elapsed <= look.elapsed);
   const last = past.at(-1);
-  if (past.length === kept.length && last && look.elapsed - last.elapsed < KEPT_MS) return kept;
+  const isFirst = last && last.at < moment && look.at >= moment;
+  if (past.length === kept.length && last && !isFirst && look.elapsed - last.elapsed < KEPT_MS) return kept;
   return [...past.slice(Math.max(0, firstThatCounts(past, look))), look];
 }
 
@@ -56,13 +64,27 @@ function lookAt({ clock }: Looking): ClockSample {
   return { at, elapsed: clock.monotonic?.() ?? at };
 }
 
-/** The moment that has certainly passed; `-Infinity` while it cannot be said of any. */
-export async function certainNow(deps: Looking, reads: Pick<Reads, "get"> = deps.store): Promise<number> {
+/**
+ * The moment that has certainly passed; `-Infinity` while it cannot be said of any. `moment`: one whose first look is kept.
+ */
+export async function certainNow(
+  deps: Looking,
+  reads: Pick<Reads, "get"> = deps.store,
+  moment?: number,
+): Promise<number> {
   const look = lookAt(deps);
   if (!deps.clock.monotonic) return certainly((await reads.get("meta", "clock"))?.value.sightings ?? [], look);
   const { sightings = [] } = deps.integrity;
-  deps.integrity.sightings = addClockSample(sightings, look);
+  deps.integrity.sightings = addClockSample(sightings, look, moment);
   return certainly(sightings, look);
+}
+
+/** Milliseconds until a look shows that a moment which has passed by the clock has certainly passed. */
+export function msUntilCertain(deps: Looking, moment: number): number {
+  const look = lookAt(deps);
+  const looks = deps.integrity.sightings ?? [];
+  const first = looks[looks.findLastIndex(({ at }) => at < moment) + 1];
+  return first ? Math.max(0, first.elapsed + APART_MS - look.elapsed) : APART_MS;
 }
 
 /** Looks at the clock, as each cycle does. */

@@ -8,6 +8,7 @@ import { liveOn, readRecord } from "./records.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
 import { requireAgentScope } from "./rules/agent_scope.ts";
+import { requireApplyWhen } from "./rules/apply_when.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { digestOf } from "./rules/content.ts";
 import { findCovered } from "./rules/list_entries.ts";
@@ -46,6 +47,7 @@ export async function fileProposal(
   const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;
   const blocks = transaction.product.intent.policy.on_conflict === "block";
   const conflicts = await (blocks ? transaction.ledger.live(input) : liveOn(tx, input));
+  requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
     const superseded = (await readRecord(tx, input.supersedes))?.change;
     const problem = superseded ? whyNotSuperseding(superseded, input) : "names no change";

@@ -3,6 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import type { Reads, RecordOf, Stored } from "../store/store.ts";
 import { mismatch } from "./mismatch.ts";
 import type { Actor } from "./rules/actor.ts";
+import { automationDue } from "./rules/apply_when.ts";
 import type { Change } from "./rules/change.ts";
 import type { Operation, OperationState } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
@@ -31,6 +32,8 @@ declare module "../store/store.ts" {
     live_by_agent: true;
     /** Proposals by agent, of the newest UTC day with any. */
     proposed_by_agent: DayCount;
+    /** `<RFC 3339 time\nchange_id>`: approved changes that apply by themselves, by when they are due. */
+    applies_due: true;
     /** Drafts of models that may still wait for consent, by change. */
     llm_drafts: true;
     /** The newest draft of a model by the digest of what it would do. */
@@ -166,6 +169,12 @@ export const agentKey = (agent: string): string => `${sameName(agent)}\n`;
 /** The key of a change among those of its agent; undefined where no agent proposed it. */
 export const agentPlace = ({ proposer, proposer_kind, change_id }: Change): string | undefined =>
   proposer_kind === "agent" && proposer !== null ? agentKey(proposer) + change_id : undefined;
+
+/** The key of an approved change among those that apply by themselves; undefined where a person applies it. */
+export function applyKey(change: Change): string | undefined {
+  const due = automationDue(change);
+  return due === undefined ? undefined : `${due}\n${change.change_id}`;
+}
 
 /** So many changes of a target are named at most. */
 export const LISTED = 10;

@@ -23,7 +23,7 @@ import { createLedger } from "./ledger/ledger.ts";
 import { mismatch } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
 import { reading, refuseBroken } from "./reading.ts";
-import { agentPlace, placeOf } from "./records.ts";
+import { agentPlace, applyKey, placeOf } from "./records.ts";
 import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
@@ -255,6 +255,11 @@ function begin(
       if (isReviewDue(record.change) !== wasDue) {
         if (wasDue) tx.delete("review_due", change_id);
         else tx.put("review_due", change_id, true);
+      }
+      const [due, isDue] = [before && applyKey(before.change), applyKey(record.change)];
+      if (due !== isDue) {
+        if (due !== undefined) tx.delete("applies_due", due);
+        if (isDue !== undefined) tx.put("applies_due", isDue, true);
       }
       return { record, change, entry };
     },

@@ -1,6 +1,7 @@
 /** The fields in which a proposal states its content. */
 import * as z from "zod";
 import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../kit/fields.ts";
+import { applyWhen } from "../changes/rules/apply_when.ts";
 import type { ErrorCode } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { KINDS, RISKS, TIERS } from "../changes/rules/change.ts";
@@ -26,6 +27,9 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
     .optional()
     .describe("The KPI that expected_delta_k is about."),
   proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
+  apply_when: applyWhen()
+    .optional()
+    .describe("When it applies by itself: approved, or a time; absent or manual: a person applies it."),
   supersedes: changeId().optional().describe("Id of a change whose place this one takes."),
 });
 

@@ -176,6 +176,8 @@ const SHOWN = [
   "unstated",
   "sets_nothing",
   "value_hint",
+  "apply_when",
+  "automation_stopped",
   "proposer_kind",
   "asked_by",
   "required_approvers",

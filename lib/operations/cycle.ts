@@ -1,9 +1,10 @@
-/** The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback and a restore only. */
+/** The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback, an automatic apply and a restore only. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import { findProblem } from "../projections/catch_up.ts";
 import { projectAll, PROJECTIONS } from "../projections/projector.ts";
 import { addNotice } from "../projections/activity_log.ts";
 import { countVerdicts } from "../projections/outcomes.ts";
+import { applyDue } from "../changes/automatic_apply.ts";
 import { sampleClock } from "../changes/certain_time.ts";
 import { checkDueDrift } from "../changes/check_drift.ts";
 import { rollBackCondemned } from "../changes/guardrail_rollback.ts";
@@ -91,6 +92,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   if (governs && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
+    await step("apply", () => applyDue(deps));
     await step("restore", () => restoreEdited(deps));
     await step("drift", () => checkDueDrift(deps));
     await step("contested", () => noticeContested(deps));

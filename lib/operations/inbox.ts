@@ -40,6 +40,8 @@ const SHOWN = {
   unstated: true,
   sets_nothing: true,
   value_hint: true,
+  apply_when: true,
+  automation_stopped: true,
   affected_users: true,
   proposer: true,
   proposer_kind: true,

@@ -20,14 +20,15 @@ export async function nextDue(given: OperationsDeps): Promise<number> {
   const deps = withRequestCache(given);
   // What is wrong is looked at each time, and what peers know is asked of them.
   if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
-  const [left, outcome, limits, drift] = await Promise.all([
+  const [left, outcome, limits, drift, apply] = await Promise.all([
     isAnythingLeft(deps),
     nextOutcome(deps),
     nextLimit(deps),
     nextDriftCheck(deps),
+    nextApply(deps),
   ]);
   // The rows of what waits are right only where the projections are caught up.
-  return left || outcome === NOW ? NOW : Math.min(outcome, limits, drift);
+  return left || outcome === NOW ? NOW : Math.min(outcome, limits, drift, apply);
 }
 
 /** Whether there is what each cycle goes on with until it is done. */
@@ -41,6 +42,12 @@ async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
   ]);
   const isOpen = tasks.some(({ id }) => id < orderPrefix("completed"));
   return isOpen || (told?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);
+}
+
+/** Returns when the next change applies by itself; one that is due is tried in each cycle. */
+async function nextApply({ store }: OperationsDeps): Promise<number> {
+  const [first] = await store.list("applies_due", ANY);
+  return first ? Date.parse(first.id.split("\n")[0]!) : Infinity;
 }
 
 /** Returns when time closes the next outcome; now where a projection is behind, or a retrospective is not written yet. */

@@ -102,6 +102,7 @@ function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
     const { status } = detailIn(detail);
     return status && (status === "pending_consent" ? "change.waiting_for_consent" : "change.decided");
   }
+  if (event_type === "automation_stopped") return "change.apply_blocked";
   return NOTIFICATION_TYPES.find((type) => type === event_type.replace("_", "."));
 }
 

@@ -63,6 +63,7 @@ export const COLLECTIONS = {
   owners: { key: "<target>\\n<tenant>\\n<applied entry>", record: "string", writer: "changes", retention: "the change is rolled back", purpose: "Index of applied changes by target; the last one owns it." },
   places: { key: "<SHA-256 of the place>", record: "PlaceOwner", writer: "changes", purpose: "The first tenant and target that was set at a place of a target system." },
   review_due: { key: "<change_id>", record: "true", writer: "changes", retention: "the review", purpose: "Emergencies that wait for their review." },
+  applies_due: { key: "<time>\\n<change_id>", record: "true", writer: "changes", retention: "the change is applied or ends, or its automation ends", purpose: "Index of approved changes that apply by themselves, by when they are due." },
   proposed_by_agent: { key: "<agent>", record: "DayCount", writer: "changes", purpose: "Proposals of each agent on the newest UTC day with any." },
   llm_drafts: { key: "<change_id>", record: "true", writer: "changes", retention: "the change is decided", purpose: "Drafts of models that may wait for consent." },
   llm_drafted: { key: "<SHA-256 of the effect>", record: "string", writer: "changes", purpose: "The newest draft of a model with this effect." },

@@ -194,6 +194,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     ],
     host: (facts) => (text(facts, "host") === "" ? adapterState(facts) : hostState(facts)),
   },
+  automation_stopped: { name: "Automatic apply stopped", what: () => ["no longer applies by itself"] },
   proposal_refused: {
     name: "Proposal rejected",
     what: (facts, tenant) =>
@@ -283,7 +284,7 @@ function reasonOf(event_type: string, facts: Facts): Part | undefined {
   if (event_type === "change_rolled_back" && evidence) return describeTrip(evidence);
   if (event_type === "proposal_refused" && "code" in facts)
     return facts["code"] === "forbidden_target" ? FORBIDDEN : { given: text(facts, "code") };
-  const words = text(facts, "error") || text(facts, "note");
+  const words = text(facts, "error") || text(facts, "note") || text(facts, "reason");
   return words.trim() === "" ? undefined : { given: words, quoted: true };
 }
 

@@ -1,5 +1,6 @@
 /** A change in words and tables. */
 import type { ChangeDetail, Schema } from "../../lib/client/client.ts";
+import { describeAutomation } from "../../lib/changes/rules/automation_words.ts";
 import type { Content } from "../../lib/changes/rules/content.ts";
 import { describeDrift } from "../../lib/wording/describe.ts";
 import { entryText, facts, table, visible } from "./text.ts";
@@ -39,6 +40,7 @@ export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetai
     content.expected_delta_k === null
       ? null
       : `${content.expected_delta_k}${content.kpi === null ? "" : ` on ${content.kpi}`}`,
+  applies: describeAutomation(content)?.replace(/^applies /, ""),
   rationale: content.rationale,
 });
 

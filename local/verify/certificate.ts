@@ -10,7 +10,8 @@ import { type Found, requireConsents, findSigner, deriveStatuses, isLoss, type R
 import { lossText, readLoss } from "./losses.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
-import { createProofCheck, whyUnclear } from "./proofs.ts";
+import { createAutomationCheck } from "./automation.ts";
+import { createProofCheck, readProposal, whyUnclear } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
 import { provenBy, type Proven } from "./tlog_proof.ts";
 
@@ -119,6 +120,11 @@ function judge(
     );
   const statuses = deriveStatuses(life, content["tier"], found);
   const { isErased } = parts;
+  const checkAutomation = createAutomationCheck();
+  for (const { entry } of life) {
+    const finding = checkAutomation(entry, 0);
+    if (finding) found(entry.id, finding.rule, finding.message);
+  }
   for (const { entry } of life.filter(isLoss))
     remarks.push(`${lossText(readLoss(entry)!)}; consents before it do not count after it`);
   requireConsents(life, statuses, { content, isErased, intents, signed, unsigned, people: trusted.people }, found);
@@ -175,6 +181,9 @@ function requireNamedContent([first]: readonly RecordedEntry[], content: Detail,
     if (recorded !== own || !isText(recorded))
       found(entry.id, "content", `it names another ${name} than the content in this file`);
   }
+  const [stated, own] = [detail["apply_when"], content["apply_when"]];
+  if ((stated !== undefined || own !== undefined) && !(typeof stated === "string" && stated === own))
+    found(entry.id, "content", "it names another apply_when than the content in this file");
   const { tenant_id: tenant } = content;
   if (tenant !== undefined && tenant !== decoded(entry.tenant))
     found(entry.id, "content", "it names another tenant than the content in this file");
@@ -255,7 +264,7 @@ function signatures(
   const signed = new Map<number, string>();
   const unsigned = new Set<number>();
   const { entry: proposal, detail: proposed } = life[0] ?? {};
-  const places = new Map(proposal && [[decoded(proposal.changeId), proposed?.["places"]]]);
+  const proposals = new Map(proposal && [[decoded(proposal.changeId), readProposal(proposed!)]]);
   const lacks = (entry: number, message: string): void => {
     unsigned.add(entry);
     found(entry, "proof", message);
@@ -272,7 +281,7 @@ function signatures(
       if (hasKeys || intent?.signedOnly)
         lacks(entry.id, `${by ?? "somebody without a name"} had to sign it, and did not`);
     } else if (keys) {
-      const finding = createProofCheck(keys, places).check(entry, 0);
+      const finding = createProofCheck(keys, proposals).check(entry, 0);
       if (finding) lacks(entry.id, finding.message);
       else signed.set(entry.id, asText(detail["key"]) ?? "");
     }

@@ -30,6 +30,7 @@ interface Minor extends Scope {
   maxUsers: number;
   maxRisk: number;
   agents: boolean;
+  automatic: boolean;
 }
 
 const RISKS: readonly unknown[] = ["low", "medium", "high"];
@@ -82,7 +83,8 @@ function minorIn(minor: Detail): Minor {
   const maxUsers = count(minor, "max_affected_users", 0) ?? Infinity;
   const maxRisk = RISKS.indexOf(minor["max_risk"] ?? "low");
   if (maxRisk === -1) throw new TypeError("max_risk");
-  return { kinds, targets, tenants: tenantsIn(minor), maxUsers, maxRisk, agents: flag(minor, "agents") ?? false };
+  const [agents, automatic] = [flag(minor, "agents") ?? false, flag(minor, "apply_when") ?? false];
+  return { kinds, targets, tenants: tenantsIn(minor), maxUsers, maxRisk, agents, automatic };
 }
 
 function section(of: Detail, name: string): Detail | undefined {
@@ -147,7 +149,7 @@ export function isMinor(content: Detail, isErased: boolean, { minor, owned }: In
   if (!minor || typeof kind !== "string" || typeof target !== "string" || typeof tenant !== "string") return false;
   const isIn = ({ targets, tenants }: Scope): boolean =>
     matchesAny(target, targets) && (!tenants || tenants.includes(tenant));
-  if (owned.some(isIn)) return false;
+  if (owned.some(isIn) || (content["apply_when"] !== undefined && !minor.automatic)) return false;
   const isOfFew = isErased ? users === null : isWhole(users, 0) && users <= minor.maxUsers;
   const level = RISKS.indexOf(risk);
   return (

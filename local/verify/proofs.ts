@@ -59,6 +59,7 @@ const DECIDING: ReadonlySet<string> = new Set([
   "note_added",
   "consent_decision",
   "value_restored",
+  "automation_stopped",
   "change_applied",
   "change_rolled_back",
   "intent_in_force",
@@ -70,11 +71,18 @@ const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock",
 /** Decisions that a trusted proxy's word is enough for, or that only some intents want signed. */
 const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw", "apply", "rollback", "feed_kpis"]);
 
-/** The places of proposals, which consents also sign, by change id. */
-export type Places = Map<string, unknown>;
+/** The facts of proposals that consents also sign, by change id. */
+export type Proposals = Map<string, ProposalFacts>;
+export interface ProposalFacts {
+  places: unknown;
+  apply_when: unknown;
+}
+
+/** Returns the facts of a proposal's detail that consents also sign. */
+export const readProposal = ({ places, apply_when }: Detail): ProposalFacts => ({ places, apply_when });
 
 /** Checks the proofs of entries one after another; without a policy only the log says whose the keys are. */
-export function createProofCheck(policy: Policy | undefined, places: Places = new Map()) {
+export function createProofCheck(policy: Policy | undefined, proposals: Proposals = new Map()) {
   const proofs: Proofs = { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 };
   const intents = named();
 
@@ -89,7 +97,7 @@ export function createProofCheck(policy: Policy | undefined, places: Places = ne
 
   /** Explains why a proof is not valid, if it is not. */
   const judge = (entry: Entry, detail: Detail): string | undefined => {
-    const stated = statementOf(entry, detail, places.get(decoded(entry.changeId)));
+    const stated = statementOf(entry, detail, proposals.get(decoded(entry.changeId)));
     if (!stated || detail["statement"] !== stated.statement) return "its statement is not of this entry";
     const { statement, by } = stated;
     const proof = isObject(detail["proof"]) ? detail["proof"] : {};
@@ -128,8 +136,8 @@ export function createProofCheck(policy: Policy | undefined, places: Places = ne
       const detail = parseObject(decoded(entry.detail));
       const unclear = whyUnclear(entry, detail);
       if (!detail || unclear !== undefined) return finding("form", unclear);
-      if (entry.eventType === "change_proposed" && !places.has(decoded(entry.changeId)))
-        places.set(decoded(entry.changeId), detail["places"]);
+      if (entry.eventType === "change_proposed" && !proposals.has(decoded(entry.changeId)))
+        proposals.set(decoded(entry.changeId), readProposal(detail));
       if (entry.eventType === "intent_in_force") return finding("intent", intents.learn(entry.id, detail));
       return finding("proof", (detail["proof"] === undefined ? judgeUnsigned : judge)(entry, detail));
     },
@@ -158,8 +166,12 @@ function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string |
   return { decision: isUrgent ? "approve_emergency" : decision, by: asText(detail["approver"]) };
 }
 
-/** Makes the statement that had to be signed for this entry; only the time is taken from the signed one. `places`: those of the change. */
-function statementOf(entry: Entry, detail: Detail, places: unknown): { statement: string; by: string } | undefined {
+/** Makes the statement that had to be signed for this entry; only the time is taken from the signed one. `proposal`: facts of the change. */
+function statementOf(
+  entry: Entry,
+  detail: Detail,
+  proposal: ProposalFacts | undefined,
+): { statement: string; by: string } | undefined {
   const { decision, by } = decisionOf(entry, detail);
   let at: unknown;
   try {
@@ -178,7 +190,7 @@ function statementOf(entry: Entry, detail: Detail, places: unknown): { statement
   const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = ACTS.has(decision)
     ? { ...shared, actor: by, until, ...own }
-    : { ...shared, approver: by, change_id, digest, ...ofDecision, ...(isConsent && { places, seen }) };
+    : { ...shared, approver: by, change_id, digest, ...ofDecision, ...(isConsent && { ...proposal, seen }) };
   const isFact = ([name, fact]: [string, unknown]): boolean =>
     fact === undefined ||
     typeof fact === "string" ||

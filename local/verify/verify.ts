@@ -6,6 +6,7 @@ import { type Evidence, type Kept, Unreadable } from "./kept.ts";
 import { readLines, type Pieces, whyDamaged } from "./lines.ts";
 import { type Loss, readLoss, whyLost } from "./losses.ts";
 import { noteLine } from "./note.ts";
+import { createAutomationCheck } from "./automation.ts";
 import { createOwnerCheck } from "./owners.ts";
 import type { Policy } from "./policy.ts";
 import { type Proofs, createProofCheck } from "./proofs.ts";
@@ -68,6 +69,7 @@ export async function verifyExport(
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = createProofCheck(policy);
   const checkOwner = createOwnerCheck();
+  const checkAutomation = createAutomationCheck();
   const carried = contents ? newContentsCheck(proofs.principalsOf) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
@@ -87,6 +89,7 @@ export async function verifyExport(
     for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
     if (chain.entry) found(proofs.check(chain.entry, number));
     if (chain.entry) found(checkOwner(chain.entry, number));
+    if (chain.entry) found(checkAutomation(chain.entry, number));
     const loss = chain.entry && readLoss(chain.entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);

@@ -215,7 +215,8 @@ async function moveAndLose(stage: Stage, first: Store): Promise<void> {
 }
 
 /** Leaves a change in each open status, and has the log cosigned. */
-async function leaveOpen({ api, adapter, propose, sign, run, changes }: Stage): Promise<void> {
+async function leaveOpen(stage: Stage): Promise<void> {
+  const { api, adapter, propose, sign, run, changes } = stage;
   changes.pending = await propose({ target: "limits.seats", value: { seats: 30 }, tier: "major" });
   await sign(BO, "approve", { change_id: changes.pending, approver: "bo" });
   const ready = await propose({ target: "ui.font", value: "serif", affected_users: 4000 });
@@ -231,8 +232,21 @@ async function leaveOpen({ api, adapter, propose, sign, run, changes }: Stage): 
   await api.post("apply", { change_id: urgent });
   await run("check_drift");
   await api.post("restore", { change_id: changes.seats, actor: "cy", note: "Removed by hand" });
+  await applyThemselves(stage);
   await run("checkpoint");
   const { body } = await api.exchange("GET", "audit/checkpoint");
   const note = (body as { checkpoint: string }).checkpoint;
   await api.post("/add-checkpoint", `old 0\n\n${note}`, { "content-type": "text/plain" });
+}
+
+/** Changes that apply by themselves: one does, one is rejected by its target system, and one waits for its time. */
+async function applyThemselves({ api, adapter, propose, sign, run, deps }: Stage): Promise<void> {
+  const change_id = await propose({ target: "ui.badge", value: 3, apply_when: "approved" });
+  await sign(ANA, "approve", { change_id, approver: "ana", note: "Whenever it is ready" });
+  await run("cycle");
+  const rejected = await propose({ target: "ui.ribbon", value: 4, apply_when: "approved" });
+  await api.post("approve", { change_id: rejected, approver: "cy" });
+  adapter.on("validate", () => ({ ok: false, reason: "no ribbon is shown" }), 1);
+  await run("cycle");
+  await propose({ target: "ui.seal", value: 5, apply_when: new Date(deps.clock.now() + 24 * HOUR).toISOString() });
 }

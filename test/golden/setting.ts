@@ -40,6 +40,7 @@ const INTENT: Manifest = {
     self_approval: false,
     signed_only: false,
     consent_ttl_hours: 72,
+    apply_when: ["manual", "approved", "scheduled"],
     minor: { kinds: ["config"], targets: ["ui.small.*"], max_risk: "low", max_affected_users: 10 },
     forbidden_targets: ["billing.*"],
     guardrails: [{ kpi: "csat", max_regression: 0.5, action: "rollback", targets: ["ui.theme"], hours: 24 }],

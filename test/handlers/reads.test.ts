@@ -31,7 +31,7 @@ const NOTHING: Costs = { requests: 0, steps: 0, heads: 0 };
 const COSTS: Record<string, Costs> = {
   "/api/product/runtime": { requests: 7, steps: 3, pages: 1 },
   "/api/product/audit": { requests: 3, steps: 3 },
-  "/api/product/audit/verify": { requests: 22, steps: 22, pages: 83, heads: 4 },
+  "/api/product/audit/verify": { requests: 19, steps: 19, pages: 83, heads: 4 },
   "/api/product/audit/checkpoint": { requests: 10, steps: 10, pages: 10, heads: 5 },
   "/api/product/audit/proof?id=1": { requests: 9, steps: 9, heads: 2 },
   "/api/product/intent": { requests: 1, steps: 1, heads: 0 },

@@ -239,8 +239,8 @@ export const policy = [
   {
     name: "whose place a proposal takes is consented to",
     file: "lib/changes/rules/content.ts",
-    find: '  "proposer",\n] as const;',
-    replace: '  "proposer",\n  "supersedes",\n] as const;',
+    find: '  "apply_when",\n] as const;',
+    replace: '  "apply_when",\n  "supersedes",\n] as const;',
     tests: PUT_BACK,
   },
   {

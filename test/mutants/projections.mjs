@@ -205,8 +205,8 @@ export const projections = [
   {
     name: "an idle cycle passes over what time brings",
     file: "lib/operations/next_due.ts",
-    find: "Math.min(outcome, limits, drift);",
-    replace: "Math.max(outcome, limits, drift);",
+    find: "Math.min(outcome, limits, drift, apply);",
+    replace: "Math.max(outcome, limits, drift, apply);",
     tests: ["test/lib/operations/due_cycle.long.test.ts"],
   },
   {

@@ -1,11 +1,13 @@
 /** Records a consent decision on one change. */
+import { CONSENT_TOO_LATE, endAutomation, wakeForApply } from "../end_automation.ts";
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { describeStranded, endLease, leaseError, readLease } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
-import type { Replayed } from "../replies.ts";
+import { isReplayed, type Replayed } from "../replies.ts";
+import { comesAfterTime } from "../rules/apply_when.ts";
 import { type Missing, missingConsents } from "../rules/missing.ts";
 import type { Change } from "../rules/change.ts";
 import { refuseOverdue } from "../rules/overdue.ts";
@@ -71,11 +73,15 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
         : { type, name, note, signature };
     const actor = actorBehind(name, signature, findActor(caller, name));
     const judged = type === "approve" ? await asProven(transaction, before) : before.change;
-    const enacted = transaction.enact(before, command, actor, judged);
+    const isLate = type === "approve" && comesAfterTime(before.change, transaction.at);
+    const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
+    const enacted = transaction.enact(decidedOn, command, actor, judged);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
     requireRevision(caller, before.change.revision);
     return { ...enacted, missing: type === "approve" ? missingConsents(enacted.record.change, intent) : [] };
   };
   // A decision that stops a change is valid under any clock.
-  return governed(caller, record, { anyClock: type === "deny" || type === "revoke" });
+  const result = await governed(caller, record, { anyClock: type === "deny" || type === "revoke" });
+  if (!isReplayed(result)) wakeForApply(caller.deps, result.record.change);
+  return result;
 }

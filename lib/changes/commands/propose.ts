@@ -1,9 +1,10 @@
 /** Records a proposal. */
 import { AppError } from "../../kit/errors.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
+import { wakeForApply } from "../end_automation.ts";
 import { fileProposal, type ProposalResult } from "../file_proposal.ts";
 import type { ProofInput } from "../proof_input.ts";
-import type { Replayed } from "../replies.ts";
+import { isReplayed, type Replayed } from "../replies.ts";
 import type { ProposeInput } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
 import { governed } from "../transaction.ts";
@@ -16,8 +17,10 @@ export async function propose(
   const actor = findActor(caller, stated.proposer);
   const findings = await examineProposal(caller.deps, stated);
   const proposer = caller.identity?.agent ?? stated.proposer ?? actor.actor ?? undefined;
-  return governed(caller, (transaction): Promise<ProposalResult | AppError> => {
+  const result = await governed(caller, (transaction): Promise<ProposalResult | AppError> => {
     requirePerson(caller, "proposer", stated.proposer);
     return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at }, findings);
   });
+  if (!isReplayed(result)) wakeForApply(caller.deps, result.record.change);
+  return result;
 }

@@ -3,7 +3,7 @@ import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { RecordOf, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { agentPlace, placeOf, targetKey } from "../records.ts";
+import { agentPlace, applyKey, placeOf, targetKey } from "../records.ts";
 import { isLive, isReviewDue } from "../rules/in_force.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { asRead } from "../rules/written_record.ts";
@@ -66,6 +66,10 @@ const INDEXES = {
     return key === undefined ? undefined : row(key, isLive(change.status), true);
   },
   review_due: ({ change }: ChangeRecord) => row(change.change_id, isReviewDue(change), true),
+  applies_due: ({ change }: ChangeRecord) => {
+    const key = applyKey(change);
+    return key === undefined ? undefined : row(key, true, true);
+  },
 } as const;
 
 const row = <T>(id: string, isListed: boolean, value: T) => ({ id, value: isListed ? value : undefined });
@@ -78,6 +82,7 @@ async function scanIndexes({ store }: Scanning, records: readonly StoredRecord[]
       const expected = INDEXES[index](record.value);
       return expected ? [{ record, ...expected }] : [];
     });
+    if (rows.length === 0) continue;
     const found = await store.getMany(
       index,
       rows.map(({ id }) => id),

@@ -3,6 +3,7 @@ import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, findActor } from "../caller.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { OperationRequest, SignedRequest } from "../records.ts";
+import { requireAutomation } from "../rules/apply_when.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import { requirePermission } from "../rules/permissions.ts";
@@ -26,8 +27,11 @@ export async function authorizeOperation(
   { operation, note = "", over_drift, proof, at, dry_run, ...stated }: Requested,
 ): Promise<Actor & { signed?: SignedRequest }> {
   const claimed = findActor(caller, stated.actor);
-  if (!caller.identity) return claimed;
   const { intent, manifest_hash } = transaction.product;
+  if (!caller.identity) {
+    if (operation === "apply") requireAutomation(change, intent.policy);
+    return claimed;
+  }
   requirePermission(operation, claimed, intent);
   const { actor } = claimed;
   if (actor === null && (proof ?? at) !== undefined) throw invalidField("actor", "is required with proof");

@@ -7,6 +7,7 @@ import type { Identity } from "../runtime.ts";
 import { entriesOf } from "../../audit/page.ts";
 import type { Recorded } from "../certificate.ts";
 import { findChange } from "../records.ts";
+import { describeAutomation } from "../rules/automation_words.ts";
 import { canonicalContent } from "../rules/content.ts";
 import { detailIn } from "../rules/event.ts";
 import { describe } from "../../wording/describe.ts";
@@ -105,6 +106,7 @@ function changeSection({ change, entries }: Recorded): string {
         `${change.kind.replaceAll("_", " ")}, ${change.tier}, ${isUnstated("risk") ? "risk not stated" : change.risk}`,
       ],
       ["Sets", change.sets_nothing ? "nothing: it has no value" : null],
+      ["Applies", describeAutomation(change)?.replace(/^applies /, "") ?? null],
       [
         "Reach",
         change.affected_users === null

@@ -2,6 +2,9 @@
 import { isReservedName } from "../../kit/person_name.ts";
 import { sameName } from "./names.ts";
 
+/** The intent's `apply_when`, which applies changes by themselves; in the list of those who may apply. */
+export const POLICY_APPLY_WHEN = "policy:apply_when";
+
 /** Returns true for a name that a person who decides can have: not reserved, nor a peer's or an agent's. */
 export const canBeApprover = (name: string): boolean =>
   !isReservedName(name) && !/^(?:peer|agent):/.test(sameName(name));

@@ -170,6 +170,17 @@ export const changeSchema = once(() =>
       decided_at: time().nullable().describe("When the last decision was made; null before any."),
       applied_at: time().nullable().describe("When the host product confirmed it; null before."),
       rolled_back_at: time().nullable().describe("When it was taken back; null unless it was."),
+      apply_when: z
+        .string()
+        .optional()
+        .meta({
+          description: "When it applies by itself: approved, or a time; absent: never.",
+          examples: ["approved"],
+        }),
+      automation_stopped: z
+        .object({ at: time().describe("When."), reason: z.string().describe("Why.") })
+        .optional()
+        .describe("Present once it no longer applies by itself."),
       supersedes: z.string().optional().describe("The change whose place this one takes, where its proposer says so."),
       places: z.array(placeSchema()).optional().describe("Where each value is set; absent without a target system."),
       seen_by_policy: z.array(z.string()).optional().describe("Of a minor change: digests at its proposal."),

@@ -77,6 +77,8 @@ export type Command =
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */
   | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
+  /** It no longer applies by itself. */
+  | { type: "stop_automation"; code: string; reason: string }
   /** What was stored of it differed from the log in these fields, and was made anew. */
   | { type: "rebuild"; fields: readonly string[] }
   /** The host does not show what was applied. */

@@ -18,6 +18,7 @@ export const CONTENT_FIELDS = [
   "risk",
   "kpi",
   "proposer",
+  "apply_when",
 ] as const;
 
 /** The part of a change that consent is given to. */

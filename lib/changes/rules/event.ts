@@ -13,6 +13,7 @@ export type ChangeEventType =
   | "change_rollback_failed"
   | "change_drifted"
   | "value_restored"
+  | "automation_stopped"
   | "emergency_reviewed"
   | "content_erased"
   | "note_added"
@@ -57,6 +58,10 @@ export interface Detail {
   sets_nothing?: Change["sets_nothing"];
   value_hint?: Change["value_hint"];
   places?: Change["places"];
+  /** When the proposed change applies by itself. */
+  apply_when?: string;
+  /** Why it no longer does. */
+  reason?: string;
   /** Digests of what the places held: of a consent as the approver saw them, of a minor change when it was proposed. */
   seen?: string[];
   digest?: string;

@@ -3,7 +3,7 @@
  * cannot differ. Pure.
  */
 import { HOUR_MS } from "../../kit/days.ts";
-import { isReviewDue } from "./in_force.ts";
+import { isLive, isReviewDue } from "./in_force.ts";
 import type { Status } from "./change.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
 import { isDecided, lateItems } from "./late_items.ts";
@@ -39,6 +39,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (event_type === "emergency_reviewed") return reviewed(state, event);
   if (event_type === "content_erased") return erased(state, event);
   if (event_type === "note_added") return noted(state, event);
+  if (event_type === "automation_stopped") return stopped(state, event);
   if (event_type === "record_rebuilt")
     return { ...state, change: { ...change, revision: change.revision + 1 }, audit: [...state.audit, id] };
   const isConsent = event_type === "consent_decision";
@@ -69,6 +70,18 @@ function noted(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): 
   if (!item || !note || !isDecided(change) || lateItems(change).includes(item)) return undefined;
   const late_notes = [...(change.late_notes ?? []), { item, note, actor, at }];
   return { ...state, change: { ...change, late_notes, revision: change.revision + 1 }, audit: [...state.audit, id] };
+}
+
+/** A waiting change stops applying by itself once, and moves no further by that. */
+function stopped(state: ChangeState, { id, timestamp: at, detail: { reason } }: ChangeEvent): ChangeState | undefined {
+  const { change } = state;
+  if (!reason || change.automation_stopped || !isLive(change.status)) return undefined;
+  const automation_stopped = { at, reason };
+  return {
+    ...state,
+    change: { ...change, automation_stopped, revision: change.revision + 1 },
+    audit: [...state.audit, id],
+  };
 }
 
 /** A content is erased once, of a change that nothing more is decided on; what is left of it stands in the entry by its digest. */

@@ -32,6 +32,7 @@ export const gateSchema = once(() =>
           "operation",
           "guardrail",
           "reversible",
+          "automation_stopped",
         ])
         .describe("What is asked of the change."),
       state: z.enum(["pass", "block", "warn"]).describe("Whether it passes, blocks the apply, or only warns."),
@@ -105,6 +106,8 @@ export function gatesOf(
     if (moved !== undefined)
       if (policy.on_stale === "report") add("target_moved", "warn", moved);
       else add("target_moved", "block", `${moved}; ${wayOut(change, intent)}, and it is proposed again`);
+    if (change.automation_stopped)
+      add("automation_stopped", "warn", `it no longer applies by itself: ${change.automation_stopped.reason}`);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
   if (isReviewDue(change)) {

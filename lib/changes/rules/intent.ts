@@ -7,6 +7,7 @@ import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isSlip } from "../../kit/nearest.ts";
 import { KINDS, RISKS, STANDARD_KPIS } from "./change_terms.ts";
+import { applyWhenRule, unlistedAutomation } from "./apply_when_rule.ts";
 import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, suggestion, unknown } from "./fields.ts";
 import { approverOrGroup, count, finite, moment, pattern, tenants } from "./intent_parts.ts";
@@ -52,6 +53,10 @@ export const policySchema = once(() =>
         .describe("Highest risk."),
       max_per_day: count(0).optional().describe("Most of them on a UTC day; absent: any number."),
       agents: z.boolean("must be true or false").optional().describe("Whether an agent's proposal may be minor."),
+      apply_when: z
+        .boolean("must be true or false")
+        .optional()
+        .describe("Whether a change that applies by itself may be minor."),
     })
       .optional()
       .describe("Which changes need no consent; absent: none."),
@@ -85,6 +90,7 @@ export const policySchema = once(() =>
       .optional()
       .describe("After how many hours a pending change expires; absent: never."),
     ...consentRules(),
+    apply_when: applyWhenRule(),
     on_conflict: z
       .enum(["report", "block"], "must be report or block")
       .default("report")
@@ -179,6 +185,8 @@ function refuseUnreachable(
       );
   for (const { path, message } of unreachableConsent(policy, only ? keyed : undefined))
     refuse(["policy", ...path], message);
+  const unlisted = unlistedAutomation(policy);
+  if (unlisted) refuse(["policy", "permissions", "apply"], unlisted);
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))

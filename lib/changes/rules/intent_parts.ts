@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { filled, list } from "./fields.ts";
-import { canBeApprover, findGroup } from "./approver_name.ts";
+import { canBeApprover, findGroup, POLICY_APPLY_WHEN } from "./approver_name.ts";
 import { sameName } from "./names.ts";
 import { unmatchableReason } from "./target_pattern.ts";
 
@@ -41,6 +41,12 @@ export const approver = () => listedName(unusableNameReason);
 /** A person who can decide, or a group of such, as `group:finance`. */
 export const approverOrGroup = () =>
   listedName((name) => (findGroup(name) === undefined ? unusableNameReason(name) : undefined));
+
+/** A person who can apply, a group of such, or the intent's own `apply_when`. */
+export const applierOrGroup = () =>
+  listedName((name) =>
+    findGroup(name) === undefined && sameName(name) !== POLICY_APPLY_WHEN ? unusableNameReason(name) : undefined,
+  );
 
 /** Tenants for which a rule holds; a list without any would be a rule that never holds. */
 export const tenants = () =>

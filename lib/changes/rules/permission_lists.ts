@@ -2,18 +2,21 @@
 import * as z from "zod";
 import type { Act } from "./act_statement.ts";
 import { list, object } from "./fields.ts";
-import { approverOrGroup } from "./intent_parts.ts";
+import { applierOrGroup, approverOrGroup } from "./intent_parts.ts";
 
 /** An action under a name that an intent may reserve. */
 export type Action = Act | "note" | "apply" | "rollback" | "restore";
 
-const names = (who: string) =>
-  list(approverOrGroup()).min(1, "must name somebody, or be left out").optional().describe(who);
+const names = (who: string, name = approverOrGroup) =>
+  list(name()).min(1, "must name somebody, or be left out").optional().describe(who);
 
 /** Lists of names by action. */
 export const permissionsSchema = () =>
   object({
-    apply: names("Who may apply; absent: any authorised caller."),
+    apply: names(
+      "Who may apply, and policy:apply_when for changes that apply by themselves; absent: any authorised caller.",
+      applierOrGroup,
+    ),
     rollback: names("Who may roll back, apart from emergency approvers; absent: any authorised caller."),
     freeze: names("Who may freeze, apart from emergency approvers; absent: any authorised caller."),
     unfreeze: names("Who may lift a freeze; absent: approvers and emergency approvers."),

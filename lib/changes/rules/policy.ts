@@ -13,7 +13,8 @@ import { canSign, isSignedAsAsked } from "./signing.ts";
 export type Electorate = Pick<Intent, "policy" | "principals">;
 
 /** What a proposer states about a change's reach; absent is "not stated". */
-type Claimed = ChangeEntry & Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible">;
+type Claimed = ChangeEntry &
+  Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible" | "apply_when">;
 
 /** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
 export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Tier {
@@ -35,6 +36,8 @@ export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number
   if (major) return major;
   const { minor } = policy;
   if (!minor) return "It is not minor: the intent has no rule for minor changes.";
+  if (claimed.apply_when !== undefined && !minor.apply_when)
+    return "It is not minor: the intent lets no change that applies by itself be minor.";
   const missing = [
     reversible === undefined && "`reversible: true`",
     risk === undefined && "`risk`",

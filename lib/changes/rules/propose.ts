@@ -42,6 +42,7 @@ export function propose(command: Proposal, context: Context): Decided {
     ...(setsNothing(input) ? { sets_nothing: true } : {}),
     ...hintOf(input, proposer_kind),
     ...(places && { places }),
+    ...(content.apply_when && { apply_when: content.apply_when }),
     ...(minor && seen && { seen }),
     risk: content.risk,
     kpi: content.kpi,
@@ -155,6 +156,7 @@ const contentOf = (input: ProposeInput, tier: Tier): Content => ({
   risk: input.risk ?? "medium",
   kpi: input.kpi ?? null,
   proposer: input.proposer ?? null,
+  ...(input.apply_when === undefined ? {} : { apply_when: input.apply_when }),
 });
 
 /** What is stated of a follow-up. */

@@ -25,6 +25,7 @@ export function rulesInForce(intent: Intent): string[] {
     ...(policy.approval_ttl_hours === undefined
       ? []
       : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
+    ...automation(policy),
     ...(policy.on_stale === "block"
       ? ["an apply is rejected when another change was applied on its target since the last consent"]
       : []),
@@ -102,6 +103,18 @@ function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): str
   });
 }
 
+/** Changes that are applied without a person; without such a rule none is. */
+function automation({ apply_when }: Policy): string[] {
+  const ways = [
+    ...(apply_when.includes("approved") ? ["once it is approved"] : []),
+    ...(apply_when.includes("scheduled") ? ["at a time"] : []),
+  ];
+  if (ways.length === 0) return [];
+  return [
+    `a proposal may ask to be applied by itself ${ways.join(" or ")}, which a window, a freeze or a busy target postpones for at most 24 hours`,
+  ];
+}
+
 function emergency({ break_glass }: Intent["policy"]): string[] {
   if (!break_glass) return [];
   const { required, approvers, review_hours } = break_glass;
@@ -173,7 +186,7 @@ function knownNames({ principals }: Intent): string[] {
 function minorRule({ policy, principals }: Intent): string {
   const { minor, owners, forbidden_targets } = policy;
   if (!minor) return "no change is minor";
-  const { kinds, targets, tenants, max_affected_users, max_risk, max_per_day, agents } = minor;
+  const { kinds, targets, tenants, max_affected_users, max_risk, max_per_day, agents, apply_when } = minor;
   if (kinds.length === 0 || targets.length === 0) return "no change is minor: policy.minor names no kind or no target";
   const owned = ownedByAll(owners, tenants);
   const open = targets.filter((target) => !isCovered(target, [...owned, ...forbidden_targets]));
@@ -183,6 +196,7 @@ function minorRule({ policy, principals }: Intent): string {
     `${max_risk} risk${max_risk === "low" ? "" : " at most"}`,
     max_per_day === undefined ? "any number a day" : `at most ${max_per_day} a day`,
     agents ? "an agent's proposal too" : "no agent's proposal",
+    ...(apply_when ? ["also where it applies by itself"] : []),
     ...(owners.length > 0 ? ["no target that has owners"] : []),
     ...(Object.keys(principals).length > 0
       ? ["only of a proposer who is known by a signature, the proxy or a secret"]

@@ -47,6 +47,10 @@ export function decide(change: Change | undefined, command: Command, context: Co
         event_type: "value_restored",
         detail: { status: change.status, target: change.target, ...command.circumstance, ...common },
       };
+    case "stop_automation": {
+      const { code, reason } = command;
+      return { event_type: "automation_stopped", detail: { status: change.status, code, reason, ...common } };
+    }
     case "review":
       return {
         event_type: "emergency_reviewed",

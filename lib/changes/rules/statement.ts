@@ -1,6 +1,6 @@
 /** The statement that a person signs: it says who decided what, about which content, in which log and under which rules. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import type { Change, ValuePlace } from "./change.ts";
+import type { Change } from "./change.ts";
 
 const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
 const OPERATIONS = ["apply", "rollback", "restore"] as const;
@@ -18,8 +18,8 @@ export interface CommonFacts {
   at: string;
 }
 
-/** The facts that the statement of a decision on a change states. */
-export interface StatementFacts extends CommonFacts {
+/** The facts that the statement of a decision on a change states; those of a consent: where its values are set, and when. */
+export interface StatementFacts extends CommonFacts, Partial<Pick<Change, "places" | "apply_when">> {
   /** Absent in a proposal, which has none yet. */
   change_id?: string | undefined;
   digest: string;
@@ -31,8 +31,6 @@ export interface StatementFacts extends CommonFacts {
   item?: string | undefined;
   /** A rollback over a value that another program set. */
   over_drift?: true | undefined;
-  /** The places of the values that a consent is given to. */
-  places?: readonly ValuePlace[] | undefined;
   /** Digests of what the places held, as the approver saw them. */
   seen?: readonly string[] | undefined;
 }
@@ -44,11 +42,11 @@ export const isConsent = (decision: string | undefined): boolean =>
 /** Returns what the statement of a decision says of a change. */
 export const changeFacts = (
   decision: Decision,
-  { change_id, digest, places }: Pick<Change, "change_id" | "digest" | "places">,
-): Pick<StatementFacts, "change_id" | "digest" | "places"> => ({
+  { change_id, digest, places, apply_when }: Pick<Change, "change_id" | "digest" | "places" | "apply_when">,
+): Pick<StatementFacts, "change_id" | "digest" | "places" | "apply_when"> => ({
   change_id,
   digest,
-  ...(isConsent(decision) && places && { places }),
+  ...(isConsent(decision) && { places, apply_when }),
 });
 
 /** Returns the statement as RFC 8785 JSON. */

@@ -106,6 +106,7 @@ export const OPERATIONS = {
           "loss_accepted",
           "targets_in_force",
           "value_restored",
+          "automation_stopped",
         ],
       },
       format: {
@@ -200,6 +201,10 @@ export const OPERATIONS = {
       value: { type: "json", description: "What the target is set to: any JSON; in a form, JSON text." },
       kpi: { type: "string", description: "The KPI that expected_delta_k is about." },
       proposer: { type: "string", description: "The proposer; absent: whom the proxy or the secret names." },
+      apply_when: {
+        type: "json",
+        description: "When it applies by itself: approved, or a time; absent or manual: a person applies it.",
+      },
       supersedes: { type: "string", description: "Id of a change whose place this one takes." },
     },
   },

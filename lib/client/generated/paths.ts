@@ -173,6 +173,7 @@ export interface paths {
             | "loss_accepted"
             | "targets_in_force"
             | "value_restored"
+            | "automation_stopped"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -1075,6 +1076,9 @@ export interface paths {
             /** The proposer; absent: whom the proxy or the secret names. */
             proposer?: string | undefined;
 
+            /** When it applies by itself: approved, or a time; absent or manual: a person applies it. */
+            apply_when?: "manual" | "approved" | string | undefined;
+
             /** Id of a change whose place this one takes. */
             supersedes?: string | undefined;
             proof?: components["schemas"]["Proof"] | undefined;
@@ -1354,6 +1358,9 @@ export interface paths {
                   /** The proposer; absent: whom the proxy or the secret names. */
                   proposer?: string | undefined;
 
+                  /** When it applies by itself: approved, or a time; absent or manual: a person applies it. */
+                  apply_when?: "manual" | "approved" | string | undefined;
+
                   /** Id of a change whose place this one takes. */
                   supersedes?: string | undefined;
                 }
@@ -1400,6 +1407,7 @@ export interface paths {
                 risk: components["schemas"]["ChangeRisk"];
                 kpi: components["schemas"]["ChangeKpi"];
                 proposer: components["schemas"]["ChangeProposer"];
+                apply_when?: components["schemas"]["ChangeApplyWhen"];
               };
 
               /** SHA-256 of the statement in base64url, for a passkey. */
@@ -3010,6 +3018,8 @@ export interface components {
       decided_at: components["schemas"]["ChangeDecidedAt"];
       applied_at: components["schemas"]["ChangeAppliedAt"];
       rolled_back_at: components["schemas"]["ChangeRolledBackAt"];
+      apply_when?: components["schemas"]["ChangeApplyWhen"];
+      automation_stopped?: components["schemas"]["ChangeAutomationStopped"];
 
       /** The change whose place this one takes, where its proposer says so. */
       supersedes?: string;
@@ -3145,7 +3155,8 @@ export interface components {
         | "store_moved"
         | "loss_accepted"
         | "targets_in_force"
-        | "value_restored";
+        | "value_restored"
+        | "automation_stopped";
 
       /** The change that it is about; empty when about none. */
       change_id: string;
@@ -3204,6 +3215,8 @@ export interface components {
       unstated?: components["schemas"]["ChangeUnstated"];
       sets_nothing?: components["schemas"]["ChangeSetsNothing"];
       value_hint?: components["schemas"]["ChangeValueHint"];
+      apply_when?: components["schemas"]["ChangeApplyWhen"];
+      automation_stopped?: components["schemas"]["ChangeAutomationStopped"];
       proposer_kind: components["schemas"]["ChangeProposerKind"];
       asked_by?: components["schemas"]["ChangeAskedBy"];
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
@@ -3247,7 +3260,8 @@ export interface components {
         | "window"
         | "operation"
         | "guardrail"
-        | "reversible";
+        | "reversible"
+        | "automation_stopped";
 
       /** Whether it passes, blocks the apply, or only warns. */
       state: "pass" | "block" | "warn";
@@ -3670,6 +3684,8 @@ export interface components {
       unstated?: components["schemas"]["ChangeUnstated"];
       sets_nothing?: components["schemas"]["ChangeSetsNothing"];
       value_hint?: components["schemas"]["ChangeValueHint"];
+      apply_when?: components["schemas"]["ChangeApplyWhen"];
+      automation_stopped?: components["schemas"]["ChangeAutomationStopped"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
       proposer: components["schemas"]["ChangeProposer"];
       proposer_kind: components["schemas"]["ChangeProposerKind"];
@@ -4306,6 +4322,18 @@ export interface components {
 
     /** Present where an agent's value is text that reads as JSON of another type. */
     ChangeValueHint: string;
+
+    /** When it applies by itself: approved, or a time; absent: never. */
+    ChangeApplyWhen: string;
+
+    /** Present once it no longer applies by itself. */
+    ChangeAutomationStopped: {
+      /** When. */
+      at: string;
+
+      /** Why. */
+      reason: string;
+    };
 
     /** Kind of proposer. */
     ChangeProposerKind: "person" | "agent" | "model" | "peer" | "unknown";

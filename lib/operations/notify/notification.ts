@@ -16,6 +16,7 @@ export const NOTIFICATION_TYPES = [
   "change.rollback_failed",
   "change.drifted",
   "change.restore_contested",
+  "change.apply_blocked",
   "outcome.verdict",
   "guardrail.tripped",
   "breach.found",
@@ -36,6 +37,7 @@ export const SHOWN = [
   "status",
   "proposer",
   "required_approvers",
+  "apply_when",
 ] as const satisfies readonly (keyof Change)[];
 
 /** A webhook's body. `id` is the same however often it is sent. */

@@ -1,6 +1,7 @@
 /** A notification in one sentence that says who, what and for whom, whose word is missing, and until when. */
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
+import { describeAutomation } from "../../changes/rules/automation_words.ts";
 import { detailIn } from "../../changes/rules/event.ts";
 import type { Missing } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
@@ -94,9 +95,12 @@ function both(values: Matter["values"]): string {
   return `; it holds ${held}, and ${shown(values.consented)} was consented to`;
 }
 
-function next(event_type: string, { status }: Change, expires_at: string | null): string {
+function next(event_type: string, change: Change, expires_at: string | null): string {
+  const { status } = change;
   if (event_type === "change_apply_failed") return "; it is still approved";
   if (event_type === "change_rollback_failed") return "; it is still applied";
+  const automation = describeAutomation(change);
+  if (status === "approved" && automation) return `; it ${automation}`;
   return status === "approved" ? `; it can be applied${until(expires_at)}` : "";
 }
 
@@ -129,8 +133,10 @@ const proposer = (change: Change): string => show(nameProposer(change));
 const until = (at: string | null): string => (at === null ? "" : ` until ${on(at).replace("on ", "")}`);
 
 /** The gravity of a change, as its proposer stated it. */
-function weightOf({ risk, reversible, affected_users: reached, sets_nothing }: Change): string {
+function weightOf(change: Change): string {
+  const { risk, reversible, affected_users: reached, sets_nothing, status } = change;
   const parts = [
+    status === "pending_consent" && describeAutomation(change),
     sets_nothing && "sets nothing",
     risk === "high" && "high risk",
     !reversible && "cannot be undone",

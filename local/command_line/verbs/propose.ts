@@ -13,7 +13,7 @@ export const propose: Verb = {
   operation: "POST /api/product/propose",
   fields: [
     ...["tenant_id", "kind", "target", "summary", "value", "rationale", "expected_delta_k", "kpi", "affected_users"],
-    ...["reversible", "tier", "risk", "proposer", "supersedes"],
+    ...["reversible", "tier", "risk", "proposer", "apply_when", "supersedes"],
   ],
   options: SIGNING,
   async run(session, { fields, options }) {
@@ -65,12 +65,18 @@ async function contentOf(
 
 /** A content without what the service writes otherwise: spelling of the target, Unicode form, outer blanks. */
 function comparable(content: Content): string {
-  const { tenant_id, target, summary, proposer } = content;
+  const { tenant_id, target, summary, proposer, apply_when } = content;
   return canonicalContent({
     ...content,
     tenant_id: tenant_id.normalize("NFC").trim(),
     target: target.toLowerCase(),
     summary: summary.normalize("NFC").trim(),
     proposer: proposer?.normalize("NFKC").trim() ?? null,
+    ...(apply_when === undefined || apply_when === "manual"
+      ? { apply_when: undefined }
+      : { apply_when: momentOf(apply_when) }),
   });
 }
+
+/** A time in UTC, as the service writes it. */
+const momentOf = (text: string): string => (text === "approved" ? text : new Date(text).toISOString());

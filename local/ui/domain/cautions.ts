@@ -1,9 +1,12 @@
 /** Facts that an approver could miss: no value, unstated fields, a value that reads as another type. */
 import type { ChangeDetail } from "../core/api_types.ts";
+import { describeAutomation } from "../../../lib/changes/rules/automation_words.ts";
 import type { Part } from "../../../lib/wording/part.ts";
 
 type Cautioned = Pick<ChangeDetail, "target"> &
-  Partial<Pick<ChangeDetail, "sets_nothing" | "unstated" | "value_hint" | "erased">>;
+  Partial<
+    Pick<ChangeDetail, "sets_nothing" | "unstated" | "value_hint" | "erased" | "apply_when" | "automation_stopped">
+  >;
 
 /** The fields that have a default, in words. */
 const FIELDS: Readonly<Record<NonNullable<ChangeDetail["unstated"]>[number], string>> = {
@@ -27,10 +30,20 @@ export function notStated(unstated: ChangeDetail["unstated"] = []): Part[] | und
   return [`Not stated: ${names.length === 1 ? last : `${names.slice(0, -1).join(", ")} and ${last}`}.`];
 }
 
+/** Says that nobody has to apply the change; undefined where a person does. */
+function appliesByItself(change: Cautioned): Part[] | undefined {
+  const words = describeAutomation(change);
+  return words === undefined ? undefined : [`${words.replace(/^a/, "A")}.`];
+}
+
 /** One sentence for each fact; none of a change whose content was erased. */
-export function listCautions({ target, sets_nothing, unstated, value_hint, erased }: Cautioned): Part[][] {
+export function listCautions(change: Cautioned): Part[][] {
+  const { target, sets_nothing, unstated, value_hint, erased } = change;
   if (erased) return [];
-  return [sets_nothing && nothingSet(target), notStated(unstated), value_hint && [value_hint]].filter(
-    (sentence): sentence is Part[] => Array.isArray(sentence),
-  );
+  return [
+    appliesByItself(change),
+    sets_nothing && nothingSet(target),
+    notStated(unstated),
+    value_hint && [value_hint],
+  ].filter((sentence): sentence is Part[] => Array.isArray(sentence));
 }

@@ -55,6 +55,7 @@ const SIGNS: Readonly<Partial<Record<EventType, Sign>>> = {
   change_apply_failed: FAILED,
   change_rollback_failed: FAILED,
   change_drifted: FAILED,
+  automation_stopped: FAILED,
   record_rebuilt: FAILED,
 };
 

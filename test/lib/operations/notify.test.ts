@@ -161,7 +161,13 @@ test("a notification for each thing somebody must know of, in order, signed, and
   ]);
   expect(types(deliveries).filter((type) => noticed.includes(type))).toEqual(noticed);
   // What time and tampering bring about has tests of its own.
-  const others = ["change.expiring", "change.review_due", "breach.found", "change.restore_contested"];
+  const others = [
+    "change.expiring",
+    "change.review_due",
+    "breach.found",
+    "change.restore_contested",
+    "change.apply_blocked",
+  ];
   expect(new Set(types(deliveries))).toEqual(new Set(NOTIFICATION_TYPES.filter((type) => !others.includes(type))));
   for (const delivery of deliveries) {
     expectSigned(delivery);

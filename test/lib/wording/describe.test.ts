@@ -63,6 +63,12 @@ test.each([
   ["emergency_reviewed", { approver: "bo", verdict: "not_accepted" }, "Emergency reviewed by bo, not accepted"],
   ["note_added", { item: "rationale", actor: "bo", note: "Asked for." }, "Rationale added late by bo: “Asked for.”"],
   [
+    "automation_stopped",
+    { actor: "policy:apply_when", code: "frozen", reason: "it was late" },
+    "No longer applies by itself: “it was late”",
+  ],
+  ["change_applied", { actor: "policy:apply_when", by: "policy:apply_when" }, "Applied by the intent"],
+  [
     "proposal_refused",
     { code: "forbidden_target", target: "prod.db", proposer: "pat" },
     "Proposal by pat on prod.db rejected: the intent forbids changes of this target",

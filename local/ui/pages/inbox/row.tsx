@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { describeAutomation } from "../../../../lib/changes/rules/automation_words.ts";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { InboxItem } from "../../core/api_types.ts";
 import { people } from "../../core/format.ts";
@@ -35,6 +36,7 @@ export function InboxRow({ item }: { item: InboxItem }) {
       <p class="row-meta">
         {item.risk === "high" && <Weighs>High risk</Weighs>}
         {item.sets_nothing && <Weighs>No value set</Weighs>}
+        {describeAutomation(item) && <Weighs>{`A${describeAutomation(item)!.slice(1)}`}</Weighs>}
         {item.value_hint && <Weighs>{item.value_hint}</Weighs>}
         {!item.reversible && <Weighs>Cannot be undone</Weighs>}
         {(item.affected_users ?? 0) > MANY && <Weighs>{people(item.affected_users!)}</Weighs>}

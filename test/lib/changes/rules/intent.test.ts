@@ -41,6 +41,21 @@ test("the four required fields are enough, and everything else has its default",
   expect(intent.policy).not.toHaveProperty("consent_ttl_hours");
 });
 
+test("changes apply by themselves only where permissions.apply, if set, lists policy:apply_when", () => {
+  const apply_when = ["manual", "approved"];
+  const under = (apply: string[], rules: object = { apply_when }) =>
+    loading(policy({ ...rules, approvers: ["ana"], permissions: { apply } }));
+  expect(under(["ana"])).toThrow(
+    "policy.permissions.apply must list policy:apply_when, since policy.apply_when lets changes apply by themselves",
+  );
+  expect(under(["ana", "policy:apply_when"])).not.toThrow();
+  expect(under(["policy:apply_when"])).not.toThrow();
+  for (const rules of [{}, { apply_when: ["manual"] }]) expect(under(["ana"], rules)).not.toThrow();
+  expect(loading(policy({ apply_when }))).not.toThrow();
+  for (const name of ["policy:apply_wen", "policy:minor"]) expect(under([name])).toThrow("permissions.apply.0");
+  expect(loading(policy({ permissions: { rollback: ["policy:apply_when"] } }))).toThrow("permissions.rollback.0");
+});
+
 const HOURS = { days: ["mon"], from: "09:00", to: "17:00", tz: "UTC" };
 
 const REFUSED: [field: string, over: Manifest][] = [
@@ -70,6 +85,9 @@ const REFUSED: [field: string, over: Manifest][] = [
   ["policy.minor.kinds.0", policy({ minor: { kinds: ["database"] } })],
   ["policy.minor.max_affected_users", policy({ minor: { max_affected_users: -1 } })],
   ["policy.minor.max_risk", policy({ minor: { max_risk: "none" } })],
+  ["policy.minor.apply_when", policy({ minor: { apply_when: ["approved"] } })],
+  ["policy.apply_when.0", policy({ apply_when: ["aproved"] })],
+  ["policy.apply_when", policy({ apply_when: "approved" })],
   ["policy.minor.max_per_day", policy({ minor: { max_per_day: 1.5 } })],
   ["policy.required_approvers.standard", policy({ required_approvers: { standard: 0 } })],
   ["policy.required_approvers.major", policy({ required_approvers: { major: "2" } })],
@@ -189,12 +207,13 @@ const EVERYTHING = manifest({
       max_risk: "low",
       max_per_day: 2,
       agents: true,
+      apply_when: true,
     },
     required_approvers: { standard: 1, major: 2 },
     approvers: ["ana", "bo"],
     groups: { finance: ["ana", "bo"] },
     permissions: {
-      apply: ["group:finance"],
+      apply: ["group:finance", "policy:apply_when"],
       rollback: ["bo"],
       freeze: ["bo"],
       unfreeze: ["bo"],
@@ -209,6 +228,7 @@ const EVERYTHING = manifest({
     consent_ttl_hours: 72,
     owners: [{ targets: ["billing.*"], tenants: ["t1"], approvers: ["group:finance"], required: 2 }],
     approval_ttl_hours: 24,
+    apply_when: ["manual", "approved", "scheduled"],
     on_stale: "block",
     on_moved: "block",
     on_drift: "restore",
@@ -451,13 +471,14 @@ test("the JSON Schema that is published is the one in force; it takes the exampl
 
 test("the rules in force are printed as enforced, also what forbids nothing", () => {
   expect(rulesInForce(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
-    'a change of config on ui.* for tenant "t1" may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent\'s proposal too, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret',
+    'a change of config on ui.* for tenant "t1" may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent\'s proposal too, also where it applies by itself, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret',
     "a standard change needs 1 consent, a major one 2 consents",
     'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
     '"ana", "bo" must sign what they decide, and only signed consents count',
     "nobody may approve their own change",
     "a change that waits for consent longer than 72 hours expires",
     "an approved change that is not applied within 24 hours lapses",
+    "a proposal may ask to be applied by itself once it is approved or at a time, which a window, a freeze or a busy target postpones for at most 24 hours",
     "an apply is rejected when another change was applied on its target since the last consent",
     "an apply is rejected when a target holds another value than a consent saw, and each consent must say what it saw",
     "a value that was changed outside Countersign is restored by the next cycle, three times an hour at most",
@@ -468,7 +489,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "nobody may change billing.*",
     "the newest applied change of ui.*, whatever KPI it names, is watched for 48 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
     "goals are set for csat",
-    'changes are applied only by "ana", "bo"',
+    'changes are applied only by "ana", "bo", "policy:apply_when"',
     'changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added, a freeze is lifted, a clock is accepted, a loss is accepted only by "bo"',
     'contents are erased only by "ana"',
     "a name that is only claimed satisfies no list of policy.permissions",

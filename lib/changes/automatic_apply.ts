@@ -1,0 +1,133 @@
+/** Applies approved changes by themselves (`apply_when`), by the same sequence of operations as a request for it. */
+import { AppError } from "../kit/errors.ts";
+import { certainNow, msUntilCertain } from "./certain_time.ts";
+import { runOperation } from "./commands/run_operation.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { type AutomationEnd, endAutomation } from "./end_automation.ts";
+import { type FindHolds, heldNow } from "./freeze.ts";
+import { unlessMismatched } from "./mismatch.ts";
+import { applyKey, readRecords } from "./records.ts";
+import { POLICY_APPLY_WHEN } from "./rules/approver_name.ts";
+import { isScheduled, MAX_POSTPONED_MS } from "./rules/apply_when.ts";
+import { isEmergency } from "./rules/break_glass.ts";
+import type { Change } from "./rules/change.ts";
+import { governed } from "./transaction.ts";
+
+const PAGE_SIZE = 100;
+/** How long one pass starts further applies. */
+const LIMIT_MS = 30_000;
+/** When a postponed apply is tried again, if nobody commits anything; a busy target system is asked no more often. */
+const RETRY_MS = 60_000;
+const BUSY_RETRY_MS = 10_000;
+
+/** Rejections that only postpone an automatic apply. */
+const POSTPONING: ReadonlySet<string> = new Set(["frozen", "outside_window", "operation_in_progress"]);
+
+const TOO_LONG: AutomationEnd = {
+  code: "postponed_too_long",
+  reason: "a window, a freeze, a busy target or a service that did not run postponed it for more than 24 hours",
+};
+
+/** The end of a pass: how many changes it applied, and in how many milliseconds the next one has something to do. */
+export interface AutomaticPass {
+  applied: number;
+  wait: number;
+}
+
+/** Changes whose target was busy, and until when they are left alone; milliseconds since the epoch. */
+export type BusyTargets = Map<string, number>;
+
+/** Applies what is due, oldest first; at most one pass at a time runs in a process. */
+export const applyDue = (deps: ChangesDeps, busy: BusyTargets = new Map()): Promise<AutomaticPass> =>
+  deps.mutex("automatic applies", () => takePass(deps, busy));
+
+async function takePass(deps: ChangesDeps, busy: BusyTargets): Promise<AutomaticPass> {
+  const { store, clock } = deps;
+  const pass: AutomaticPass = { applied: 0, wait: Infinity };
+  const end = clock.now() + LIMIT_MS;
+  let holds: FindHolds | undefined;
+  for (let after = "", more = true; more;) {
+    const page = await store.list("applies_due", { after, limit: PAGE_SIZE, keysOnly: true });
+    const rows = page.map(({ id }) => parseRow(id));
+    const isDue = rows.map(({ at }) => at <= clock.now());
+    const records = await readRecords(
+      store,
+      rows.filter((_, index) => isDue[index]).map(({ changeId }) => changeId),
+    );
+    for (const [index, row] of rows.entries()) {
+      const now = clock.now();
+      if (!isDue[index] || now >= end) return waitAtMost(pass, Math.max(0, row.at - now));
+      holds ??= await heldNow(deps);
+      const wait = await attempt(deps, row, { change: records[index]?.change, holds, busy });
+      if (wait === undefined) pass.applied++;
+      else waitAtMost(pass, wait);
+    }
+    after = page.at(-1)?.id ?? after;
+    more = page.length === PAGE_SIZE;
+  }
+  return pass;
+}
+
+function waitAtMost(pass: AutomaticPass, wait: number): AutomaticPass {
+  pass.wait = Math.min(pass.wait, wait);
+  return pass;
+}
+
+interface DueApply {
+  /** Key of its row. */
+  id: string;
+  changeId: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+function parseRow(id: string): DueApply {
+  const [due = "", changeId = ""] = id.split("\n");
+  return { id, changeId, at: Date.parse(due) };
+}
+
+/** Applies a change that is due; returns in how many milliseconds to try again where it was not applied. */
+async function attempt(
+  deps: ChangesDeps,
+  { id, changeId, at }: DueApply,
+  { change, holds, busy }: { change: Change | undefined; holds: FindHolds; busy: BusyTargets },
+): Promise<number | undefined> {
+  const { clock, product, log, store } = deps;
+  // The integrity scan reports a row that does not match its change.
+  if (!change || applyKey(change) !== id) return RETRY_MS;
+  const end = at + MAX_POSTPONED_MS;
+  const isOver = clock.now() > end;
+  const certain = await certainNow(deps, store, isOver ? end + 1 : at);
+  if (isScheduled(change) && certain < at) return msUntilCertain(deps, at);
+  if (isOver) {
+    if (certain > end) await stopAutomation(deps, changeId, TOO_LONG);
+    return RETRY_MS;
+  }
+  if (holds(change).length > 0 && !isEmergency(change, product!.intent)) return RETRY_MS;
+  const left = (busy.get(changeId) ?? 0) - clock.now();
+  if (left > 0) return left;
+  busy.delete(changeId);
+  try {
+    await runOperation({ deps }, { operation: "apply", change_id: changeId, actor: POLICY_APPLY_WHEN });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === "operation_in_progress") {
+      busy.set(changeId, clock.now() + BUSY_RETRY_MS);
+      return BUSY_RETRY_MS;
+    }
+    const isFaultOfService = error.status >= 500 && error.code !== "adapter_failed";
+    if (!POSTPONING.has(error.code) && !isFaultOfService)
+      await stopAutomation(deps, changeId, { code: error.code, reason: error.message });
+    else if (isFaultOfService) log.warn("a change could not be applied by itself", { change_id: changeId, error });
+    return RETRY_MS;
+  }
+}
+
+/** Ends the automation of a change that still applies by itself; one whose record does not match the log stays as it is. */
+async function stopAutomation(deps: ChangesDeps, changeId: string, end: AutomationEnd): Promise<void> {
+  await governed<void>({ deps }, async (transaction) => {
+    const record = await unlessMismatched(transaction.change(changeId, "closing"));
+    if (record && applyKey(record.change) !== undefined) endAutomation(transaction, record, end);
+  });
+}

@@ -1,0 +1,32 @@
+/** The end of an automatic apply, and the wake-up for one. */
+import type { ChangesDeps } from "./deps.ts";
+import { serviceItself } from "./rules/actor.ts";
+import { automationDue } from "./rules/apply_when.ts";
+import { POLICY_APPLY_WHEN } from "./rules/approver_name.ts";
+import type { Change } from "./rules/change.ts";
+import type { ChangeRecord } from "./rules/record.ts";
+import type { Enacted, Transaction } from "./transaction.ts";
+
+/** The reason why a change no longer applies by itself: a code for programs, and a sentence without its stop. */
+export interface AutomationEnd {
+  code: string;
+  reason: string;
+}
+
+/** A consent that comes after the time of a change. */
+export const CONSENT_TOO_LATE: AutomationEnd = {
+  code: "consent_too_late",
+  reason: "a consent came after the time at which it was to be applied",
+};
+
+/** Records that a change no longer applies by itself; from then on a person applies it. */
+export const endAutomation = (
+  transaction: Pick<Transaction, "enact">,
+  before: ChangeRecord,
+  end: AutomationEnd,
+): Enacted => transaction.enact(before, { type: "stop_automation", ...end }, serviceItself(POLICY_APPLY_WHEN));
+
+/** Asks for a cycle where one applies an approved change by itself; a process that lasts has a timer of its own. */
+export function wakeForApply({ wake, longLived }: ChangesDeps, change: Change): void {
+  if (!longLived && automationDue(change) !== undefined) wake?.();
+}

@@ -1,0 +1,28 @@
+/** The rule `policy.apply_when`: in which ways changes may come to be applied. */
+import * as z from "zod";
+import { POLICY_APPLY_WHEN } from "./approver_name.ts";
+import { list } from "./fields.ts";
+
+/** Ways in which a change may come to be applied, as the intent lists them. */
+const MODES = ["manual", "approved", "scheduled"] as const;
+
+/** The field `policy.apply_when`. */
+export const applyWhenRule = () =>
+  list(z.enum(MODES, `must be one of ${MODES.join(", ")}`))
+    .default(["manual"])
+    .describe(
+      "When proposals may be applied: manual, by themselves once approved, or scheduled for a time; manual is always possible.",
+    );
+
+/** Explains why a list of those who may apply keeps changes from applying by themselves; undefined where none does. */
+export function unlistedAutomation({
+  apply_when,
+  permissions,
+}: {
+  apply_when: readonly string[];
+  permissions: { apply?: readonly string[] | undefined };
+}): string | undefined {
+  if (permissions.apply?.includes(POLICY_APPLY_WHEN) ?? true) return undefined;
+  if (apply_when.every((mode) => mode === "manual")) return undefined;
+  return `must list ${POLICY_APPLY_WHEN}, since policy.apply_when lets changes apply by themselves`;
+}

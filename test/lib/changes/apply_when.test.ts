@@ -1,0 +1,473 @@
+/** Changes that apply by themselves: once approved, or at a time. */
+import { describe, expect, test } from "vitest";
+import { applyDue } from "../../../lib/changes/automatic_apply.ts";
+import { endAutomation } from "../../../lib/changes/end_automation.ts";
+import { readLease } from "../../../lib/changes/operations/lease.ts";
+import { rebuildRecords } from "../../../lib/changes/rebuild.ts";
+import { reconcile } from "../../../lib/changes/reconcile.ts";
+import { readRecord } from "../../../lib/changes/records.ts";
+import { governed } from "../../../lib/changes/transaction.ts";
+import { DAY, HOUR, MINUTE, START } from "../../support/clock.ts";
+import { core, coreOf } from "../../support/core.ts";
+import { restarted, type TestOptions } from "../../support/deps.ts";
+import { passkey } from "../../support/passkeys.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { decide, person, statementOf } from "../../support/signed.ts";
+
+const AUTOMATIC = { apply_when: ["manual", "approved", "scheduled"] };
+const at = (ms: number): string => new Date(Date.parse(START) + ms).toISOString();
+
+/** A service whose intent lets changes apply by themselves. */
+async function automatic(policy: object = {}, options: TestOptions = {}) {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter, ...options, intent: { policy: { ...AUTOMATIC, ...policy }, ...options.intent } });
+  const status = async (id: string) => (await readRecord(api.deps.store, id))!.change.status;
+  const change = async (id: string) => (await readRecord(api.deps.store, id))!.change;
+  const events = async (id: string) =>
+    (await api.audit()).filter(({ change_id }) => change_id === id).map(({ event_type }) => event_type);
+  /** A pass now, and another ten minutes later. */
+  const pass = async (ms = 0) => {
+    api.deps.clock.advance(ms);
+    await applyDue(api.deps);
+  };
+  const twice = async (ms = 0) => {
+    await pass(ms);
+    await pass(10 * MINUTE);
+  };
+  const approved = (over: object = {}) => api.bring("approved", { apply_when: "approved", value: "1", ...over });
+  return { api, adapter, status, change, events, pass, twice, approved };
+}
+const refusal = ({ status, body }: { status: number; body: { code?: string; fields?: { message: string }[] } }) => [
+  status,
+  body.code,
+  body.fields?.[0]?.message,
+];
+
+describe("a proposal", () => {
+  test("is manual unless it says otherwise, and manual counts as absent", async () => {
+    const { api } = await automatic();
+    const [plain, manual, approved] = [
+      await api.propose(),
+      await api.propose({ apply_when: "manual" }),
+      await api.propose({ apply_when: "approved" }),
+    ];
+    expect(plain.apply_when ?? manual.apply_when).toBeUndefined();
+    expect(manual.digest).toBe(plain.digest);
+    expect([approved.apply_when, approved.digest === plain.digest]).toEqual(["approved", false]);
+    const entry = JSON.parse(approved.audit_entry.detail);
+    expect(entry.apply_when).toBe("approved");
+  });
+
+  test("may use only what the intent lists, by default manual", async () => {
+    const api = await core();
+    const { body, status } = await api.post("propose", { ...PLAIN, apply_when: "approved" });
+    expect([status, body.code]).toEqual([400, "invalid_field"]);
+    expect((await api.post("propose", { ...PLAIN, apply_when: "manual" })).status).toBe(201);
+    const some = await core({ intent: { policy: { apply_when: ["manual", "approved"] } } });
+    expect(refusal(await some.post("propose", { ...PLAIN, apply_when: at(HOUR) }))).toEqual([
+      400,
+      "invalid_field",
+      "the intent's policy.apply_when does not list scheduled",
+    ]);
+  });
+
+  test("names a time in the future, in UTC whatever its offset, or is 400", async () => {
+    const { api } = await automatic();
+    const offset = await api.propose({ apply_when: "2026-01-03T10:00:00+02:00" });
+    expect(offset.apply_when).toBe("2026-01-03T08:00:00.000Z");
+    for (const apply_when of [at(-1), at(0), "soon", "2026-01-03", "aproved", ""])
+      expect(await api.post("propose", { ...PLAIN, apply_when })).toMatchObject({
+        status: 400,
+        body: { code: "invalid_field", fields: [{ field: "apply_when" }] },
+      });
+  });
+
+  test("is 400 for a time after its deadlines, as far as the intent sets them", async () => {
+    const limits = { consent_ttl_hours: 2, approval_ttl_hours: 3 };
+    const { api } = await automatic(limits);
+    expect((await api.post("propose", { ...PLAIN, apply_when: at(5 * HOUR) })).status).toBe(201);
+    expect((await api.post("propose", { ...PLAIN, apply_when: at(5 * HOUR + 1) })).status).toBe(400);
+    const one = await automatic({ consent_ttl_hours: 2 });
+    expect((await one.api.post("propose", { ...PLAIN, apply_when: at(2 * HOUR + 1) })).status).toBe(400);
+    const none = await automatic();
+    expect((await none.api.post("propose", { ...PLAIN, apply_when: at(400 * DAY) })).status).toBe(201);
+  });
+
+  test("is minor only where policy.minor.apply_when is true, and tier_reason says so", async () => {
+    const minor = { kinds: ["config"], targets: ["ui.*"] };
+    const stated = { tier: "minor", affected_users: 1, risk: "low", reversible: true, apply_when: "approved" };
+    const strict = await automatic({ minor });
+    expect(await strict.api.propose(stated)).toMatchObject({
+      tier: "standard",
+      tier_reason: "It is not minor: the intent lets no change that applies by itself be minor.",
+    });
+    expect(await strict.api.propose({ ...stated, apply_when: "manual" })).toMatchObject({ tier: "minor" });
+    const { api, pass, status } = await automatic({ minor: { ...minor, apply_when: true } });
+    const { change_id, tier } = await api.propose(stated);
+    await pass();
+    expect([tier, await status(change_id)]).toEqual(["minor", "applied"]);
+  });
+});
+const PLAIN = { tenant_id: "t1", kind: "config", target: "ui.b", summary: "Set it" };
+
+describe("the service applies", () => {
+  test("as soon as the last consent is there, as policy:apply_when, with an entry like any apply", async () => {
+    const { api, adapter, pass, status, events } = await automatic({ required_approvers: { standard: 2 } });
+    const { change_id } = await api.propose({ apply_when: "approved", value: "1" });
+    await api.post("approve", { change_id, approver: "ana" });
+    await pass();
+    expect(await status(change_id)).toBe("pending_consent");
+    await api.post("approve", { change_id, approver: "bo" });
+    await pass();
+    expect(await events(change_id)).toEqual([
+      "change_proposed",
+      "consent_decision",
+      "consent_decision",
+      "change_applied",
+    ]);
+    const applied = (await api.audit()).at(-1)!;
+    expect(JSON.parse(applied.detail)).toMatchObject({
+      actor: "policy:apply_when",
+      authenticated: null,
+      by: "policy:apply_when",
+      status: "applied",
+    });
+    await pass();
+    expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  });
+
+  test("at a time once two clock samples ten minutes apart have seen it pass", async () => {
+    const { api, status, pass, approved } = await automatic();
+    const change_id = await approved({ apply_when: at(HOUR) });
+    await pass(HOUR - 1);
+    expect(await status(change_id)).toBe("approved");
+    // A sample that is less than a minute old does not delay the first one that counts.
+    await pass(1);
+    await pass(10 * MINUTE - 1);
+    expect(await status(change_id)).toBe("approved");
+    await pass(1);
+    expect(await status(change_id)).toBe("applied");
+    expect((await api.get(`audit?change_id=${change_id}`)).body.entries).toHaveLength(3);
+  });
+
+  test("never a change without apply_when, whatever lies in its index", async () => {
+    const { api, status, pass } = await automatic();
+    const change_id = await api.bring("approved", { value: "1" });
+    await api.deps.store.transact(async (tx) => tx.put("applies_due", `${at(0)}\n${change_id}`, true));
+    await pass(DAY);
+    expect(await status(change_id)).toBe("approved");
+  });
+
+  test("oldest first, and each only while the others wait", async () => {
+    const { api, pass, status, approved } = await automatic();
+    const later = await approved({ target: "ui.c", apply_when: at(2 * DAY) });
+    const now = await approved({ target: "ui.d" });
+    await pass();
+    expect([await status(now), await status(later)]).toEqual(["applied", "approved"]);
+    await api.must("apply", later);
+    expect(await status(later)).toBe("applied");
+  });
+
+  test("within its mutex, so that two passes apply once", async () => {
+    const { api, adapter, approved } = await automatic();
+    await approved();
+    const passes = await Promise.all([applyDue(api.deps), applyDue(api.deps)]);
+    expect(passes.map(({ applied }) => applied)).toEqual([1, 0]);
+    expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  });
+});
+
+describe("a postponement", () => {
+  test("by a freeze lasts until it is lifted", async () => {
+    const { api, status, pass, approved, events } = await automatic();
+    await api.post("freeze", { actor: "ops" });
+    const change_id = await approved();
+    await pass(23 * HOUR);
+    expect(await status(change_id)).toBe("approved");
+    await api.post("unfreeze", { actor: "ops" });
+    await pass();
+    expect(await status(change_id)).toBe("applied");
+    expect(await events(change_id)).not.toContain("automation_stopped");
+  });
+
+  test("by a window lasts until it opens", async () => {
+    const deny = [{ from: at(-HOUR), to: at(5 * HOUR), reason: "Launch" }];
+    const { status, pass, approved } = await automatic({ windows: { deny } });
+    const change_id = await approved();
+    await pass(5 * HOUR - 1);
+    expect(await status(change_id)).toBe("approved");
+    await pass(1);
+    expect(await status(change_id)).toBe("applied");
+  });
+
+  test("by a busy target lasts until it is free", async () => {
+    const { api, adapter, status, pass, approved } = await automatic();
+    const other = await api.bring("approved", { value: "0", target: "ui.b" });
+    let release = (): void => {};
+    let began = (): void => {};
+    const begun = new Promise<void>((resolve) => (began = resolve));
+    const held = new Promise<void>((resolve) => (release = resolve));
+    adapter.on("apply", () => (began(), held), 1);
+    const running = api.act("apply", other);
+    await begun;
+    const change_id = await approved({ target: "ui.b" });
+    await pass();
+    expect(await status(change_id)).toBe("approved");
+    release();
+    await running;
+    await pass(MINUTE);
+    expect(await status(change_id)).toBe("applied");
+  });
+
+  test("ends after 24 hours, for certain, with an entry; from then on a person applies", async () => {
+    const { api, status, pass, approved, events, change } = await automatic();
+    await api.post("freeze", { actor: "ops" });
+    const change_id = await approved();
+    await pass(DAY);
+    expect(await events(change_id)).not.toContain("automation_stopped");
+    await pass(1);
+    await api.post("unfreeze", { actor: "ops" });
+    await pass(1);
+    // It is too late by the clock, and not yet certain: nothing happens.
+    expect([await status(change_id), (await change(change_id)).automation_stopped]).toEqual(["approved", undefined]);
+    await pass(10 * MINUTE);
+    const stopped = (await api.audit()).at(-1)!;
+    expect(stopped).toMatchObject({ event_type: "automation_stopped", change_id, tenant: "t1" });
+    expect(JSON.parse(stopped.detail)).toMatchObject({
+      status: "approved",
+      code: "postponed_too_long",
+      actor: "policy:apply_when",
+      authenticated: null,
+      digest: (await change(change_id)).digest,
+    });
+    expect((await api.change(change_id)).gates).toContainEqual({
+      gate: "automation_stopped",
+      state: "warn",
+      message: expect.stringContaining("more than 24 hours"),
+    });
+    await pass(DAY);
+    expect(await status(change_id)).toBe("approved");
+    await api.must("apply", change_id);
+    expect(await status(change_id)).toBe("applied");
+  });
+});
+
+describe("the automation of a change ends", () => {
+  test("with a consent that comes after its time", async () => {
+    const { api, twice, status, events } = await automatic({ required_approvers: { standard: 2 } });
+    const { change_id } = await api.propose({ apply_when: at(HOUR), value: "1" });
+    await api.post("approve", { change_id, approver: "ana" });
+    api.deps.clock.advance(HOUR);
+    const headers = { "idempotency-key": "late" };
+    const late = await api.post("approve", { change_id, approver: "bo" }, headers);
+    expect(late.body).toMatchObject({
+      status: "approved",
+      change: { automation_stopped: { reason: expect.stringContaining("after the time") } },
+      audit_entry: { event_type: "consent_decision" },
+    });
+    expect((await api.post("approve", { change_id, approver: "bo" }, headers)).text).toBe(late.text);
+    await twice();
+    expect(await status(change_id)).toBe("approved");
+    expect((await events(change_id)).slice(2)).toEqual(["automation_stopped", "consent_decision"]);
+  });
+
+  test("with a consent one millisecond before its time not", async () => {
+    const { api, twice, status } = await automatic();
+    const { change_id } = await api.propose({ apply_when: at(HOUR), value: "1" });
+    api.deps.clock.advance(HOUR - 1);
+    await api.post("approve", { change_id, approver: "ana" });
+    await twice(1);
+    expect(await status(change_id)).toBe("applied");
+  });
+
+  test("with any other refusal, which the entry names", async () => {
+    const { api, adapter, twice, status, approved } = await automatic();
+    adapter.on("validate", () => ({ ok: false, reason: "the flag is archived" }));
+    const change_id = await approved();
+    await twice();
+    expect(await status(change_id)).toBe("approved");
+    const stopped = (await api.audit()).at(-1)!;
+    expect(JSON.parse(stopped.detail)).toMatchObject({
+      code: "adapter_rejected",
+      reason: expect.stringContaining("the flag is archived"),
+    });
+    adapter.calm();
+    await twice();
+    expect(await status(change_id)).toBe("approved");
+  });
+
+  test("with an adapter that fails, and the failed apply is tried once", async () => {
+    const { adapter, twice, approved, events } = await automatic();
+    adapter.on("apply", () => Promise.reject(new Error("out of disk")));
+    const change_id = await approved();
+    await twice();
+    expect((await events(change_id)).slice(2)).toEqual(["change_apply_failed", "automation_stopped"]);
+  });
+
+  test("with a target that moved since its consent, under on_stale: block", async () => {
+    const { api, twice, change, approved } = await automatic({ on_stale: "block" });
+    const scheduled = await approved({ apply_when: at(HOUR) });
+    await api.bring("applied", { value: "2", target: "ui.banner" });
+    await twice(HOUR);
+    expect(await change(scheduled)).toMatchObject({
+      status: "approved",
+      automation_stopped: { reason: expect.stringContaining("the target holds") },
+    });
+  });
+
+  test("with an intent that no longer lets it apply by itself", async () => {
+    const { api, approved } = await automatic();
+    const change_id = await approved({ apply_when: at(HOUR) });
+    const deps = await restarted(api.deps, { intent: { policy: { apply_when: ["manual", "approved"] } } });
+    deps.clock.advance(HOUR);
+    await applyDue(deps);
+    deps.clock.advance(10 * MINUTE);
+    await applyDue(deps);
+    const { status, automation_stopped } = (await readRecord(deps.store, change_id))!.change;
+    expect([status, automation_stopped?.reason]).toEqual([
+      "approved",
+      "the intent's policy.apply_when does not list scheduled any more",
+    ]);
+  });
+
+  test("with consents that no longer count under the current intent", async () => {
+    const { api, approved } = await automatic();
+    const change_id = await approved({ apply_when: at(HOUR) });
+    const deps = await restarted(api.deps, { intent: { policy: { ...AUTOMATIC, approvers: ["bo"] } } });
+    deps.clock.advance(HOUR);
+    await applyDue(deps);
+    deps.clock.advance(10 * MINUTE);
+    await applyDue(deps);
+    const last = (await coreOf(deps).audit()).at(-1)!;
+    expect([last.event_type, JSON.parse(last.detail).code]).toEqual(["automation_stopped", "consent_incomplete"]);
+    expect((await readRecord(deps.store, change_id))!.change.status).toBe("approved");
+  });
+
+  test("once, and a change that is decided otherwise has none", async () => {
+    const { api, pass, approved, events } = await automatic();
+    const change_id = await approved({ apply_when: at(DAY) });
+    const end = { code: "test", reason: "tested" };
+    const stop = () =>
+      governed<void>({ deps: api.deps }, async (transaction) => {
+        endAutomation(transaction, await transaction.change(change_id), end);
+      });
+    await stop();
+    await expect(stop()).rejects.toThrow("does not follow");
+    const revoked = await approved({ target: "ui.b" });
+    await api.must("revoke", revoked);
+    await pass(2 * DAY);
+    expect(await events(revoked)).toEqual(["change_proposed", "consent_decision", "consent_decision"]);
+    expect(await api.deps.store.list("applies_due", { limit: 10 })).toEqual([]);
+  });
+
+  test("not while the service cannot write, or the clock is behind the log", async () => {
+    const { api, pass, approved, change } = await automatic();
+    const change_id = await approved();
+    api.deps.clock.set(-2 * DAY);
+    await pass();
+    api.deps.clock.set(2 * DAY);
+    expect(await change(change_id)).toMatchObject({ status: "approved" });
+    await pass();
+    expect(await change(change_id)).toMatchObject({ status: "applied" });
+  });
+});
+
+test("an emergency consent applies by itself through a freeze", async () => {
+  const break_glass = { approvers: ["ops"] };
+  const { api, pass, status } = await automatic({ break_glass });
+  await api.post("freeze", { actor: "ops" });
+  const { change_id } = await api.propose({ apply_when: "approved", value: "1" });
+  await api.post("approve", { change_id, approver: "ops", emergency: true, note: "Outage" });
+  await pass();
+  expect(await status(change_id)).toBe("applied");
+});
+
+describe("a signed consent", () => {
+  const ANA = passkey();
+  const principals = { ana: person(ANA) };
+
+  test("covers apply_when, and leaves manual out", async () => {
+    const { api, pass, status } = await automatic({}, { intent: { policy: AUTOMATIC, principals } });
+    const { change_id } = await api.propose({ apply_when: "approved", value: "1" });
+    const manual = await api.propose({ apply_when: "manual" });
+    const statement = async (id: string) =>
+      JSON.parse(await statementOf(api, { decision: "approve", approver: "ana", change_id: id }));
+    expect((await statement(change_id)).apply_when).toBe("approved");
+    expect(await statement(manual.change_id)).not.toHaveProperty("apply_when");
+    const denial = await statementOf(api, { decision: "deny", approver: "ana", change_id });
+    expect(JSON.parse(denial)).not.toHaveProperty("apply_when");
+    expect((await decide(api, ANA, "approve", { change_id, approver: "ana" })).status).toBe(200);
+    await pass();
+    expect(await status(change_id)).toBe("applied");
+  });
+
+  test("of another apply_when is 403 proof_invalid", async () => {
+    const { api } = await automatic({}, { intent: { policy: AUTOMATIC, principals } });
+    const { change_id } = await api.propose({ apply_when: "approved" });
+    const statement = await statementOf(api, { decision: "approve", approver: "ana", change_id });
+    const { apply_when: _, ...without } = JSON.parse(statement);
+    const bent = JSON.stringify(without);
+    const fields = { change_id, approver: "ana", proof: JSON.stringify(ANA.sign(bent)), at: without.at };
+    expect(await api.post("approve", fields)).toMatchObject({ status: 403, body: { code: "proof_invalid" } });
+  });
+});
+
+describe("after a crash", () => {
+  /** Approves, and ends the process at a step of the automatic apply. */
+  async function killed(step: "none" | "lease" | "host") {
+    const { api, adapter } = await automatic();
+    const change_id = await api.bring("approved", { apply_when: "approved", value: "1" });
+    if (step !== "none") {
+      const halt = new Promise<never>(() => {});
+      let began = (): void => {};
+      const reached = new Promise<void>((resolve) => (began = resolve));
+      if (step === "lease") adapter.on("validate", () => (began(), halt), 1);
+      else
+        adapter.on(
+          "apply",
+          ({ change_id: id }) => {
+            adapter.host.set(id, "applied");
+            began();
+            return halt;
+          },
+          1,
+        );
+      void applyDue(api.deps);
+      await reached;
+      expect(await readLease(api.deps.store, (await readRecord(api.deps.store, change_id))!.change)).toBeDefined();
+    }
+    adapter.calm();
+    const deps = await restarted(api.deps, { intent: { policy: AUTOMATIC }, exclusive: true });
+    const before = adapter.calls.length;
+    await applyDue(deps);
+    const again = await coreOf(deps).audit();
+    const events = again.filter((entry) => entry.change_id === change_id).map(({ event_type }) => event_type);
+    return { events, applies: adapter.calls.slice(before).filter((one) => one === "apply").length };
+  }
+
+  test("between consent and apply it is applied once", async () => {
+    const { events, applies } = await killed("none");
+    expect([events.slice(2), applies]).toEqual([["change_applied"], 1]);
+  });
+
+  test("under the lease, with nothing on the host, it is applied once", async () => {
+    const { events, applies } = await killed("lease");
+    expect([events.slice(2), applies]).toEqual([["change_apply_failed", "change_applied"], 1]);
+  });
+
+  test("with the change on the host it is recorded, and not applied again", async () => {
+    const { events, applies } = await killed("host");
+    expect([events.slice(2), applies]).toEqual([["change_applied"], 0]);
+  });
+});
+
+test("a row of the index that is lost is found, and rebuilt from the log", async () => {
+  const { api, approved, pass, status } = await automatic();
+  const change_id = await approved();
+  const [row] = await api.deps.store.list("applies_due", { limit: 10 });
+  await api.deps.store.transact(async (tx) => tx.delete("applies_due", row!.id));
+  expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id, fields: ["applies_due"] }]);
+  await rebuildRecords(api.deps);
+  await pass();
+  expect(await status(change_id)).toBe("applied");
+});
