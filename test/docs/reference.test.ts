@@ -1,4 +1,6 @@
 /** The reference pages say of each code, field and event what the code says, and leave none out. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { intentJsonSchema } from "../../lib/changes/rules/intent_json_schema.ts";
@@ -7,7 +9,7 @@ import { STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
-import { documents } from "./markdown.ts";
+import { documents, ROOT } from "./markdown.ts";
 import { bare, rowsOf } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
@@ -28,6 +30,15 @@ test("every type of target system has its row and its page", () => {
       .map((type) => `[\`${type}\`](targets/${type}.md)`)
       .toSorted(),
   );
+});
+
+test("every member of the port to a target system has its row in the manual", () => {
+  const port = readFileSync(join(ROOT, "lib/targets/port.ts"), "utf8");
+  const [, body = ""] = /^export interface TargetSystem \{\n([^]*?)^\}/m.exec(port) ?? [];
+  const members = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[(:]/gm)].map(([, name]) => name);
+  const rows = rowsOf(page("docs/writing_a_target_system.md"), "Member", "Does");
+  const named = rows.map(([cell]) => /^\w+/.exec(bare(cell!))?.[0]);
+  expect(named.toSorted()).toEqual(members.toSorted());
 });
 
 test("every event of the log has its row, and every field of an entry", () => {
