@@ -138,6 +138,8 @@ interface Minor {
   users: number;
   risk: number;
   per_day: number;
+  /** It may apply by itself. */
+  automatic: boolean;
 }
 
 function compareMinor(old: Intent, next: Intent, universe: Universe): Difference[] {
@@ -160,6 +162,7 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
       users: most(counts("max_affected_users"), (affected_users) => ask({ affected_users })),
       risk: most([...RISKS.keys()], (risk) => ask({ risk: RISKS[risk] })),
       per_day: most(counts("max_per_day"), (count) => count > 0 && ask({}, count - 1)),
+      automatic: ask({ apply_when: "approved" }),
     };
   };
   const kinds = (changed: readonly string[]) => `of the kind ${changed.join(", ")}`;
@@ -183,6 +186,12 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
         say(
           compareNumbers(was.risk, is.risk),
           `may now be minor with a risk of ${RISKS[is.risk]} at most; it was ${RISKS[was.risk]}.`,
+          kind,
+        );
+      if (was.automatic !== is.automatic)
+        say(
+          is.automatic ? "wider" : "narrower",
+          `may ${is.automatic ? "now" : "no longer"} be minor and apply by themselves.`,
           kind,
         );
       if (was.per_day !== is.per_day)

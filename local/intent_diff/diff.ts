@@ -1,10 +1,11 @@
 /** Compares two intents: what may be done under the new one that could not be under the old one, and what no longer. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Intent, kpiNames } from "../../lib/changes/rules/intent.ts";
+import { requireApplyWhen } from "../../lib/changes/rules/apply_when.ts";
 import { describeGuardrail } from "../../lib/changes/rules/rules_in_force.ts";
 import { compareActions } from "./actions.ts";
 import { compareConsent } from "./consent.ts";
-import { byEffect, type Difference, difference } from "./difference.ts";
+import { byEffect, type Difference, difference, passes } from "./difference.ts";
 import { compareTimes } from "./times.ts";
 import { collectUniverse } from "./universe.ts";
 
@@ -16,6 +17,7 @@ export function diffIntents(old: Intent, next: Intent): Difference[] {
     ...compareConsent(old, next, universe),
     ...compareActions(old, next, universe),
     ...compareTimes(old, next, universe),
+    ...compareAutomation(old, next),
     ...compareKpis(old, next),
   ];
   const all = [...found, ...unexplained(old, next, found)];
@@ -56,19 +58,48 @@ function compareKpis(old: Intent, next: Intent): Difference[] {
       difference("kpis", 5, "other", `${names.join(", ")} may ${effect === "wider" ? "now" : "no longer"} be fed.`),
     ),
     ...changed.map((name) => difference("kpis", 5, "other", `${name} has another goal.`)),
-    ...byEffect([...new Set([...before, ...after])], [has(before), has(after)]).flatMap(([effect, rules]) =>
+    ...compareSentences("policy.guardrails", [before, after], "a guardrail"),
+  ];
+}
+
+/** Compares rules that hold something back, each as a sentence. */
+const compareSentences = (
+  field: string,
+  [old, next]: readonly [readonly string[], readonly string[]],
+  what: string,
+): Difference[] =>
+  byEffect([...new Set([...old, ...next])], [(rule) => old.includes(rule), (rule) => next.includes(rule)]).flatMap(
+    ([effect, rules]) =>
       rules.map((rule) =>
         effect === "wider"
-          ? difference("policy.guardrails", 3, "narrower", `There is now a guardrail: ${rule}.`)
-          : difference("policy.guardrails", 3, "wider", `There is no longer a guardrail: ${rule}.`),
+          ? difference(field, 3, "narrower", `There is now ${what}: ${rule}.`)
+          : difference(field, 3, "wider", `There is no longer ${what}: ${rule}.`),
       ),
-    ),
-  ];
+  );
+
+const AUTOMATIONS = {
+  approved: "by themselves as soon as they are approved",
+  scheduled: "by themselves at a time",
+} as const;
+
+/** Compares in which ways changes may apply by themselves. */
+function compareAutomation(old: Intent, next: Intent): Difference[] {
+  const now = Date.UTC(2026, 0, 5);
+  const may = (mode: string, { policy }: Intent): boolean => {
+    const apply_when = mode === "scheduled" ? new Date(now + 1).toISOString() : mode;
+    return passes(() => requireApplyWhen({ apply_when }, policy, now));
+  };
+  return (Object.entries(AUTOMATIONS) as [string, string][]).flatMap(([mode, how]) => {
+    const [was, is] = [may(mode, old), may(mode, next)];
+    if (was === is) return [];
+    const text = `Changes may ${is ? "now" : "no longer"} apply ${how}, where their proposal says so.`;
+    return [difference("policy.apply_when", 2, is ? "wider" : "narrower", text)];
+  });
 }
 
 /** Fields of `policy` whose rules are compared by what they decide. */
 const COMPARED: ReadonlySet<string> = new Set(
-  "minor required_approvers approvers permissions self_approval signed_only consent_ttl_hours owners approval_ttl_hours on_stale on_moved on_drift windows break_glass on_conflict forbidden_targets guardrails".split(
+  "minor required_approvers approvers permissions self_approval signed_only consent_ttl_hours owners approval_ttl_hours on_stale on_moved on_drift windows break_glass on_conflict forbidden_targets guardrails apply_when".split(
     " ",
   ),
 );

@@ -84,6 +84,14 @@ const WIDER: [rule: string, found: () => string[], expected: string[]][] = [
     ["+ Changes of ui.* of the kind config may now be minor any number of times a day; it was 5."],
   ],
   [
+    "minor.apply_when",
+    () => {
+      const minor = (apply_when: boolean) => ({ apply_when: ["manual", "approved"], minor: { ...MINOR, apply_when } });
+      return policy(minor(false), minor(true));
+    },
+    ["+ Changes of ui.* of the kind config may now be minor and apply by themselves."],
+  ],
+  [
     "minor.agents",
     () => policy({ minor: MINOR }, { minor: { ...MINOR, agents: true } }),
     ["+ An agent's proposal may now be minor, which needs no consent."],
@@ -150,6 +158,14 @@ const WIDER: [rule: string, found: () => string[], expected: string[]][] = [
     "guardrails",
     () => policy({ guardrails: [{ kpi: "csat", max_regression: 1, action: "alert" }] }, {}),
     [expect.stringMatching(/^\+ There is no longer a guardrail: the newest applied change that names csat is watched/)],
+  ],
+  [
+    "apply_when",
+    () => policy({}, { apply_when: ["manual", "approved", "scheduled"] }),
+    [
+      "+ Changes may now apply by themselves as soon as they are approved, where their proposal says so.",
+      "+ Changes may now apply by themselves at a time, where their proposal says so.",
+    ],
   ],
   [
     "an agent",
