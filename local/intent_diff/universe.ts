@@ -1,10 +1,11 @@
 /** The subjects for which two intents are compared: every target, tenant and name that a rule of either can tell from others. */
+import { canBeApprover } from "../../lib/changes/rules/approver_name.ts";
 import type { Change } from "../../lib/changes/rules/change.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
 import { isCovered } from "../../lib/changes/rules/target_pattern.ts";
 
 /** Stands for a person whom neither intent names. */
-export const ANYBODY = "anybody else";
+export const ANYBODY = "everybody else";
 /** Stands for a tenant that neither intent names. */
 const OTHER_TENANT = "any other tenant";
 
@@ -43,7 +44,7 @@ export function collectUniverse(intents: readonly Intent[]): Universe {
   }
   const targets = withOverlaps([...patterns]);
   const places = targets.flatMap((target) => [...tenants].map((tenant) => ({ target, tenant })));
-  return { places, names: [...names] };
+  return { places, names: [...names].filter(canBeApprover) };
 }
 
 /** Fields that list patterns of targets. */
@@ -107,9 +108,6 @@ function forTenants(tenants: readonly string[], all: readonly string[]): string 
   return ` for ${tenants.length === 1 && named.length === 1 ? "tenant" : "tenants"} ${words.join(", ")}`;
 }
 
-/** Describes people in words, and whether the verb after them is in the plural. */
-export const describeNames = (names: readonly string[]): string => {
-  const named = names.filter((name) => name !== ANYBODY).map((name) => JSON.stringify(name));
-  if (!names.includes(ANYBODY)) return named.join(", ");
-  return named.length === 0 ? "anybody whom no rule names" : `anybody, also ${named.join(", ")},`;
-};
+/** Describes people in words. */
+export const describeNames = (names: readonly string[]): string =>
+  names.includes(ANYBODY) ? "everybody else" : names.map((name) => JSON.stringify(name)).join(", ");

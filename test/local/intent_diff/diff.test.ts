@@ -59,8 +59,8 @@ const WIDER: [rule: string, found: () => string[], expected: string[]][] = [
     "signed_only",
     () => lines({ principals: { ana: ANA } }, { principals: { ana: ANA }, policy: { signed_only: false } }),
     [
-      "+ Changes of any target may now be approved and denied by anybody whom no rule names.",
-      "+ Decisions of anybody whom no rule names need no longer be signed.",
+      "+ Changes of any target may now be approved and denied by everybody else.",
+      "+ Decisions of everybody else need no longer be signed.",
     ],
   ],
   [
@@ -104,7 +104,7 @@ const WIDER: [rule: string, found: () => string[], expected: string[]][] = [
   [
     "permissions that are no more",
     () => policy({ permissions: { apply: ["ana"] } }, {}),
-    ["+ Changes are applied now also by anybody whom no rule names."],
+    ["+ Changes are applied now also by everybody else."],
   ],
   [
     "windows.deny",
