@@ -1,0 +1,56 @@
+/** The plan of a staged rollout: its steps, the KPIs that it watches, and what is fed of them. All shares are of 10,000. */
+import { BUCKETS } from "./bucket.ts";
+
+/** Condition of an advance; `manual` waits for a person. */
+export type Advance = "budget" | "proven" | "unless_worse" | "manual";
+
+export interface Step {
+  share: number;
+  advance: Advance;
+  /** Hours that the step lasts at least. */
+  min_hours: number;
+  /** Users that each arm needs under `unless_worse`. */
+  min_users?: number | undefined;
+}
+
+/** The lowest and the highest value that one user can have. */
+export type Bounds = readonly [low: number, high: number];
+
+/** A KPI that is watched, and how much worse it may become: in its own unit, or relative to the control's mean. */
+export interface Watched {
+  kpi: string;
+  kind: "binary" | "mean" | "ratio";
+  good: "up" | "down";
+  allowed: number | { relative: number };
+  /** Bounds at which the feeder cuts each user's value; of a binary KPI 0 and 1. */
+  bounds?: Bounds | undefined;
+  /** Bounds of each user's denominator, for a ratio. */
+  per_bounds?: Bounds | undefined;
+}
+
+export interface Plan {
+  steps: readonly Step[];
+  watch: readonly Watched[];
+  /** Hours after which a KPI that is not fed holds the rollout. */
+  max_silent_hours: number;
+}
+
+/** Totals of an arm so far, one count a user: Σx, Σx², and of a ratio Σy, Σy², Σxy. */
+export interface Totals {
+  n: number;
+  sum: number;
+  sum2?: number | undefined;
+  per?: number | undefined;
+  per2?: number | undefined;
+  cross?: number | undefined;
+}
+
+/** Totals of a KPI in a step. */
+export interface Cell {
+  treated: Totals;
+  control: Totals;
+}
+
+/** Number of tests that share the risk of a false rollback: each KPI in each step that has a control. */
+export const countTests = ({ steps, watch }: Plan): number =>
+  steps.filter(({ share }) => share < BUCKETS).length * watch.length;

@@ -1,0 +1,136 @@
+/**
+ * Rule `cs1`: decides at each feed whether a rollout advances, holds or is rolled back. It keeps no state and needs recorded
+ * numbers only, so an auditor recomputes each decision. Worse than allowed: rolled back in any step, at a risk of 5 % over all
+ * KPIs and steps. Not proven to be within the allowance: held.
+ */
+import { findImpossible, summarize } from "./arm.ts";
+import { ALPHA, compare } from "./bounds.ts";
+import { BUCKETS } from "./bucket.ts";
+import { type Cell, countTests, type Plan, type Step, type Watched } from "./plan.ts";
+import { findMismatch, MISMATCH_RISK } from "./split_check.ts";
+
+export const RULE = "cs1";
+
+const MIN_USERS = 2;
+
+/** State of a rollout at a feed. */
+export interface RolloutState {
+  /** The step that it stands at, from 0. */
+  step: number;
+  /** Hours since that step began. */
+  hours: number;
+  /** Hours since the KPI that was fed least recently. */
+  silent: number;
+  /** Of each step so far, the newest totals by KPI. */
+  cells: readonly (Readonly<Record<string, Cell>> | undefined)[];
+}
+
+/** Figures of a KPI in a step, of 10 significant digits; without figures where too few users were fed. */
+export interface Reading {
+  step: number;
+  kpi: string;
+  treated?: number;
+  control?: number;
+  /** Worse by at least so much; null: no bound. */
+  worse_low?: number | null;
+  /** Worse by at most so much; null: no bound. */
+  worse_high?: number | null;
+  is_worse?: boolean;
+  is_better?: boolean;
+  mismatch_ln?: number;
+  is_mismatched?: boolean;
+  /** Why the totals cannot be. */
+  bad?: string;
+}
+
+export type Reason = Exclude<Step["advance"], "manual"> | Hold | "worse";
+type Hold = "mismatch" | "impossible_data" | "no_data" | "manual" | "min_hours" | "not_yet";
+
+export interface Decision {
+  decision: "advance" | "hold" | "rollback";
+  reason: Reason;
+  /** The KPI and the step that decided. */
+  kpi?: string;
+  step?: number;
+  readings: Reading[];
+}
+
+/** Decides by rule `cs1`. */
+export function decideStep(plan: Plan, state: RolloutState): Decision {
+  const readings = listReadings(plan, state);
+  const first = (isDeciding: (reading: Reading) => boolean | undefined) => readings.find(isDeciding);
+  const because = (decision: Decision["decision"], reason: Reason, reading?: Reading): Decision => ({
+    decision,
+    reason,
+    ...(reading && { kpi: reading.kpi, step: reading.step }),
+    readings,
+  });
+  const worse = first(({ is_worse }) => is_worse);
+  if (worse) return because("rollback", "worse", worse);
+  const mismatched = first(({ is_mismatched }) => is_mismatched);
+  if (mismatched) return because("hold", "mismatch", mismatched);
+  const impossible = first(({ bad }) => bad !== undefined);
+  if (impossible) return because("hold", "impossible_data", impossible);
+  const fed = state.cells[state.step] ?? {};
+  const isUnfed = plan.watch.some(({ kpi }) => !Object.hasOwn(fed, kpi));
+  if (isUnfed || state.silent > plan.max_silent_hours) return because("hold", "no_data");
+  const step = plan.steps[state.step]!;
+  if (step.advance === "manual") return because("hold", "manual");
+  if (state.hours < step.min_hours) return because("hold", "min_hours");
+  const { advance } = step;
+  const open = plan.watch.find((watched) => !mayAdvance(plan, state.step, watched, fed[watched.kpi]!, readings));
+  return open
+    ? because(
+        "hold",
+        "not_yet",
+        first(({ kpi, step: at }) => kpi === open.kpi && at === state.step),
+      )
+    : because("advance", advance);
+}
+
+/** Returns the share that the step after one gives the value to; after the last everybody has it. */
+export const findNextShare = ({ steps }: Plan, step: number): number => steps[step + 1]?.share ?? BUCKETS;
+
+/** Returns the allowance of a KPI, in its unit or in parts of the control's mean. */
+export const readAllowed = ({ allowed }: Watched): number => (typeof allowed === "object" ? allowed.relative : allowed);
+
+function mayAdvance(plan: Plan, at: number, watched: Watched, cell: Cell, readings: readonly Reading[]): boolean {
+  const { advance, min_users = MIN_USERS } = plan.steps[at]!;
+  if (advance === "unless_worse") return Math.min(cell.treated.n, cell.control.n) >= min_users;
+  const high = readings.find(({ kpi, step }) => kpi === watched.kpi && step === at)!.worse_high ?? Infinity;
+  const exposed = advance === "budget" ? findNextShare(plan, at) / BUCKETS : 1;
+  return high * exposed <= readAllowed(watched);
+}
+
+const listReadings = (plan: Plan, { step, cells }: RolloutState): Reading[] =>
+  Array.from({ length: step + 1 }, (_, at) =>
+    plan.watch.map((watched) => ({
+      step: at,
+      kpi: watched.kpi,
+      ...readCell(plan, at, watched, cells[at]?.[watched.kpi]),
+    })),
+  ).flat();
+
+function readCell(plan: Plan, at: number, watched: Watched, cell: Cell | undefined): Omit<Reading, "step" | "kpi"> {
+  if (!cell || Math.min(cell.treated.n, cell.control.n) < MIN_USERS) return {};
+  const bad = findImpossible(watched, cell.treated) ?? findImpossible(watched, cell.control);
+  if (bad !== undefined) return { bad };
+  const [treated, control] = [summarize(watched, cell.treated), summarize(watched, cell.control)];
+  const difference = compare(watched, treated, control);
+  const tests = countTests(plan);
+  const worse_low = round(difference.findLow(ALPHA / tests));
+  const best = round(difference.findHigh(ALPHA / tests));
+  const mismatch_ln = round(findMismatch(treated.n, control.n, plan.steps[at]!.share))!;
+  return {
+    treated: round(treated.mean)!,
+    control: round(control.mean)!,
+    worse_low,
+    worse_high: round(difference.findHigh(ALPHA)),
+    is_worse: worse_low !== null && worse_low > readAllowed(watched),
+    is_better: best !== null && best < 0,
+    mismatch_ln,
+    is_mismatched: mismatch_ln >= Math.log(tests / MISMATCH_RISK),
+  };
+}
+
+const round = (value: number | null): number | null => (value === null ? null : Number(value.toPrecision(10)));

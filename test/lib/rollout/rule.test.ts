@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import type { Cell, Plan, Totals, Watched } from "../../../lib/rollout/plan.ts";
+import { decideStep, type Decision, type RolloutState } from "../../../lib/rollout/rule.ts";
+import { dice } from "../../support/dice.ts";
+import vectors from "./vectors.json" with { type: "json" };
+
+type Vector = (typeof vectors.cases)[number];
+
+/** Writes a vector's plan in the words of a proposal. */
+const planOf = ({ plan: { stages, kpis, max_silent_hours } }: Vector): Plan => ({
+  max_silent_hours,
+  steps: stages as unknown as Plan["steps"],
+  watch: kpis.map(({ name, allowed, relative, ...rest }: Record<string, unknown>) => ({
+    ...rest,
+    kpi: name,
+    allowed: relative ? { relative: allowed } : allowed,
+  })) as unknown as Watched[],
+});
+
+const stateOf = ({ state: { stage, ...rest } }: Vector) => ({ ...rest, step: stage }) as unknown as RolloutState;
+
+/** Writes a decision in the words of a vector. */
+const inVectorWords = ({ step, readings, ...rest }: Decision) => ({
+  ...rest,
+  ...(step !== undefined && { stage: step }),
+  readings: readings.map(({ step: stage, ...figures }) => ({ stage, ...figures })),
+});
+
+test.each(vectors.cases)("$name", (vector) => {
+  expect(inVectorWords(decideStep(planOf(vector), stateOf(vector)))).toEqual(vector.expected);
+});
+
+const CONVERSION: Watched = { kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 };
+
+/** A plan whose steps share the same condition. */
+const planWith = (advance: Plan["steps"][number]["advance"], watch = [CONVERSION]): Plan => ({
+  max_silent_hours: 24,
+  steps: [1000, 5000].map((share) => ({ share, advance, min_hours: 24, min_users: 500 })),
+  watch,
+});
+
+const at = (cell: Cell, over: Partial<RolloutState> = {}): RolloutState => ({
+  step: 0,
+  hours: 24,
+  silent: 0,
+  cells: [{ conversion: cell }],
+  ...over,
+});
+const EQUAL: Cell = { treated: { n: 40_000, sum: 8000 }, control: { n: 360_000, sum: 72_000 } };
+const WORSE: Cell = { ...EQUAL, treated: { n: 40_000, sum: 7000 } };
+const LOST_USERS: Cell = { treated: { n: 36_000, sum: 7200 }, control: EQUAL.control };
+
+describe("the order of the conditions", () => {
+  test.each<[string, Plan, RolloutState, object]>([
+    ["advances where all hold", planWith("proven"), at(EQUAL), { decision: "advance", reason: "proven" }],
+    ["rolls back before its hours", planWith("manual"), at(WORSE, { hours: 1, silent: 99 }), { decision: "rollback" }],
+    [
+      "rolls back in a mismatch",
+      planWith("proven"),
+      at({ ...LOST_USERS, treated: { n: 36_000, sum: 6000 } }),
+      { decision: "rollback", reason: "worse" },
+    ],
+    ["holds a mismatch", planWith("unless_worse"), at(LOST_USERS), { decision: "hold", reason: "mismatch" }],
+    ["holds what is silent", planWith("proven"), at(EQUAL, { silent: 24.1 }), { decision: "hold", reason: "no_data" }],
+    ["holds what was never fed", planWith("proven"), at(EQUAL, { cells: [] }), { decision: "hold", reason: "no_data" }],
+    ["leaves a manual step to a person", planWith("manual"), at(EQUAL), { decision: "hold", reason: "manual" }],
+    ["waits for its hours", planWith("proven"), at(EQUAL, { hours: 23.9 }), { decision: "hold", reason: "min_hours" }],
+    [
+      "waits for users",
+      planWith("unless_worse"),
+      at({ treated: { n: 499, sum: 100 }, control: { n: 4500, sum: 900 } }),
+      { decision: "hold", reason: "not_yet", kpi: "conversion", step: 0 },
+    ],
+    [
+      "waits for every KPI",
+      planWith("proven", [CONVERSION, { ...CONVERSION, kpi: "signups" }]),
+      at(EQUAL, { cells: [{ conversion: EQUAL, signups: { treated: { n: 1, sum: 0 }, control: { n: 9, sum: 1 } } }] }),
+      { decision: "hold", reason: "not_yet", kpi: "signups" },
+    ],
+  ])("%s", (_, plan, state, expected) => {
+    expect(decideStep(plan, state)).toMatchObject(expected);
+  });
+});
+
+describe("totals that cannot be", () => {
+  const mean: Watched = { kpi: "revenue", kind: "mean", good: "up", allowed: 1, bounds: [-5, 10] };
+  const ratio: Watched = { ...mean, kpi: "rate", kind: "ratio", bounds: [0, 5], per_bounds: [1, 10] };
+  const TEN_MEANS: Totals = { n: 10, sum: 20, sum2: 60 };
+  const TEN_RATIOS: Totals = { n: 10, sum: 20, sum2: 60, per: 50, per2: 300, cross: 100 };
+  test.each<[string, Watched, Totals]>([
+    ["fewer successes than none", CONVERSION, { n: 10, sum: -1 }],
+    ["more successes than users", CONVERSION, { n: 10, sum: 11 }],
+    ["sum is outside", mean, { ...TEN_MEANS, sum: 101 }],
+    ["sum is outside", mean, { ...TEN_MEANS, sum: -51 }],
+    ["sum2 is less", mean, { ...TEN_MEANS, sum2: 39 }],
+    ["sum2 is less", mean, { n: 10, sum: 20 }],
+    ["sum2 is more", mean, { ...TEN_MEANS, sum2: 601 }],
+    ["per is outside", ratio, { ...TEN_RATIOS, per: 9 }],
+    ["per2 is less", ratio, { ...TEN_RATIOS, per2: 249 }],
+    ["per2 is more", ratio, { ...TEN_RATIOS, per2: 451 }],
+    ["cross is beyond", ratio, { ...TEN_RATIOS, cross: 135 }],
+    ["cross is beyond", ratio, { ...TEN_RATIOS, cross: undefined }],
+  ])("%s", (bad, watched, treated) => {
+    const control = watched === CONVERSION ? { n: 10, sum: 1 } : watched === mean ? TEN_MEANS : TEN_RATIOS;
+    const state = (cell: Cell) => at(cell, { cells: [{ [watched.kpi]: cell }] });
+    const plan = planWith("proven", [watched]);
+    const hold = { decision: "hold", reason: "impossible_data", kpi: watched.kpi };
+    for (const cell of [
+      { treated, control },
+      { treated: control, control: treated },
+    ]) {
+      const decision = decideStep(plan, state(cell));
+      expect(decision).toMatchObject(hold);
+      expect(decision.readings[0]!.bad).toContain(bad);
+    }
+    expect(decideStep(plan, state({ treated: control, control }))).not.toMatchObject(hold);
+  });
+});
+
+describe("random rollouts, looked at 30 times", () => {
+  /** Decisions at each look of a step in which 20 % of the control and `rate` of the treated convert. */
+  function* look(seed: number, plan: Plan, rate: number) {
+    const roll = dice(seed);
+    const [treated, control] = [
+      { n: 0, sum: 0 },
+      { n: 0, sum: 0 },
+    ];
+    for (let users = 0; users < 30 * 1000; users += 1) {
+      const arm = roll(10_000) < plan.steps[0]!.share ? treated : control;
+      arm.n += 1;
+      if (roll(10_000) < 10_000 * (arm === treated ? rate : 0.2)) arm.sum += 1;
+      if (users % 1000 === 999) yield decideStep(plan, at({ treated, control }));
+    }
+  }
+  const PLAN: Plan = { ...planWith("proven"), steps: [{ share: 5000, advance: "proven", min_hours: 24 }] };
+  const count = (rate: number, decision: Decision["decision"]) =>
+    Array.from({ length: 40 }, (_, seed) => seed).filter((seed) =>
+      [...look(seed, PLAN, rate)].some((one) => one.decision === decision),
+    ).length;
+
+  test("at most 2 of 40 that cost exactly what is allowed are rolled back", () => {
+    expect(count(0.19, "rollback")).toBeLessThanOrEqual(2);
+  });
+
+  test("at most 2 of 40 that cost more than is allowed ever advance", () => {
+    expect(count(0.189, "advance")).toBeLessThanOrEqual(2);
+  });
+
+  test("what costs a quarter of the users is rolled back", () => {
+    expect(count(0.15, "rollback")).toBe(40);
+  });
+});
