@@ -36,11 +36,13 @@ const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
 /** What is long takes its time, on a slow machine three times as much. */
 const PATIENT_MS = 180_000;
 const LONG = { ...env, TEST_LENGTH: "long" };
+/** What waits for other programs leaves a core idle: one worker more than cores. */
+const WAITING_WORKERS = availableParallelism() + 1;
 const root = join(import.meta.dirname, "..");
 const project = (
   name: string,
   include: string[],
-  over: { exclude?: string[]; env?: Record<string, string>; testTimeout?: number } = {},
+  over: { exclude?: string[]; env?: Record<string, string>; testTimeout?: number; maxWorkers?: number } = {},
 ) => ({
   root,
   plugins: [always],
@@ -66,8 +68,12 @@ export default defineConfig({
       project("console", [BROWSER]),
       project("console-long", [BROWSER_LONG, BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
       project("service", ["test/**/*.test.ts"], { exclude: [BROWSER, BROWSER_LONG, ...LONG_ALONE, ...HOSTS] }),
-      project("hosts", HOSTS, { testTimeout: PATIENT_MS }),
-      project("long", [...OF_BOTH_LENGTHS, ...LONG_ALONE], { env: LONG, testTimeout: PATIENT_MS }),
+      project("hosts", HOSTS, { testTimeout: PATIENT_MS, maxWorkers: WAITING_WORKERS }),
+      project("long", [...OF_BOTH_LENGTHS, ...LONG_ALONE], {
+        env: LONG,
+        testTimeout: PATIENT_MS,
+        maxWorkers: WAITING_WORKERS,
+      }),
     ],
   },
 });
