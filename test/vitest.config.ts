@@ -36,7 +36,7 @@ const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
 /** What is long takes its time, on a slow machine three times as much. */
 const PATIENT_MS = 180_000;
 const LONG = { ...env, TEST_LENGTH: "long" };
-/** What waits for other programs leaves a core idle: one worker more than cores. */
+/** Workers of tests that wait for other programs; with one a core, cores stood idle. */
 const WAITING_WORKERS = availableParallelism() + 1;
 const root = join(import.meta.dirname, "..");
 const project = (

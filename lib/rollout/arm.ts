@@ -12,11 +12,11 @@ export interface Arm {
 }
 
 /** Returns the lowest and the highest value of a user. */
-export const boundsOf = ({ kind, bounds }: Watched): Bounds => (kind === "binary" ? [0, 1] : bounds!);
+export const getBounds = ({ kind, bounds }: Watched): Bounds => (kind === "binary" ? [0, 1] : bounds!);
 
 /** Returns the arm of totals that are possible. A ratio is linear around its mean: x − mean·y, in units of the mean y. */
 export function summarize(watched: Watched, { n, sum, sum2 = sum, per = n, per2 = 0, cross = 0 }: Totals): Arm {
-  const [low, high] = boundsOf(watched);
+  const [low, high] = getBounds(watched);
   if (watched.kind !== "ratio") {
     const range = high - low;
     return { n, mean: sum / n, variance: (sum2 - (sum * sum) / n + (range * range) / 4) / n, range };
@@ -35,7 +35,7 @@ export function findImpossible(
 ): string | undefined {
   if (watched.kind === "binary")
     return sum < 0 ? "fewer successes than none" : sum > n ? "more successes than users" : undefined;
-  const problem = findOutside("sum", n, sum, sum2, boundsOf(watched));
+  const problem = findOutside("sum", n, sum, sum2, getBounds(watched));
   if (problem !== undefined || watched.kind === "mean") return problem;
   return (
     findOutside("per", n, per, per2, watched.per_bounds!) ??

@@ -2,7 +2,7 @@
  * Bounds of how much worse the treated arm is, valid at every look: a half-normal mixture (arXiv 2103.06476) with three
  * safeguards for small and rare numbers. Positive is worse. `null` stands for no bound.
  */
-import { type Arm, boundsOf } from "./arm.ts";
+import { type Arm, getBounds } from "./arm.ts";
 import type { Watched } from "./plan.ts";
 
 /** Risk of a wrong bound. */
@@ -51,7 +51,7 @@ export function compare(watched: Watched, treated: Arm, control: Arm): Differenc
 
 /** Distance of the control's mean from the best possible one, which a treated arm's variance grows by as it becomes worse. */
 function findRoom(watched: Watched, { mean, range, n }: Arm): number {
-  const [low, high] = boundsOf(watched);
+  const [low, high] = getBounds(watched);
   const [perLow, perHigh] = watched.kind === "ratio" ? watched.per_bounds! : [1, 1];
   const best = watched.good === "up" ? high / perLow : low / perHigh;
   return Math.abs(best - mean) + range / (4 * n);

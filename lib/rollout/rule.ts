@@ -21,7 +21,7 @@ export interface RolloutState {
   hours: number;
   /** Hours since the KPI that was fed least recently. */
   silent: number;
-  /** Of each step so far, the newest totals by KPI. */
+  /** Newest totals by KPI, of each step so far. */
   cells: readonly (Readonly<Record<string, Cell>> | undefined)[];
 }
 
