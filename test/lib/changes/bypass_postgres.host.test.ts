@@ -8,13 +8,15 @@ import { startPostgres } from "../../support/postgres_server.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-const [places, edits] = rounds<[number, number]>([20, 60], [40, 120], [400, 1000]);
+const [places, edits] = rounds<[number, number]>([20, 60], [40, 120], [100, 250]);
+const seeds = rounds([13], [13], [13, 14, 15, 16]);
 
 describe.skipIf(!server)("a Postgres column", () => {
-  test("each edit of an adversary is reported, and restored by the next cycle", async () => {
+  test.each(seeds)("each edit of an adversary is reported, and restored by the next cycle: seed %i", async (seed) => {
     const { pool, url } = server!;
-    await pool.query("create schema app; create table app.settings (key text primary key, value jsonb)");
-    await fightEdits({ places, edits, seed: 13 }, () => ({
+    await pool.query("drop schema if exists app cascade; create schema app");
+    await pool.query("create table app.settings (key text primary key, value jsonb)");
+    await fightEdits({ places, edits, seed }, () => ({
       system: postgresTarget({
         name: "settings",
         url,

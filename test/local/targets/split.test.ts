@@ -1,0 +1,159 @@
+/** Splits of a value between users: as definitions of flagd and Unleash, read back, and as the stock reader evaluates them. */
+import { describe, expect, test } from "vitest";
+import { findDefinitionProblem, type Flag } from "../../../local/targets/flag_definition.ts";
+import {
+  findSplitProblem,
+  findUnleashSplitProblem,
+  readFlagdSplit,
+  readUnleashSplit,
+  type Share,
+  type Split,
+  toFlagdDefinition,
+  toUnleashValue,
+} from "../../../local/targets/split.ts";
+import { findValueProblem } from "../../../local/targets/unleash_value.ts";
+import { loadFlagdReader } from "../../support/flagd_core.ts";
+
+const KEY = "ui/banner";
+const onFor = (share: number): Split => ({
+  unit: "userId",
+  shares: [
+    ["on", true, share],
+    ["off", false, 10_000 - share],
+  ],
+});
+const reader = await loadFlagdReader().catch((error: Error) => error.message);
+if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${reader}\n`);
+
+describe.skipIf(typeof reader === "string")("the stock reader of flagd files", () => {
+  /** The users of a definition who get true. */
+  function evaluate(definition: Flag, users: readonly object[]): boolean[] {
+    if (typeof reader === "string") throw new Error(reader);
+    const core = new reader();
+    core.setConfigurations(JSON.stringify({ flags: { [KEY]: definition } }));
+    return users.map((user) => core.resolveBooleanEvaluation(KEY, false, user).value);
+  }
+  const users = Array.from({ length: 2000 }, (_, index) => ({ userId: `user-${index}`, targetingKey: "t1" }));
+  const isOn = (share: number, user: object) => evaluate(toFlagdDefinition(KEY, onFor(share)), [user])[0];
+
+  test("the share begins at the bucket of a user, to one of 10,000", () => {
+    // Buckets of the salt ui/banner: user-1 3524, t1 3964.
+    expect([isOn(3524, { userId: "user-1" }), isOn(3525, { userId: "user-1" })]).toEqual([false, true]);
+    expect([isOn(3964, { userId: "t1" }), isOn(3965, { userId: "t1" })]).toEqual([false, true]);
+  });
+
+  test("a larger first share only adds users, and the share is what was asked for", () => {
+    const at = [0, 1000, 5000, 10_000].map((share) => evaluate(toFlagdDefinition(KEY, onFor(share)), users));
+    const counts = at.map((on) => on.filter(Boolean).length);
+    expect([counts[0], counts[3]]).toEqual([0, 2000]);
+    expect(Math.abs(counts[1]! - 200)).toBeLessThan(50);
+    expect(Math.abs(counts[2]! - 1000)).toBeLessThan(90);
+    for (const [index, on] of at[1]!.entries()) if (on) expect(at[2]![index]).toBe(true);
+  });
+
+  test("a user without the unit gets the value of the last share", () => {
+    for (const user of [{ targetingKey: "user-1" }, { userId: "", targetingKey: "user-1" }, {}])
+      expect(isOn(9999, user)).toBe(false);
+  });
+
+  test("a definition that names the targeting key instead is another split", () => {
+    const split = onFor(5000);
+    const other = evaluate(toFlagdDefinition(KEY, { ...split, unit: "targetingKey" }), users);
+    expect(new Set(other).size).toBe(1);
+    expect(evaluate(toFlagdDefinition(KEY, split), users)).not.toEqual(other);
+  });
+});
+
+test("a definition of flagd is valid and is read back as its split", () => {
+  const shares: Share[] = [
+    ["blue", { color: "blue" }, 1],
+    ["green", { color: "green" }, 4999],
+    ["none", null, 5000],
+  ];
+  for (const split of [onFor(0), onFor(10_000), { unit: "account", shares }]) {
+    const definition = toFlagdDefinition(KEY, split);
+    expect(findDefinitionProblem(definition)).toBeUndefined();
+    expect(readFlagdSplit(KEY, JSON.parse(JSON.stringify(definition)))).toEqual(split);
+  }
+});
+
+test("a value of Unleash is valid and is read back as its split", () => {
+  for (const share of [0, 100, 5000, 10_000]) {
+    const value = toUnleashValue("new-checkout", onFor(share));
+    expect([findUnleashSplitProblem(onFor(share)), findValueProblem(value)]).toEqual([undefined, undefined]);
+    expect(readUnleashSplit("new-checkout", value)).toEqual(onFor(share));
+  }
+});
+
+test("a definition that says more than a split is none", () => {
+  const flagd = toFlagdDefinition(KEY, onFor(1000));
+  const rule = flagd.targeting as { if: unknown[] };
+  for (const other of [
+    { ...flagd, state: "DISABLED" as const },
+    { ...flagd, defaultVariant: "on" },
+    { ...flagd, variants: { ...flagd.variants, third: 1 } },
+    { ...flagd, targeting: { if: [...rule.if, "on"] } },
+    { ...flagd, targeting: { if: "userId" } },
+    { ...flagd, targeting: undefined },
+  ])
+    expect(readFlagdSplit(KEY, other)).toBeUndefined();
+  expect(readFlagdSplit("another/key", flagd)).toBeUndefined();
+  const unleash = toUnleashValue("n", onFor(1000));
+  const [strategy] = unleash.strategies;
+  for (const other of [
+    { ...unleash, enabled: false },
+    { ...unleash, strategies: [strategy!, strategy!] },
+    { ...unleash, strategies: [{ ...strategy, constraints: [{}] }] },
+    { enabled: true, strategies: [{ name: "default" }] },
+    { enabled: true, strategies: [] },
+  ])
+    expect(readUnleashSplit("n", other)).toBeUndefined();
+  expect(readUnleashSplit("another", unleash)).toBeUndefined();
+});
+
+test.each<[Split, string]>([
+  [{ ...onFor(1), unit: "a.b" }, "unit is not the name of an attribute"],
+  [{ ...onFor(1), shares: [["on", true, 10_000]] }, "fewer than two"],
+  [
+    {
+      ...onFor(1),
+      shares: [
+        ["on", true, 1],
+        ["on", false, 9999],
+      ],
+    },
+    "same name",
+  ],
+  [
+    {
+      ...onFor(1),
+      shares: [
+        ["on", true, 0.5],
+        ["off", false, 9999.5],
+      ],
+    },
+    "not a whole number",
+  ],
+  [
+    {
+      ...onFor(1),
+      shares: [
+        ["on", true, 1],
+        ["off", false, 1],
+      ],
+    },
+    "2 in all",
+  ],
+])("a split that no system can hold is explained: %o", (split, reason) => {
+  expect(findSplitProblem(split)).toContain(reason);
+  expect(findUnleashSplitProblem(split)).toContain(reason);
+});
+
+test("Unleash takes whole percents of on and off only", () => {
+  expect(findUnleashSplitProblem(onFor(150))).toContain("whole percents");
+  const shares: Share[] = [
+    ["off", false, 5000],
+    ["on", true, 5000],
+  ];
+  expect(findUnleashSplitProblem({ unit: "userId", shares })).toContain("switches a flag only");
+});
