@@ -29,6 +29,8 @@ interface Decided {
   note: string;
   /** Item of a late note. */
   item?: string | undefined;
+  /** A rollback over a value that another program set. */
+  over_drift?: true | undefined;
   /** Digests of what its places held. */
   seen?: readonly string[] | undefined;
   change: ChangeDetail;
@@ -52,6 +54,8 @@ interface Done {
   until?: string | undefined;
   length?: number | undefined;
   head?: string | undefined;
+  /** The KPIs of a feed. */
+  kpis?: Readonly<Record<string, number>> | undefined;
 }
 
 type Matter = Decided | Proposed | Done;
@@ -101,14 +105,15 @@ async function statementFor({ client }: Session, matter: Matter, at: string): Pr
   throw new NotDone(`what the service wants signed is not what it shows; nothing was signed\n${both}`);
 }
 
-function aboutChange({ decision, approver, item, seen, change }: Decided) {
+function aboutChange({ decision, approver, item, over_drift, seen, change }: Decided) {
   const { change_id, digest, audit_entries } = change;
   const facts = changeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
   if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
   if (sha256(canonicalContent(change)) !== digest)
     throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
-  return { asked: { approver, change_id, item, seen }, facts: { origin, decision, approver, item, seen, ...facts } };
+  const more = { item, over_drift, seen };
+  return { asked: { approver, change_id, ...more }, facts: { origin, decision, approver, ...more, ...facts } };
 }
 
 async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Done) {
@@ -118,8 +123,8 @@ async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Do
     const digest = sha256(canonicalContent(content));
     return { asked: { approver, proposal }, facts: { origin, digest, decision, approver } };
   }
-  const { decision, actor, until, length, head } = matter;
-  const end = { length, head };
+  const { decision, actor, until, length, head, kpis } = matter;
+  const end = { length, head, kpis };
   return { asked: { approver: actor, until, ...end }, facts: { origin, decision, actor, until: inUtc(until), ...end } };
 }
 

@@ -1,4 +1,5 @@
 import { UsageError } from "../exit.ts";
+import { nameIn, signed, SIGNING } from "../signing.ts";
 import { facts } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
@@ -7,12 +8,21 @@ export const kpi: Verb = {
   usage: "kpi <name=value...>",
   operation: "POST /api/product/kpi",
   fields: ["actor", "note"],
-  async run({ client }, { rest, fields }) {
+  options: SIGNING,
+  async run(session, { rest, fields, options }) {
     const fedKpis = rest.map(fed);
     const twice = fedKpis.find(([name], index) => fedKpis.findIndex(([one]) => one === name) < index);
     if (twice) throw new UsageError(`${twice[0]} is given twice`);
-    const body = { ...fields, ...Object.fromEntries(fedKpis) };
-    const { accepted, refreshed, E, audit_entry } = await client.post("/api/product/kpi", { body });
+    const kpis = Object.fromEntries(fedKpis);
+    let body: object = { ...fields, ...kpis };
+    if (typeof options["key"] === "string") {
+      const note = String(fields["note"] ?? "");
+      const matter = { decision: "feed_kpis", actor: nameIn(fields, "actor"), note, kpis } as const;
+      body = { ...body, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+    }
+    const { accepted, refreshed, E, audit_entry } = await session.client.post("/api/product/kpi", {
+      body: body as never,
+    });
     const moved = refreshed ? "E takes them in" : "none of them counts in E";
     return { text: `${facts({ ...accepted, E })}\n${moved}, entry ${audit_entry.id}` };
   },

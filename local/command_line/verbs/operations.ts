@@ -1,15 +1,34 @@
 /** What is done to the host product. */
+import { nameIn, signDecision, SIGNING } from "../signing.ts";
 import { shownJson } from "../text.ts";
-import type { Verb } from "../verb.ts";
+import type { Session, Verb } from "../verb.ts";
+
+/** Returns the body of a request and its condition, with a signature where a key is named. */
+async function request(
+  session: Session,
+  decision: "apply" | "rollback" | "restore",
+  change_id: string,
+  { fields, options }: Pick<Parameters<Verb["run"]>[1], "fields" | "options">,
+) {
+  const body = { change_id, ...fields };
+  if (typeof options["key"] !== "string") return { body: body as never, params: {} };
+  const over_drift = fields["over_drift"] === true || undefined;
+  const decided = { decision, approver: nameIn(fields, "actor"), note: String(fields["note"] ?? ""), over_drift };
+  const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
+  return { body: { ...body, ...signed.fields } as never, params: signed.params };
+}
 
 function operation(name: "apply" | "rollback"): Verb {
   const path = `/api/product/${name}` as const;
   return {
     usage: `${name} <change_id>`,
     operation: `POST ${path}`,
-    fields: ["dry_run", "actor", "note"],
-    async run({ client }, { args: { change_id = "" }, fields }) {
-      const { status, dry_run, adapter, audit_entry } = await client.post(path, { body: { change_id, ...fields } });
+    fields: ["dry_run", "actor", "note", ...(name === "rollback" ? ["over_drift"] : [])],
+    options: SIGNING,
+    async run(session, called) {
+      const { change_id = "" } = called.args;
+      const sent = await request(session, name, change_id, called);
+      const { status, dry_run, adapter, audit_entry } = await session.client.post(path, sent);
       const host = adapter === null ? "no adapter" : `${adapter.name}: ${adapter.result}`;
       const text = `${change_id}  ${status} (${host})${audit_entry ? `, entry ${audit_entry.id}` : ""}`;
       if (!dry_run) return { text };
@@ -32,10 +51,11 @@ export const restoreValue: Verb = {
   usage: "restore-value <change_id>",
   operation: "POST /api/product/restore",
   fields: ["actor", "note"],
-  async run({ client }, { args: { change_id = "" }, fields }) {
-    const { status, adapter, audit_entry } = await client.post("/api/product/restore", {
-      body: { change_id, ...fields },
-    });
+  options: SIGNING,
+  async run(session, called) {
+    const { change_id = "" } = called.args;
+    const sent = await request(session, "restore", change_id, called);
+    const { status, adapter, audit_entry } = await session.client.post("/api/product/restore", sent);
     return { text: `${change_id}  ${status} (${adapter?.name}: ${adapter?.result}), entry ${audit_entry?.id}` };
   },
 };

@@ -136,6 +136,27 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(JSON.parse(audit_entries.at(-1).detail)).toMatchObject({ authenticated: "signature_unattended" });
   });
 
+  test("apply, rollback and kpi are signed where the intent lists who may", async () => {
+    const line = await opened({ permissions: { apply: [ANA], rollback: [ANA], feed_kpis: [ANA] } });
+    const id = await proposed(line);
+    await line.answer(signing("approve", id, "--yes"), REAL);
+    const act = (verb: string[], ...more: string[]) =>
+      line.call([...verb, "--actor", ANA, "--note", "due", ...more, "--yes"], REAL);
+    for (const verb of [
+      ["apply", id],
+      ["kpi", "csat=4.5"],
+    ]) {
+      expect((await line.call([...verb, "--actor", ANA])).err).toContain("(proof_required");
+      expect(await act(verb, "--key", ana)).toMatchObject({ code: 0 });
+    }
+    const back = await act(["rollback", id], "--over-drift", "--key", ana);
+    expect([back.code, back.err.includes('"over_drift": true')]).toEqual([0, true]);
+    const { status, audit_entries } = await line.answer(["show", id]);
+    expect(status).toBe("rolled_back");
+    for (const { detail } of audit_entries.slice(2))
+      expect(JSON.parse(detail)).toMatchObject({ actor: ANA, authenticated: "signature_unattended" });
+  });
+
   test("a freeze and what lifts it are signed too", async () => {
     const line = await opened();
     const act = (verb: string, ...more: string[]) =>

@@ -1,0 +1,46 @@
+/** The timer of automatic applies, which needs no cycle, and the cycles of hosts without a lasting process. */
+import { expect, test } from "vitest";
+import { runCycle } from "../../../lib/operations/cycle.ts";
+import { readRecord } from "../../../lib/changes/records.ts";
+import { HOUR, MINUTE, testClock } from "../../support/clock.ts";
+import { core } from "../../support/core.ts";
+import type { TestDeps } from "../../support/deps.ts";
+import { openOperations } from "./operations_service.ts";
+
+const intent = { policy: { apply_when: ["manual", "approved", "scheduled"] } };
+
+const status = async ({ store }: TestDeps, id: string) => (await readRecord(store, id))!.change.status;
+
+test("a process that lasts applies after the last consent without any cycle", async () => {
+  const api = await core({ intent, longLived: true });
+  const change_id = await api.bring("approved", { apply_when: "approved", value: "1" });
+  const commits = api.deps.commits!;
+  for (let count = commits.count; (await status(api.deps, change_id)) !== "applied"; count = commits.count)
+    await commits.wait(count, 5000);
+  expect((await api.audit()).map(({ event_type }) => event_type).at(-1)).toBe("change_applied");
+  commits.close();
+});
+
+test("without a lasting process a consent asks for a cycle, which applies", async () => {
+  let woken = 0;
+  const { deps, bring } = await openOperations({ intent, wake: () => void woken++ });
+  const change_id = await bring("approved", { apply_when: "approved", value: "1" });
+  expect(woken).toBe(1);
+  await bring("approved", { target: "ui.b", value: "1" });
+  expect(woken).toBe(1);
+  await runCycle(deps);
+  expect(await status(deps, change_id)).toBe("applied");
+});
+
+test("without a monotonic clock a time counts in the second scheduled cycle after it", async () => {
+  const { monotonic: _, ...clock } = testClock();
+  const { deps, bring } = await openOperations({ intent, clock: clock as never });
+  const apply_when = new Date(deps.clock.now() + HOUR).toISOString();
+  const change_id = await bring("approved", { apply_when, value: "1" });
+  deps.clock.advance(HOUR);
+  await runCycle(deps);
+  expect(await status(deps, change_id)).toBe("approved");
+  deps.clock.advance(10 * MINUTE);
+  await runCycle(deps);
+  expect(await status(deps, change_id)).toBe("applied");
+});
