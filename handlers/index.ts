@@ -42,6 +42,7 @@ import { coEvolution } from "./product/co_evolution.ts";
 import { consentStatementOf } from "./product/consent_statement.ts";
 import { deny } from "./product/deny.ts";
 import { drift } from "./product/drift.ts";
+import { policy } from "./product/policy.ts";
 import { erase } from "./product/erase.ts";
 import { exported } from "./product/export.ts";
 import { freeze } from "./product/freeze.ts";
@@ -74,7 +75,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, restore, review, freeze, unfreeze, erase, note, kpi,
+  drift, policy, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, restore, review, freeze, unfreeze, erase, note, kpi,
   inbox, find, findSaved, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

@@ -42,6 +42,7 @@ export const apply = endpoint(
       "consent_incomplete",
       "target_conflict",
       "approval_stale",
+      "value_not_allowed",
       "target_moved",
       "frozen",
       "outside_window",

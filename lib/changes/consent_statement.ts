@@ -134,11 +134,12 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const now = new Date(clock.now()).toISOString();
-  const { seen: found } = await examineProposal(deps, proposal);
-  const facts = {
-    ...(await readLedger(deps, (ledger, evidence) => proposalFacts({ ledger, evidence }, proposal, now))),
-    seen: found,
-  };
+  const { seen: found, readings } = await examineProposal(deps, proposal);
+  const { policy } = product!.intent;
+  const { facts: known } = await readLedger(deps, (ledger, evidence) =>
+    proposalFacts({ ledger, evidence, policy, at: now, readings }, proposal),
+  );
+  const facts = { ...known, seen: found };
   // A signature makes its signer known, which a minor change may need.
   const context = { intent: product!.intent, actor: signerActor(approver) };
   const content = proposedContent(facts, context);

@@ -3,6 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { readUnowned, type SystemReading } from "./judge_values.ts";
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
 import { listEntries } from "./rules/list_entries.ts";
@@ -17,13 +18,19 @@ export interface Findings {
   seen?: string[] | null | undefined;
   /** A system cannot hold the value: 400 `value_not_allowed`. */
   not_allowed?: AppError | undefined;
+  /** Readings of targets that our record shows no value of, where steps are limited. */
+  readings?: readonly SystemReading[] | undefined;
 }
 
-/** Checks the values of a proposal, and reads the target of one that may be minor or where a system needs that to judge it. */
-export async function examineProposal(
-  deps: ChangesDeps,
-  stated: Placed & { tier?: string | undefined },
-): Promise<Findings> {
+type Stated = Placed & { tier?: string | undefined };
+
+/** Checks the values of a proposal, and reads its targets where their steps are limited, it may be minor, or a system needs that. */
+export async function examineProposal(deps: ChangesDeps, stated: Stated): Promise<Findings> {
+  const readings = await readUnowned(deps, stated);
+  return { ...(await askSystems(deps, stated)), ...(readings.length > 0 && { readings }) };
+}
+
+async function askSystems(deps: ChangesDeps, stated: Stated): Promise<Findings> {
   const adapter = deps.product?.adapter;
   const isMinor = stated.tier === "minor";
   try {

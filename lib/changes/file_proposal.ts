@@ -33,19 +33,21 @@ export async function fileProposal(
   requested: ProposeInput,
   stated: Actor,
   proof: ProofInput,
-  { asked, seen, not_allowed }: Findings & { asked?: Asked } = {},
+  { asked, seen, not_allowed, readings }: Findings & { asked?: Asked } = {},
 ): Promise<ProposalResult | AppError> {
-  const { tx, at } = transaction;
-  const facts = { ...(await proposalFacts(transaction, requested, at)), seen };
+  const { tx, at, ledger, evidence } = transaction;
+  const { policy } = transaction.product.intent;
+  const { facts: found, values } = await proposalFacts({ ledger, evidence, policy, at, readings }, requested);
+  const facts = { ...found, seen };
   const { input } = facts;
   const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
   if (agent) requireAgentScope(agent, input, transaction.product.intent);
   // A forbidden target is rejected and recorded, whatever system covers it.
-  const forbidden = { targets: transaction.product.intent.policy.forbidden_targets };
+  const forbidden = { targets: policy.forbidden_targets };
   const isForbidden = findCovered(input, forbidden) !== undefined;
   const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;
-  const blocks = transaction.product.intent.policy.on_conflict === "block";
+  const blocks = policy.on_conflict === "block";
   const conflicts = await (blocks ? transaction.ledger.live(input) : liveOn(tx, input));
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
@@ -64,7 +66,8 @@ export async function fileProposal(
       target_owner,
       live: conflicts,
       limit_reached,
-      not_allowed,
+      not_allowed: values.error ?? not_allowed,
+      step_base: values.step_base,
       asked,
       places,
       signature,

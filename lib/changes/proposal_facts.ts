@@ -1,22 +1,37 @@
 /** Reads what the log tells about the target of a proposal: it decides the tier and the recorded spelling. */
 import type { Evidence } from "./evidence.ts";
+import { type ValueFacts, judgeValues, type ValueJudgement } from "./judge_values.ts";
 import { minorToday } from "./minor_quota.ts";
 import { unapprovedRollback } from "./recent_rollback.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Graded } from "./rules/propose.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 
+/** Sources by which a proposal is judged. */
+interface Sources extends ValueFacts {
+  ledger: Ledger;
+  evidence: Evidence;
+}
+
+/** A proposal as it will be recorded, and the judgement of its values. */
+interface ProposalFacts {
+  facts: Graded;
+  values: ValueJudgement;
+}
+
 /** Returns a proposal as it will be recorded, for a signature and for the record alike. */
 export async function proposalFacts(
-  { ledger, evidence }: { ledger: Ledger; evidence: Evidence },
+  { ledger, evidence, ...by }: Sources,
   stated: ProposeInput,
-  at: string,
-): Promise<Graded> {
+): Promise<ProposalFacts> {
   const input = { ...stated, target: await ledger.spelling(stated) };
-  if (input.tier !== "minor") return { input, minor_today: 0 };
-  return {
+  const values = await judgeValues(ledger, input, by);
+  if (input.tier !== "minor") return { facts: { input, minor_today: 0 }, values };
+  const facts = {
     input,
-    minor_today: await minorToday(evidence, at),
-    rolled_back: await unapprovedRollback(evidence, input, at),
+    minor_today: await minorToday(evidence, by.at),
+    rolled_back: await unapprovedRollback(evidence, input, by.at),
+    first_value: values.first,
   };
+  return { facts, values };
 }

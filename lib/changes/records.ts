@@ -13,6 +13,7 @@ import { sameTarget } from "./rules/same_target.ts";
 import { type ChangeRecord, isRecord } from "./rules/record.ts";
 import { asRead, type Written } from "./rules/written_record.ts";
 import type { MovedPlaces } from "./places.ts";
+import type { StepBase } from "./rules/value_limits.ts";
 import type { MovedValues } from "./rules/moved_value.ts";
 import type { TargetOwners } from "./rules/stale_target.ts";
 import type { Identity } from "./runtime.ts";
@@ -40,6 +41,8 @@ declare module "../store/store.ts" {
     llm_drafted: string;
     /** The canonical text of each manifest that was ever in force, by its hash. */
     manifests: string;
+    /** `<target\ntenant\n>`: the entry of the last apply that set a value there; it stays after a rollback. */
+    set_targets: number;
     /** `<target\ntenant\napplied entry>`: the applied changes of a target; the last owns it. */
     owners: string;
   }
@@ -63,6 +66,8 @@ export interface OperationRequest extends Actor {
   target_moved?: TargetOwners | undefined;
   /** Places that hold another value than a consent saw, which the intent only reports. */
   value_moved?: MovedValues["moved"] | undefined;
+  /** Numbers that the target held before an apply and that no change of ours had set, where its steps are limited. */
+  step_base?: readonly StepBase[] | undefined;
   /** The place of a rollback over drift, where the configuration gives another than the proposal. */
   place_moved?: MovedPlaces["now"] | undefined;
   /** The rollback restores over a value that another program set. */

@@ -2,6 +2,8 @@
 import { byTarget } from "./by_target.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { FindHolds } from "./freeze.ts";
+import { judgeValues, readRecordedBases } from "./judge_values.ts";
+import { readLedger } from "./ledger/ledger.ts";
 import { MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
 import { allProven } from "./proven_consents.ts";
 import { LISTED, placeOf, targetKey } from "./records.ts";
@@ -11,6 +13,7 @@ import { isLive } from "./rules/in_force.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
+import { rulesFor } from "./rules/value_limits.ts";
 
 /** What may be asked of a change now, and what stands in its way. */
 export interface Standing {
@@ -33,7 +36,7 @@ export async function standingsOf(
   const { store } = deps;
   const changes = records.map(({ change }) => change);
   const approved = changes.filter(({ status }) => status === "approved");
-  const [proven, live, leases, marks, owners, beside] = await Promise.all([
+  const [proven, live, leases, marks, owners, beside, disallowed] = await Promise.all([
     allProven(deps, records),
     byTarget(store, "live_by_target", changes, { most: LISTED + 1 }),
     store.getMany("leases", changes.map(placeOf)),
@@ -43,6 +46,7 @@ export async function standingsOf(
     ),
     byTarget(store, "owners", approved, { most: 1, reverse: true }),
     byTarget(store, "leases", approved, { most: MAX_LEASES_PER_TARGET }),
+    findDisallowed(deps, records),
   ]);
   return records.map((record, index) => {
     const { change } = record;
@@ -61,8 +65,29 @@ export async function standingsOf(
           )
         : undefined,
       guardrail: marks[index]?.value,
+      not_allowed: disallowed.get(change.change_id),
       owners: isApproved ? { before: targetOwnerOf(record), now: owners.get(key)?.[0]?.value ?? null } : undefined,
     });
+  });
+}
+
+/** Judges the values of live changes as an apply would; reads no target system. */
+async function findDisallowed(
+  deps: ChangesDeps,
+  records: readonly ChangeRecord[],
+): Promise<ReadonlyMap<string, string>> {
+  const { policy } = deps.product!.intent;
+  const judged = records.filter(({ change }) => isLive(change.status) && rulesFor(change, policy).length > 0);
+  if (judged.length === 0) return new Map();
+  const at = new Date(deps.clock.now()).toISOString();
+  return readLedger(deps, async (ledger) => {
+    const found = new Map<string, string>();
+    for (const record of judged) {
+      const recorded = await readRecordedBases(ledger, record);
+      const { error } = await judgeValues(ledger, record.change, { policy, at, recorded });
+      if (error) found.set(record.change.change_id, error.message);
+    }
+    return found;
   });
 }
 

@@ -61,6 +61,7 @@ export const COLLECTIONS = {
   live_by_target: { key: "<target>\\n<tenant>\\n<change_id>", record: "true", writer: "changes", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by target." },
   live_by_agent: { key: "<agent>\\n<change_id>", record: "true", writer: "changes", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by the agent that proposed them." },
   owners: { key: "<target>\\n<tenant>\\n<applied entry>", record: "string", writer: "changes", retention: "the change is rolled back", purpose: "Index of applied changes by target; the last one owns it." },
+  set_targets: { key: "<target>\\n<tenant>\\n", record: "number", writer: "changes", purpose: "The entry of the last apply that set a value of a target, rolled back or not." },
   places: { key: "<SHA-256 of the place>", record: "PlaceOwner", writer: "changes", purpose: "The first tenant and target that was set at a place of a target system." },
   review_due: { key: "<change_id>", record: "true", writer: "changes", retention: "the review", purpose: "Emergencies that wait for their review." },
   applies_due: { key: "<time>\\n<change_id>", record: "true", writer: "changes", retention: "the change is applied or ends, or its automation ends", purpose: "Index of approved changes that apply by themselves, by when they are due." },

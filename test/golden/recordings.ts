@@ -61,6 +61,7 @@ async function recordAnswers({ api, deps, changes }: Life): Promise<Map<string, 
   const queries: Record<string, string> = {
     searchMemory: "?q=seats",
     getProof: "?id=1",
+    getPolicy: "?target=limits.seats&tenant_id=acme",
     getAuditPack: "?from=2026-01-05T08:00:00Z&to=2026-01-05T08:00:10Z",
     findChanges: "?limit=4",
     listGrowthRows: "?limit=8",

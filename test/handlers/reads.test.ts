@@ -43,6 +43,7 @@ const COSTS: Record<string, Costs> = {
   "/api/product/changes/CHANGE/certificate": { requests: 11, steps: 11, heads: 3 },
   "/api/product/outcomes": { requests: 6, steps: 4 },
   "/api/product/drift": { requests: 2, steps: 2, heads: 0 },
+  "/api/product/policy?target=ui.banner&tenant_id=t1": NOTHING,
   "/api/product/values": { requests: 5, steps: 4, pages: 3 },
   "/api/product/export": { requests: 21, steps: 12, pages: 174, heads: 0 },
   "/api/product/pack?from=2026-01-01T00:00:00Z": { requests: 42, steps: 42, pages: 202, heads: 7 },

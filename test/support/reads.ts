@@ -4,6 +4,7 @@ import { endpoints } from "../../handlers/index.ts";
 const QUERY: Record<string, string> = {
   "/api/memory/search": "?q=banner",
   "/api/product/audit/proof": "?id=1",
+  "/api/product/policy": "?target=ui.banner&tenant_id=t1",
   "/api/product/pack": "?from=2026-01-01T00:00:00Z",
 };
 /** Answers that go on for as long as somebody listens. */

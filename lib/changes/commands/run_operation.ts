@@ -23,6 +23,8 @@ import { findCarrier } from "../places.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import { readSeen, toSeen } from "../seen.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
+import { readRecordedBases, readUnowned } from "../judge_values.ts";
+import { readLedger } from "../ledger/ledger.ts";
 import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import { governed, type Transaction } from "../transaction.ts";
 
@@ -38,9 +40,10 @@ export async function runOperation(
   return deps.mutex(change_id, async () => {
     const before = operation === "apply" || dry_run ? undefined : await askBeforeRollback(deps, change_id);
     const seen = operation === "apply" ? await askBeforeApply(deps, change_id, dry_run) : undefined;
+    const readings = operation === "apply" ? await readBases(deps, change_id) : undefined;
     const started = await governed(
       caller,
-      (transaction) => startOperation(transaction, caller, input, { left, before, seen }),
+      (transaction) => startOperation(transaction, caller, input, { left, before, seen, readings }),
       // A rollback is never rejected for a clock that is wrong.
       { anyClock: operation === "rollback" },
     );
@@ -72,6 +75,13 @@ async function askBeforeApply(deps: Caller["deps"], changeId: string, dryRun: bo
   const change = (await readRecord(deps.store, changeId))?.change;
   if (!change) return undefined;
   return readSeen(deps, change, !dryRun).catch(() => null);
+}
+
+/** Reads what the target of an apply holds, where its steps are limited and neither log nor proposal says it. */
+async function readBases(deps: Caller["deps"], changeId: string) {
+  const record = await readRecord(deps.store, changeId);
+  if (!record || deps.product!.intent.policy.targets.length === 0) return undefined;
+  return readUnowned(deps, record.change, await readLedger(deps, (ledger) => readRecordedBases(ledger, record)));
 }
 
 function runAdapter(deps: Caller["deps"], { lease, record, expected }: Started): Promise<HostRun> {

@@ -24,13 +24,19 @@ export async function submitDraft(
   asked: Asked,
   draftRecord?: DraftRecord,
 ): Promise<Pick<Change, "change_id"> | NotFiled> {
-  const { not_allowed } = await examineProposal(deps, input);
+  const { not_allowed, readings } = await examineProposal(deps, input);
   return governed({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | NotFiled | AppError> => {
     const stored = await draftRecord?.storedAs(transaction.tx);
     if (stored !== undefined) return { change_id: stored };
     const reason = await whyNotFiled(transaction, input);
     if (reason) return reason;
-    const draft = await fileProposal(transaction, input, serviceItself(input.proposer), {}, { asked, not_allowed });
+    const draft = await fileProposal(
+      transaction,
+      input,
+      serviceItself(input.proposer),
+      {},
+      { asked, not_allowed, readings },
+    );
     if (draft instanceof AppError) return draft;
     keepDraft(transaction, draft.record.change);
     draftRecord?.markStored(transaction.tx, draft.record.change.change_id);

@@ -6,6 +6,7 @@ import { readStoredChange, type Place, targetKey } from "../records.ts";
 import { contentIn } from "../rules/content.ts";
 import { changeOf, type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import { findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
+import { heldNow, heldSince, lastValue } from "./values_held.ts";
 import { entryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
 
 /** A stored record, and what of it does not match the log. */
@@ -57,6 +58,9 @@ export function createLedger(sources: LedgerSources) {
     ownerWithout: (record: ChangeRecord) => findOwnerWithout(sources, record),
     spelling: (target: Place) => findSpelling(sources, target),
     live: (target: Place) => listLive(sources, target),
+    heldSince: (target: Place, moment: string) => heldSince(sources, target, moment),
+    heldNow: (target: Place) => heldNow(sources, target),
+    lastValue: (target: Place) => lastValue(sources, target),
   };
 }
 

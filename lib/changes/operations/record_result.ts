@@ -7,6 +7,7 @@ import { readRecordedKpis } from "../recorded_kpis.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
 import { type Actor, serviceItself } from "../rules/actor.ts";
+import { listEntries } from "../rules/list_entries.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
@@ -48,6 +49,8 @@ export async function recordSuccess(
   const place = applied && targetKey(change) + entryKey(applied.entry);
   if (operation === "apply") {
     tx.put("owners", place!, change_id);
+    for (const entry of listEntries(change))
+      if (entry.value !== undefined) tx.put("set_targets", targetKey(entry), applied!.entry);
     watch(transaction, enacted.record);
     if (target_held !== null) await drop(tx, ["drift"], target_held);
   } else {
@@ -111,13 +114,15 @@ export const recordFailure = (
 
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
 const reasonFacts = ({ product }: Transaction, request: OperationRequest): object => {
-  const { note, evidence, target_moved, value_moved, place_moved, over_drift, emergency, mended, signed } = request;
+  const { note, evidence, target_moved, value_moved, step_base, place_moved, over_drift, emergency, mended, signed } =
+    request;
   return {
     ...(isNamedBy(request) ? { by: request.actor } : {}),
     ...(note ? { note } : {}),
     ...(evidence ? { evidence } : {}),
     ...(target_moved ? { target_moved } : {}),
     ...(value_moved ? { value_moved } : {}),
+    ...(step_base ? { step_base } : {}),
     ...(place_moved ? { place_moved } : {}),
     ...(over_drift ? { over_drift } : {}),
     ...(emergency ? { emergency } : {}),

@@ -41,6 +41,7 @@ import {
   takeLease,
   targetInUseError,
 } from "./lease.ts";
+import { judgeValues, readRecordedBases, type SystemReading, type ValueJudgement } from "../judge_values.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 import type { Resolution } from "./recover.ts";
 import { isGone } from "./run_adapter.ts";
@@ -73,6 +74,8 @@ export interface HostAnswers {
   left?: Resolution | undefined;
   /** The host's state before a rollback. */
   before?: HostState | undefined;
+  /** The value of the target before an apply, where its steps are limited and our record shows no value of it. */
+  readings?: readonly SystemReading[] | undefined;
   /** The values of the places of a change before its apply; `null`: they cannot be read now. */
   seen?: readonly Seen[] | null | undefined;
 }
@@ -87,7 +90,7 @@ export async function startOperation(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
-  { left, before, seen }: HostAnswers,
+  { left, before, seen, readings }: HostAnswers,
 ): Promise<OperationResult | Started | DryRun | AppError> {
   const { operation, change_id, note, evidence, dry_run } = input;
   const { tx, product, now } = transaction;
@@ -122,6 +125,7 @@ export async function startOperation(
     if (!dry_run) await takePlaces(tx, change, transaction.sha256);
     await refuseEndlessTries(transaction, record);
     if (isStale) return rejectStale(transaction, record, request, dry_run);
+    request.step_base = await requireAllowedValues(transaction, record, readings);
     // A dry run touches nothing, so nothing holds it back.
     if (!dry_run) {
       await refuseMovedPlaces(transaction, change);
@@ -161,6 +165,29 @@ async function requireFreeTarget({ tx }: Transaction, change: Change, operation:
   const other = selectOtherLease(change, await listOtherLeases(tx, change));
   if (other && !(operation === "rollback" && other.state !== "running"))
     throw targetInUseError(change.change_id, other);
+}
+
+/**
+ * Judges the values of a change again, under the lease-taking transaction, so that no other apply on its target comes between.
+ * Returns the numbers that the target holds which no change of ours has set. Errors: 400 `value_not_allowed`.
+ */
+async function requireAllowedValues(
+  { ledger, product, at }: Transaction,
+  record: ChangeRecord,
+  readings: HostAnswers["readings"],
+): Promise<ValueJudgement["step_base"]> {
+  const { change } = record;
+  const { policy } = product.intent;
+  if (policy.targets.length === 0) return undefined;
+  const recorded = await readRecordedBases(ledger, record);
+  const { error, step_base } = await judgeValues(ledger, change, { policy, at, readings, recorded });
+  if (!error) return step_base;
+  const { change_id } = change;
+  throw new AppError(error.code, `${error.message}; revoke ${change_id}, and propose it again`, {
+    change_id,
+    ...error.details,
+    allowed: allowedInstead(change, product.intent),
+  });
 }
 
 /** Rejects an apply that would set a value elsewhere than it was consented to (409 `target_moved`). */

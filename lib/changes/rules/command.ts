@@ -5,6 +5,7 @@ import type { LateItem, ValuePlace, Verdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
+import type { StepBase } from "./value_limits.ts";
 import type { Presented } from "./require_signature.ts";
 
 /** An operation on the host product that moves the status of a change. */
@@ -45,7 +46,11 @@ export type Command =
       live: readonly string[];
       /** The error of an agent that has reached one of its limits. */
       limit_reached?: Error | undefined;
-      /** The error of a value that its target system cannot hold. */
+      /** The first target that never held a number, where its steps are limited. */
+      first_value?: string | undefined;
+      /** Numbers that targets hold which no change of ours has set, where steps are limited. */
+      step_base?: readonly StepBase[] | undefined;
+      /** The error of a value that the intent does not allow, or that its target system cannot hold. */
       not_allowed?: Error | undefined;
       asked?: Asked | undefined;
       /** The places that the values would be set at. */

@@ -8,6 +8,7 @@ export const contradictionsIn = ({ policy }: Pick<Intent, "policy">): string[] =
   ...uselessMinorTargets(policy),
   ...uselessOwners(policy),
   ...approvalsThatCannotWait(policy),
+  ...uselessValueRules(policy),
 ];
 
 type Policy = Intent["policy"];
@@ -32,6 +33,15 @@ const uselessOwners = ({ owners, forbidden_targets }: Policy): string[] =>
     targets.flatMap((target, index) =>
       isCovered(target, forbidden_targets)
         ? [`policy.owners.${rule}.targets.${index} ${target} has no effect: forbidden_targets covers it`]
+        : [],
+    ),
+  );
+
+const uselessValueRules = ({ targets, forbidden_targets }: Policy): string[] =>
+  targets.flatMap(({ match }, rule) =>
+    match.flatMap((target, index) =>
+      isCovered(target, forbidden_targets)
+        ? [`policy.targets.${rule}.match.${index} ${target} has no effect: forbidden_targets covers it`]
         : [],
     ),
   );

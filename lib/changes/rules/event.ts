@@ -1,6 +1,7 @@
 /** What entries about a change say, as far as it moves the change. */
 import { once } from "../../kit/once.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
+import type { StepBase } from "./value_limits.ts";
 import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
 
 /** The event types that are about a change. */
@@ -79,6 +80,8 @@ export interface Detail {
   values?: Record<string, number>;
   tripped?: (Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string })[];
   previous_digest?: string | null;
+  /** Numbers that targets held at a proposal or an apply and which no change of ours had set, where steps are limited. */
+  step_base?: readonly StepBase[];
   target_owner?: string | null;
   emergency?: boolean;
   /** Stands in the consent with which an emergency's quorum is reached. */

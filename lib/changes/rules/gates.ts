@@ -24,6 +24,7 @@ export const gateSchema = once(() =>
           "deadline",
           "owners",
           "forbidden_target",
+          "value_not_allowed",
           "target_conflict",
           "target_moved",
           "review",
@@ -54,6 +55,8 @@ export interface Circumstances {
   /** The same of an approved change's target, and the change it is about. */
   beside?: { change_id: string; state: OperationState } | undefined;
   guardrail?: GuardrailEvidence | undefined;
+  /** Why the intent does not allow its value. */
+  not_allowed?: string | undefined;
   /** Of an approved change. */
   owners?: TargetOwners | undefined;
   /** What holds every apply back. */
@@ -63,7 +66,7 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function gatesOf(
   change: Change,
-  { intent, overdue, conflicts, operation, beside, guardrail, owners, holds }: Circumstances,
+  { intent, overdue, conflicts, operation, beside, guardrail, not_allowed, owners, holds }: Circumstances,
 ): Gate[] {
   const { policy } = intent;
   const gates: Gate[] = [];
@@ -99,6 +102,7 @@ export function gatesOf(
         `${forbidden} is under the intent's forbidden_targets; ${wayOut(change, intent)}`,
       );
     else add("forbidden_target", "pass", "the intent does not forbid this target");
+    if (not_allowed !== undefined) add("value_not_allowed", "block", `${not_allowed}; ${wayOut(change, intent)}`);
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
     for (const { gate, message } of holds) add(gate, isEmergency(change, intent) ? "warn" : "block", message);

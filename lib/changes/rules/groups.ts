@@ -48,6 +48,6 @@ export function mapNameLists<T>(
   return (isNameList(path) ? map(rule, path) : rule.map((inner, index) => inside(index, inner))) as T;
 }
 
-/** Returns true for the path of a list of names in `policy`. */
+/** Returns true for the path of a list of names in `policy`; the schema of a value may have members of these names. */
 const isNameList = (path: readonly PropertyKey[]): boolean =>
-  path.at(-1) === "approvers" || path.at(-2) === "permissions" || path.at(-2) === "groups";
+  path[1] !== "targets" && (path.at(-1) === "approvers" || path.at(-2) === "permissions" || path.at(-2) === "groups");

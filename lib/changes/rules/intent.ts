@@ -14,6 +14,7 @@ import { approverOrGroup, count, finite, moment, pattern, tenants } from "./inte
 import { expandGroups, groupsSchema, type Refuse } from "./groups.ts";
 import { permissionsSchema } from "./permission_lists.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
+import { targetRulesSchema } from "./target_rules.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
 
 const kpiName = () =>
@@ -98,6 +99,7 @@ export const policySchema = once(() =>
     forbidden_targets: list(pattern())
       .default([])
       .describe("Targets that may not be changed; * stands for any characters."),
+    targets: targetRulesSchema().default([]).describe("Rules for values, by target; all that match hold."),
     guardrails: list(
       object({
         kpi: kpiName().describe("Which KPI."),

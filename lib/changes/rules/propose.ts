@@ -12,7 +12,8 @@ import { keysOf } from "./signing.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
-  const { input, minor_today, target_owner, live, limit_reached, not_allowed, asked, places, seen } = command;
+  const { input, minor_today, target_owner, live, limit_reached, not_allowed, asked, places, seen, step_base } =
+    command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -44,6 +45,7 @@ export function propose(command: Proposal, context: Context): Decided {
     ...(places && { places }),
     ...(content.apply_when && { apply_when: content.apply_when }),
     ...(minor && seen && { seen }),
+    ...(step_base && { step_base }),
     risk: content.risk,
     kpi: content.kpi,
     proposer: content.proposer,
@@ -86,12 +88,12 @@ export const proposedContent = (proposal: Graded, context: Grading): Content =>
   contentOf(proposal.input, grade(proposal, context).tier);
 
 /** A proposal and what the log tells that its tier depends on. */
-export type Graded = Pick<Proposal, "input" | "minor_today" | "rolled_back" | "seen">;
+export type Graded = Pick<Proposal, "input" | "minor_today" | "rolled_back" | "seen" | "first_value">;
 type Grading = Pick<Context, "intent" | "actor">;
 
 /** Returns the tier of a proposal and, where minor was asked for and not granted, why. */
 export function grade(
-  { input, minor_today, rolled_back, seen }: Graded,
+  { input, minor_today, rolled_back, seen, first_value }: Graded,
   { intent, actor }: Grading,
 ): { tier: Tier; tier_reason?: string } {
   const { policy, principals } = intent;
@@ -109,6 +111,8 @@ export function grade(
     return waits("It is not minor: the intent lets no agent's change be minor.");
   // The policy consents to replacing what is there, which nobody can name.
   if (seen === null) return waits("It is not minor: its target system cannot be read now.");
+  if (first_value !== undefined)
+    return waits(`It is not minor: it is the first value of ${first_value}, from which its steps are counted.`);
   if (rolled_back !== undefined)
     return waits(
       `It is not minor: ${input.target} was rolled back at ${rolled_back}, and for 24 hours a person must approve a change of it first.`,

@@ -46,6 +46,7 @@ export function rulesInForce(intent: Intent): string[] {
       ? "a proposal on a target that has a live change is rejected"
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
+    ...policy.targets.flatMap(valueRules),
     ...guardrails.map(describeGuardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
     ...permissions(intent),
@@ -129,6 +130,29 @@ export function describeGuardrail({ kpi, max_regression, action, targets, hours 
   const watched = `the newest applied change ${which} is watched for ${hours} ${hours === 1 ? "hour" : "hours"} if it is reversible`;
   const then = action === "rollback" ? "it is rolled back" : "it is flagged";
   return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${then}`;
+}
+
+/** Longest schema that is repeated in a sentence. */
+const MAX_SCHEMA_LENGTH = 300;
+
+/** The rules for the values of some targets. */
+function valueRules({ match, schema, max_step, unit, kpi_required }: Policy["targets"][number]): string[] {
+  const targets = match.join(", ");
+  const text = JSON.stringify(schema);
+  const { relative, absolute, hours, members } = max_step ?? {};
+  const what = members ? `each of ${members.join(", ")} in a value` : "a value";
+  const step = relative === undefined ? `${absolute}${unit === undefined ? "" : ` ${unit}`}` : `${relative} of it`;
+  return [
+    ...(schema
+      ? [`a value of ${targets} must match ${text.length > MAX_SCHEMA_LENGTH ? "its schema in policy.targets" : text}`]
+      : []),
+    ...(max_step
+      ? [
+          `${what} of ${targets} may differ by ${step} at most from what the target held ${hours} ${hours === 1 ? "hour" : "hours"} before; a first value is not minor`,
+        ]
+      : []),
+    ...(kpi_required ? [`a change of ${targets} must name the KPI that it is to move`] : []),
+  ];
 }
 
 /** Actions in words. */

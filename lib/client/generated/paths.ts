@@ -839,6 +839,57 @@ export interface paths {
       };
     };
   };
+  "/api/product/policy": {
+    /** Rules for the values of a target
+     *
+     * Schemas and limits of steps that a value of this target must meet, before anything is proposed. */
+    get: {
+      parameters: {
+        query: {
+          /** What would be changed. */
+          target: string;
+
+          /** Whose target it is; absent: no numbers are given. */
+          tenant_id?: string | undefined;
+
+          /** The kind of change, where it decides about the target system. */
+          kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
+        };
+        header?: never;
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Rules of policy.targets for this target; all of them hold. */
+              rules: ({ match: string[] } & Record<string, unknown>)[];
+
+              /** Steps that are allowed now; empty without tenant_id. */
+              limits: {
+                /** The number in the proposal. */
+                path: string;
+
+                /** What it is compared with; empty for a first value. */
+                base: number[];
+
+                /** The least that is allowed now; null: no limit. */
+                minimum: number | null;
+
+                /** The greatest. */
+                maximum: number | null;
+
+                /** Why no number can be proposed now. */
+                problem: string | null;
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
   "/api/product/values": {
     /** What each target should be
      *
@@ -3253,6 +3304,7 @@ export interface components {
         | "deadline"
         | "owners"
         | "forbidden_target"
+        | "value_not_allowed"
         | "target_conflict"
         | "target_moved"
         | "review"

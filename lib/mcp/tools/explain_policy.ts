@@ -7,6 +7,7 @@ import { missingConsents, missingSchema } from "../../changes/rules/missing.ts";
 import { refuseForbiddenTarget, requiredApprovers } from "../../changes/rules/policy.ts";
 import { grade, proposedContent } from "../../changes/rules/propose.ts";
 import { rulesInForce } from "../../changes/rules/rules_in_force.ts";
+import { valuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
 import { flag, line, target, wholeNumber, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
 import { refusalOf } from "../refusal.ts";
@@ -61,6 +62,9 @@ export const explainPolicy = tool(
       foretold: foretoldSchema
         .nullable()
         .describe("What the rules would say to the proposal; null where none was described."),
+      values: valuePolicySchema()
+        .nullable()
+        .describe("Schemas and limits for the values of `target`; with `tenant_id` also the numbers allowed now."),
       about_texts: aboutTexts,
     }),
   },
@@ -73,6 +77,7 @@ export const explainPolicy = tool(
       rules: rulesInForce(intent),
       holds: holdsFor(input, await heldNow(call.deps)),
       foretold: foretold(input, call),
+      values: input.target === undefined ? null : await valuePolicy(call.deps, { ...input, target: input.target }),
       about_texts: ABOUT_TEXTS,
     };
   },

@@ -248,6 +248,16 @@ const EVERYTHING = manifest({
     },
     on_conflict: "block",
     forbidden_targets: ["billing.*"],
+    targets: [
+      {
+        match: ["ui.*"],
+        schema: { type: "number" },
+        max_step: { relative: 0.05, hours: 12 },
+        unit: "EUR",
+        kpi_required: true,
+      },
+      { match: ["limits"], max_step: { absolute: 2, members: ["seats"] } },
+    ],
     guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback", targets: ["ui.*"], hours: 48 }],
   },
 });
@@ -307,7 +317,9 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
     // Of two letters, one is not enough to tell which word was meant.
     // What a key is decides which fields it has, so nothing else can be told before that.
     const tells = (slip: string) =>
-      field === "type" ? `must have the ${field}` : `${slip}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
+      field === "type" && path.at(-2) !== "schema"
+        ? `must have the ${field}`
+        : `${slip}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
     // These are one letter away from freeze too.
     const slips = slipsOf(field).filter((slip) => !["ufreeze", "nfreeze"].includes(slip));
     for (const slip of dealt(slips, 12)) expect(misspelt(slip), slip).toThrow(tells(slip));
@@ -487,6 +499,10 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is rejected",
     "nobody may change billing.*",
+    'a value of ui.* must match {"type":"number"}',
+    "a value of ui.* may differ by 0.05 of it at most from what the target held 12 hours before; a first value is not minor",
+    "a change of ui.* must name the KPI that it is to move",
+    "each of seats in a value of limits may differ by 2 at most from what the target held 24 hours before; a first value is not minor",
     "the newest applied change of ui.*, whatever KPI it names, is watched for 48 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
     "goals are set for csat",
     'changes are applied only by "ana", "bo", "policy:apply_when"',

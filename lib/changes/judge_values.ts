@@ -1,0 +1,163 @@
+/** Judges the values of a proposal, and again of an apply, by the intent: schemas, and steps from what targets held. */
+import { HOUR_MS } from "../kit/days.ts";
+import { AppError } from "../kit/errors.ts";
+import { step as withinLimit } from "../kit/time_limit.ts";
+import type { ChangesDeps } from "./deps.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { readLedger } from "./ledger/ledger.ts";
+import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { findCarrier } from "./places.ts";
+import type { Place } from "./records.ts";
+import type { Content } from "./rules/content.ts";
+import { detailIn } from "./rules/event.ts";
+import type { Policy } from "./rules/intent.ts";
+import type { ChangeRecord } from "./rules/record.ts";
+import { samePlace } from "./rules/same_target.ts";
+import {
+  type FoundBase,
+  type Judged,
+  listSteps,
+  findMember,
+  requireSchemas,
+  requireStep,
+  type Step,
+  type StepBase,
+} from "./rules/value_limits.ts";
+import { validateValue } from "./validate_value.ts";
+
+/** A target where our record says nothing: its value in its system, nothing, or `failed` where it cannot be read now. */
+export type SystemReading = Place & ({ value?: unknown } | { failed: true });
+
+/** Facts by which values are judged, apart from the ledger. */
+export interface ValueFacts {
+  policy: Pick<Policy, "targets">;
+  /** RFC 3339: the end of the hours that a limit is about. */
+  at: string;
+  readings?: readonly SystemReading[] | undefined;
+  /** Numbers that the proposal found and recorded. */
+  recorded?: readonly StepBase[] | undefined;
+}
+
+/** Judgement of the values of a change. */
+export interface ValueJudgement {
+  /** 400 `value_not_allowed`. */
+  error?: AppError | undefined;
+  /** The first target that never held a number before. */
+  first?: string | undefined;
+  /** Numbers that targets held which no change of ours has set, for the record. */
+  step_base?: readonly StepBase[] | undefined;
+}
+
+/** Judges the values of a change; errors of its limits are returned. */
+export async function judgeValues(ledger: Ledger, change: Judged, by: ValueFacts): Promise<ValueJudgement> {
+  const steps = listSteps(change, by.policy);
+  let first: string | undefined;
+  try {
+    requireSchemas(change, by.policy, validateValue);
+    for (const step of steps) {
+      const base = await findBase(ledger, step, by);
+      requireStep(step, base);
+      if (base === "first") first ??= step.entry.target;
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.code === "value_not_allowed") return { error };
+    throw error;
+  }
+  const step_base = await findUnowned(ledger, steps, by);
+  return { first, ...(step_base.length > 0 && { step_base }) };
+}
+
+const NOT_READ = { unknown: "its target system cannot be read now; try again later" };
+
+/** Finds the base of a step: our own record first, then what the system held, then the last value that was ever set. */
+export async function findBase(ledger: Ledger, step: Step, by: ValueFacts): Promise<FoundBase> {
+  const { entry, limit, member } = step;
+  const moment = new Date(Date.parse(by.at) - limit.hours * HOUR_MS).toISOString();
+  for await (const held of ledger.heldSince(entry, moment)) {
+    const base = "found" in held ? numbersIn(held.found, step) : baseIn(held, member);
+    if (base) return base;
+  }
+  const found = numbersIn(by.recorded ?? [], step) ?? baseInSystem(step, by);
+  if (found) return found;
+  const last = await ledger.lastValue(entry);
+  return (last && baseIn(last, member)) ?? "first";
+}
+
+function baseInSystem({ entry, member }: Step, { readings = [] }: ValueFacts): FoundBase | undefined {
+  const reading = readings.find((one) => samePlace(one, entry));
+  if (!reading) return undefined;
+  return "failed" in reading ? NOT_READ : baseIn(reading, member);
+}
+
+const numbersIn = (bases: readonly StepBase[], { entry, member }: Step): FoundBase | undefined => {
+  const found = bases.find((base) => base.member === member && samePlace(base, entry));
+  return found && found.numbers.length > 0 ? { numbers: found.numbers } : undefined;
+};
+
+/** Returns the base that a value is; undefined where it has no such member. */
+function baseIn(held: { value?: unknown } | { unknown: string }, member: string | null): FoundBase | undefined {
+  if ("unknown" in held) return held;
+  const number = findMember(held.value, member);
+  if (number === undefined) return undefined;
+  return typeof number === "number"
+    ? { numbers: [number] }
+    : { unknown: "it held no number before; change the rule in the intent first" };
+}
+
+/** Lists the numbers that targets hold now which no applied change has set; empty numbers: they hold none. */
+async function findUnowned(ledger: Ledger, steps: readonly Step[], by: ValueFacts): Promise<StepBase[]> {
+  const found: StepBase[] = [];
+  for (const step of steps) {
+    const { entry, member } = step;
+    const { tenant_id, target } = entry;
+    if (found.some((base) => base.member === member && samePlace(base, entry))) continue;
+    if (await ledger.heldNow(entry)) continue;
+    const last = await ledger.lastValue(entry);
+    const bases = [numbersIn(by.recorded ?? [], step), baseInSystem(step, by), last && baseIn(last, member)];
+    const numbers = bases.flatMap((base) => (typeof base === "object" && "numbers" in base ? [base.numbers] : []))[0];
+    found.push({ tenant_id, target, member, numbers: numbers ?? [] });
+  }
+  return found;
+}
+
+/** Returns what the proposal of a change recorded of its targets. */
+export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): Promise<readonly StepBase[]> {
+  const [proposal] = await ledger.entries(record.change.change_id, record);
+  return detailIn(proposal?.detail ?? "").step_base ?? [];
+}
+
+type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+
+/** Reads the targets of limited steps that our record does not show a value of; none where they cannot be read at all. */
+export async function readUnowned(
+  deps: ChangesDeps,
+  change: Placed,
+  recorded: readonly StepBase[] = [],
+): Promise<SystemReading[]> {
+  const { product } = deps;
+  const steps = product ? listSteps(change, product.intent.policy) : [];
+  const adapter = product?.adapter;
+  if (steps.length === 0 || !adapter?.reader) return [];
+  const readings: SystemReading[] = [];
+  for (const { entry } of steps) {
+    const { tenant_id, target } = entry;
+    if ([...readings, ...recorded].some((one) => samePlace(one, entry))) continue;
+    const read = readerOf(adapter, { ...entry, kind: change.kind });
+    if (!read || (await readLedger(deps, (ledger) => ledger.heldNow(entry)))) continue;
+    const value = await withinLimit(read).then(
+      (found) => (found.value === undefined ? {} : { value: found.value }),
+      () => ({ failed: true as const }),
+    );
+    readings.push({ tenant_id, target, ...value });
+  }
+  return readings;
+}
+
+function readerOf(adapter: ProductAdapter, entry: Placed) {
+  try {
+    return findCarrier(adapter, entry) && adapter.reader!(entry);
+  } catch (error) {
+    if (error instanceof NoTargetSystem) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,172 @@
+/** Judges the values of a change by the intent's rules for targets: schemas, and limits of steps. Pure. */
+import { AppError } from "../../kit/errors.ts";
+import {
+  absolute,
+  add,
+  ceilNumber,
+  compare,
+  type Decimal,
+  readDecimal,
+  floorNumber,
+  multiply,
+  negate,
+} from "../../kit/decimal.ts";
+import type { Policy } from "./intent.ts";
+import { type ChangeEntry, listEntries } from "./list_entries.ts";
+import { matchesAny } from "./target_pattern.ts";
+import type { MaxStep, TargetRule } from "./target_rules.ts";
+import type { ValueSchema } from "./value_schema.ts";
+
+/** The first keyword of a schema that a value does not match; `path`: the members from the value down. */
+export interface Mismatch {
+  path: readonly string[];
+  keyword: string;
+  /** The keywords of the schema at that path that bound the value. */
+  range: object;
+}
+
+/** Compares a value with a schema; undefined where it matches. */
+export type ValidateValue = (schema: ValueSchema, value: unknown) => Mismatch | undefined;
+
+/** Numbers that a member of a target, or for `null` the target itself, held before; none: it held no number. */
+export interface StepBase {
+  tenant_id: string;
+  target: string;
+  member: string | null;
+  numbers: readonly number[];
+}
+
+/** The base of a step: numbers, `first` where the target never held any, or why it is not known. */
+export type FoundBase = { numbers: readonly number[] } | "first" | { unknown: string };
+
+/** A number of a change whose step is limited. */
+export interface Step {
+  entry: ChangeEntry;
+  rule: TargetRule;
+  limit: MaxStep;
+  member: string | null;
+  /** The path of the number, from the field `value` on. */
+  path: string;
+}
+
+/** The change as far as its values are judged. */
+export type Judged = ChangeEntry & { kpi?: string | null | undefined };
+
+/** Lists the rules for a target. */
+export const rulesFor = ({ target }: Pick<ChangeEntry, "target">, { targets }: Pick<Policy, "targets">): TargetRule[] =>
+  targets.filter(({ match }) => matchesAny(target, match));
+
+/** Lists the limited steps that a change would make. */
+export const listSteps = (change: ChangeEntry, policy: Pick<Policy, "targets">): Step[] =>
+  entriesWithPath(change).flatMap(({ entry, path }) =>
+    entry.value === undefined
+      ? []
+      : rulesFor(entry, policy).flatMap((rule) =>
+          rule.max_step === undefined
+            ? []
+            : (rule.max_step.members ?? [null]).map((member) => ({
+                entry,
+                rule,
+                limit: rule.max_step!,
+                member,
+                path: member === null ? path : `${path}.${member}`,
+              })),
+        ),
+  );
+
+const entriesWithPath = (change: ChangeEntry): { entry: ChangeEntry; path: string }[] => {
+  const entries = listEntries(change);
+  return entries.map((entry, index) => ({ entry, path: entries.length === 1 ? "value" : `sets.${index}.value` }));
+};
+
+/** Requires that a change names a KPI and that its values match their schemas. Errors: 400 `value_not_allowed`. */
+export function requireSchemas(change: Judged, policy: Pick<Policy, "targets">, validate: ValidateValue): void {
+  for (const { entry, path } of entriesWithPath(change))
+    for (const rule of rulesFor(entry, policy)) {
+      if (rule.kpi_required && !change.kpi)
+        throw notAllowed(`a change of ${entry.target} must name the kpi that it is to move`, {
+          path: "kpi",
+          rule: "kpi_required",
+        });
+      if (!rule.schema || entry.value === undefined) continue;
+      const mismatch = validate(rule.schema, entry.value);
+      if (!mismatch) continue;
+      const at = [path, ...mismatch.path].join(".");
+      const range = JSON.stringify(mismatch.range);
+      throw notAllowed(`${at} of ${entry.target} is outside ${range.length > 200 ? mismatch.keyword : range}`, {
+        path: at,
+        rule: mismatch.keyword,
+        range: mismatch.range,
+        ...unitOf(rule),
+      });
+    }
+}
+
+/** Requires that a number is within the step from its base. Errors: 400 `value_not_allowed`. */
+export function requireStep(step: Step, base: FoundBase): void {
+  const { entry, limit, member, path, rule } = step;
+  const { target } = entry;
+  const refuse = (message: string, range?: NumberRange): never => {
+    const { relative, absolute: units, hours } = limit;
+    throw notAllowed(message, {
+      path,
+      rule: "max_step",
+      ...(range && { range }),
+      max_step: { ...(relative === undefined ? { absolute: units } : { relative }), hours },
+      ...(typeof base === "object" &&
+        "numbers" in base && { base: base.numbers.length === 1 ? base.numbers[0] : base.numbers }),
+      ...unitOf(rule),
+    });
+  };
+  const number = findMember(entry.value, member);
+  if (typeof number !== "number") return refuse(`${path} of ${target} must be a number, since its steps are limited`);
+  if (base === "first") return undefined;
+  if ("unknown" in base) return refuse(`the step of ${path} of ${target} cannot be judged: ${base.unknown}`);
+  const range = rangeOfStep(limit, base.numbers);
+  if (range === undefined)
+    return refuse(`${path} of ${target} held 0, of which no part is a step; give the rule an absolute max_step`);
+  if (number >= range.minimum && number <= range.maximum) return undefined;
+  return refuse(
+    `${path} of ${target} must be from ${range.minimum} to ${range.maximum}: ${limit.hours} hours before it held ${base.numbers.join(" and ")}`,
+    range,
+  );
+}
+
+/** The least and the greatest number that a rule allows. */
+export interface NumberRange {
+  minimum: number;
+  maximum: number;
+}
+
+/** Returns the numbers within a step of each base; undefined for a part of 0. */
+export function rangeOfStep(limit: MaxStep, bases: readonly number[]): NumberRange | undefined {
+  if (limit.relative !== undefined && bases.includes(0)) return undefined;
+  const ranges = bases.map((base) => {
+    const from = readDecimal(base);
+    const step = stepFrom(limit, from);
+    return { low: add(from, negate(step)), high: add(from, step) };
+  });
+  const low = ranges.map((range) => range.low).reduce((a, b) => (compare(a, b) > 0 ? a : b));
+  const high = ranges.map((range) => range.high).reduce((a, b) => (compare(a, b) < 0 ? a : b));
+  return { minimum: ceilNumber(low), maximum: floorNumber(high) };
+}
+
+const stepFrom = ({ relative, absolute: units }: MaxStep, base: Decimal): Decimal =>
+  relative === undefined ? readDecimal(units!) : multiply(readDecimal(relative), absolute(base));
+
+/** Returns a member of a value, or for `null` the value; undefined where there is none. */
+export function findMember(value: unknown, member: string | null): unknown {
+  if (member === null) return value;
+  let inner = value;
+  for (const name of member.split(".")) {
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner) || !Object.hasOwn(inner, name))
+      return undefined;
+    inner = (inner as Record<string, unknown>)[name];
+  }
+  return inner;
+}
+
+const unitOf = ({ unit }: TargetRule): { unit?: string } => (unit === undefined ? {} : { unit });
+
+const notAllowed = (message: string, details: object): AppError =>
+  new AppError("value_not_allowed", message, { ...details });

@@ -1,0 +1,37 @@
+/** Patterns of text in the schema of a value: a subset of regular expressions that every engine decides in a moment. */
+
+const CLASS = /^\[(?:[^\][\\^-]|\\[\\\][^$.*+?(){}|/-]|\\[dw]|-)+\]/u;
+const ESCAPE = /^\\(?:[\\^$.*+?()[\]{}|/]|[dw])/u;
+const LITERAL = /^[^\\^$.*+?()[\]{}|]/u;
+const COUNT = /^\{(\d{1,3})(?:,(\d{1,3}))?\}/u;
+
+const MAX_REPEATS = 256;
+const MAX_RANGES = 2;
+
+/** Returns why a pattern is not one that a schema may have; undefined where it may. */
+export function findPatternProblem(pattern: string): string | undefined {
+  if (!pattern.startsWith("^") || !/(?<!\\)(?:\\\\)*\$$/u.test(pattern)) return "must begin with ^ and end with $";
+  let rest = pattern.slice(1, -1);
+  let ranges = 0;
+  while (rest !== "") {
+    const atom = CLASS.exec(rest.replace(/^\[\^/u, "["))?.[0] ?? ESCAPE.exec(rest)?.[0] ?? LITERAL.exec(rest)?.[0];
+    if (atom === undefined)
+      return `has ${JSON.stringify([...rest][0])}, which no pattern may; use characters, classes such as [a-z0-9] and counts such as {1,20}`;
+    rest = rest.slice(atom.length + (rest.startsWith("[^") ? 1 : 0));
+    const [count, from, to = from] = COUNT.exec(rest) ?? [];
+    if (count === undefined) continue;
+    rest = rest.slice(count.length);
+    if (Number(to) > MAX_REPEATS) return `repeats more than ${MAX_REPEATS} times`;
+    if (Number(from) > Number(to)) return `counts from ${from} down to ${to}`;
+    if (from !== to && ++ranges > MAX_RANGES) return `has more than ${MAX_RANGES} ranges such as {1,20}`;
+  }
+  return isRegularExpression(pattern) ? undefined : "is no regular expression";
+}
+
+function isRegularExpression(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+/** Compares values with the schemas of an intent. The rules take it as a function, and so do without the package. */
+import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
+import type { Mismatch, ValidateValue } from "./rules/value_limits.ts";
+import type { ValueSchema } from "./rules/value_schema.ts";
+
+/** The validator marks the schemas that it works on, so that it gets copies. */
+const validators = new WeakMap<ValueSchema, Validator>();
+
+/** Keywords that only lead to a part of the value, which has a mismatch of its own. */
+const LEADING: ReadonlySet<string> = new Set(["properties", "items", "additionalProperties"]);
+
+/** Keywords that a mismatch names together. */
+const PAIRED: readonly (readonly (keyof ValueSchema)[])[] = [
+  ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+  ["minLength", "maxLength"],
+  ["minItems", "maxItems"],
+];
+
+export const validateValue: ValidateValue = (schema, value) => {
+  const validator = validators.get(schema) ?? new Validator(structuredClone(schema) as Schema, "2020-12");
+  validators.set(schema, validator);
+  const { valid, errors } = validator.validate(value);
+  return valid ? undefined : describe(schema, errors);
+};
+
+function describe(schema: ValueSchema, errors: readonly OutputUnit[]): Mismatch {
+  const error = errors.find(({ keyword }) => !LEADING.has(keyword))!;
+  const path = partsOf(error.instanceLocation);
+  // A member that additionalProperties excludes fails the schema `false`, which has no keyword.
+  if (error.keyword === "false")
+    return { path, keyword: "additionalProperties", range: { additionalProperties: false } };
+  const keyword = error.keyword as keyof ValueSchema;
+  const around = partsOf(error.keywordLocation)
+    .slice(0, -1)
+    .reduce(step, schema as unknown) as ValueSchema;
+  const names = PAIRED.find((pair) => pair.includes(keyword)) ?? [keyword];
+  const stated = names.flatMap((name) => (around[name] === undefined ? [] : [[name, around[name]]]));
+  return { path, keyword, range: Object.fromEntries(stated) as object };
+}
+
+const step = (within: unknown, name: string): unknown => (within as Record<string, unknown>)[name];
+
+/** The parts of a JSON pointer in a URI fragment. */
+const partsOf = (pointer: string): string[] =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((part) => decodeURI(part.replaceAll("%23", "#")).replaceAll("~1", "/").replaceAll("~0", "~"));

@@ -1,0 +1,65 @@
+/** Rules for the values of a target, and the numbers that they allow now: shown before anything is proposed. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import type { ChangesDeps } from "./deps.ts";
+import { findBase, readUnowned } from "./judge_values.ts";
+import { readLedger } from "./ledger/ledger.ts";
+import { KINDS } from "./rules/change.ts";
+import type { Content } from "./rules/content.ts";
+import { listSteps, rangeOfStep, rulesFor } from "./rules/value_limits.ts";
+
+export const valuePolicySchema = once(() =>
+  z.object({
+    rules: z
+      .array(z.looseObject({ match: z.array(z.string()) }))
+      .describe("Rules of policy.targets for this target; all of them hold."),
+    limits: z
+      .array(
+        z.object({
+          path: z.string().meta({ description: "The number in the proposal.", examples: ["value.limits.seats"] }),
+          base: z.array(z.number()).describe("What it is compared with; empty for a first value."),
+          minimum: z.number().nullable().describe("The least that is allowed now; null: no limit."),
+          maximum: z.number().nullable().describe("The greatest."),
+          problem: z.string().nullable().describe("Why no number can be proposed now."),
+        }),
+      )
+      .describe("Steps that are allowed now; empty without tenant_id."),
+  }),
+);
+export type ValuePolicy = z.infer<ReturnType<typeof valuePolicySchema>>;
+
+/** A target, and whose it is. */
+export type ValueQuestion = Pick<Content, "target"> & {
+  tenant_id?: string | undefined;
+  kind?: Content["kind"] | undefined;
+};
+
+/** Returns the rules for the values of a target, and for a tenant the numbers that they allow now. */
+export async function valuePolicy(
+  deps: ChangesDeps,
+  { target, tenant_id, kind = KINDS[0] }: ValueQuestion,
+): Promise<ValuePolicy> {
+  const { policy } = deps.product!.intent;
+  const rules = rulesFor({ target }, policy);
+  if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
+  // No value is judged, so that any stands for one.
+  const asked = { tenant_id, target, kind, value: null };
+  const readings = await readUnowned(deps, asked);
+  const by = { policy, at: new Date(deps.clock.now()).toISOString(), readings };
+  const limits = await readLedger(deps, (ledger) =>
+    Promise.all(
+      listSteps(asked, policy).map(async (step) => {
+        const found = await findBase(ledger, step, by);
+        const none = { path: step.path, base: [] as number[], minimum: null, maximum: null };
+        if (found === "first") return { ...none, problem: null };
+        if ("unknown" in found) return { ...none, problem: found.unknown };
+        const range = rangeOfStep(step.limit, found.numbers);
+        const base = [...found.numbers];
+        return range
+          ? { path: step.path, base, ...range, problem: null }
+          : { ...none, base, problem: "it held 0, of which no part is a step" };
+      }),
+    ),
+  );
+  return { rules, limits };
+}
