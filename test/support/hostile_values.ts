@@ -1,0 +1,301 @@
+/** Hostile proposals around schemas and limits of steps, judged by rules that are written a second time here. */
+import { expect } from "vitest";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { HOUR, testClock } from "./clock.ts";
+import { type Core, coreOf } from "./core.ts";
+import { opened, restarted } from "./deps.ts";
+import { numbers } from "./numbers.ts";
+
+type Random = ReturnType<typeof numbers>;
+
+/** A rule of the intent, and the same in words of this test. */
+interface Rule {
+  target: string;
+  stated: object;
+  fits(value: unknown): boolean;
+  hours: number;
+  member(value: unknown): unknown;
+  wrap(number: unknown): unknown;
+  isFar(number: Fraction, base: Fraction): boolean;
+}
+
+/** A number as a fraction of integers. */
+type Fraction = readonly [bigint, bigint];
+
+const plain = (value: unknown): value is Record<string, unknown> =>
+  Object.prototype.toString.call(value) === "[object Object]";
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const itself = <T>(value: T): T => value;
+
+/** A fraction of the text of a number, digit by digit. */
+function fraction(number: number): Fraction {
+  const [, sign, whole, decimals = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(`${number}`)!;
+  const shift = Number(exponent) - decimals.length;
+  const digits = BigInt(`${sign}${whole}${decimals}`);
+  return shift < 0 ? [digits, 10n ** BigInt(-shift)] : [digits * 10n ** BigInt(shift), 1n];
+}
+const distance = ([a, b]: Fraction, [c, d]: Fraction): Fraction => {
+  const over = a * d - c * b;
+  return [over < 0n ? -over : over, b * d];
+};
+const isMore = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d > c * b;
+const part = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [(a < 0n ? -a : a) * c, b * d];
+const relative =
+  (limit: Fraction) =>
+  (number: Fraction, base: Fraction): boolean =>
+    base[0] === 0n || isMore(distance(number, base), part(base, limit));
+
+const RULES: readonly Rule[] = [
+  {
+    target: "price.pro",
+    stated: { max_step: { relative: 0.05 } },
+    fits: isNumber,
+    hours: 24,
+    member: itself,
+    wrap: itself,
+    isFar: relative([5n, 100n]),
+  },
+  {
+    target: "rate.a",
+    stated: {
+      schema: { type: "number", exclusiveMinimum: 0, maximum: 3, multipleOf: 0.1 },
+      max_step: { relative: 0.5, hours: 5 },
+    },
+    fits: (value) => isNumber(value) && value > 0 && value <= 3 && isTenths(value),
+    hours: 5,
+    member: itself,
+    wrap: itself,
+    isFar: relative([5n, 10n]),
+  },
+  {
+    target: "limits/x",
+    stated: {
+      schema: {
+        type: "object",
+        properties: {
+          limits: { type: "object", properties: { seats: { type: "integer", minimum: 1 } }, required: ["seats"] },
+          tags: {
+            type: "array",
+            items: { type: "string", maxLength: 3, pattern: "^[a-z]{1,3}$" },
+            maxItems: 3,
+            uniqueItems: true,
+          },
+        },
+        required: ["limits"],
+        additionalProperties: false,
+      },
+      max_step: { absolute: 5, members: ["limits.seats"], hours: 30 },
+    },
+    fits: (value) =>
+      plain(value) &&
+      plain(value["limits"]) &&
+      Object.getOwnPropertyNames(value).every((name) => name === "limits" || name === "tags") &&
+      Number.isInteger(Object.getOwnPropertyDescriptor(value["limits"], "seats")?.value) &&
+      (value["limits"]["seats"] as number) >= 1 &&
+      (!Object.hasOwn(value, "tags") || areTags(value["tags"])),
+    hours: 30,
+    member: (value) => (value as { limits: { seats: unknown } }).limits.seats,
+    wrap: (number) => ({ limits: { seats: number } }),
+    isFar: (number, base) => isMore(distance(number, base), [5n, 1n]),
+  },
+];
+
+const isTenths = (value: number): boolean => {
+  const [a, b] = fraction(value);
+  return (a * 10n) % b === 0n;
+};
+const areTags = (tags: unknown): boolean =>
+  Array.isArray(tags) &&
+  tags.length <= 3 &&
+  new Set(tags).size === tags.length &&
+  tags.every((tag) => typeof tag === "string" && /^[a-z][a-z]?[a-z]?$/.test(tag));
+
+/** Texts that are sent as values of any target. */
+const TEXTS = [
+  "NaN", "Infinity", "-Infinity", "1e999", "0x10", "01", "+5", ".5", "5.", "1_000", "1e5e5", "", " ", "null", "true",
+  '"NaN"', '"105"', '"１０５"', '"١٠٥"', "[105]", "[]", "{}", '{"valueOf":105}', '{"__proto__":{"seats":5}}', "-0", "0",
+  "0.30000000000000004", "0.3", "1e308", "-1e308", "1.7976931348623157e308", "5e-324", "9007199254740991",
+  "9007199254740993", "123456789012345678901234567890", "1.05e2", "1E2", "100.00000000000000000001", "1e-7", "2.9999999999999996",
+  '{"limits":{"seats":"5"}}', '{"limits":[5]}', '{"limits":{"__proto__":{"seats":5}}}', '{"limits":{"seats":5},"__proto__":{"x":1}}',
+  '{"limits":{"seats":5,"seats":500}}', '{"limits":{"seats":5},"constructor":1}', '{"limits":{"seats":1e3}}', '{"limits":{"seats":5.0}}',
+  '{"limits":{"seats":-0}}', '{"limits":{"seats":5},"tags":["a","a"]}', '{"limits":{"seats":5},"tags":["a","b"]}',
+  '{"limits":{"seats":5},"tags":["a\\u0000"]}', '{"limits":{"seats":5},"tags":{"0":"a","length":1}}', '{"limits.seats":5}',
+  '{"limits":{"seats":9007199254740992}}', '[{"limits":{"seats":5}}]', '{"Limits":{"seats":5}}', '{"limits":{"seats":5},"toString":1}',
+]; // prettier-ignore
+
+/** One apply or rollback of a place, as the log has it. */
+interface Event {
+  at: number;
+  change_id: string;
+  is: "applied" | "over";
+}
+
+interface Siege {
+  random: Random;
+  doors: Core[];
+  values: Map<string, unknown>;
+  events: Map<string, Event[]>;
+  read: number;
+  counts: { proposed: number; allowed: number; applied: number };
+}
+
+const ruleOf = (target: string): Rule => RULES.find((rule) => rule.target === target.toLowerCase())!;
+const keyOf = (tenant: string, target: string): string => `${tenant} ${target.toLowerCase()}`;
+
+/** Returns the number from which a step is counted; undefined: there never was one. */
+function baseOf({ values, events }: Siege, place: string, rule: Rule, now: number): number | undefined {
+  const all = events.get(place) ?? [];
+  const since = now - rule.hours * HOUR;
+  const before = all.filter(({ at }) => at < since);
+  const isOver = (id: string, known: readonly Event[]) =>
+    known.some((one) => one.change_id === id && one.is === "over");
+  const applied = (known: readonly Event[]) =>
+    known.filter(({ is }) => is === "applied").map(({ change_id }) => change_id);
+  const held = applied(before).findLast((id) => !isOver(id, before));
+  const id = held ?? applied(all.slice(before.length))[0] ?? applied(all).at(-1);
+  return id === undefined ? undefined : (rule.member(values.get(id)) as number);
+}
+
+/** Says whether a value is within schema and step at a moment. */
+function isWithin(siege: Siege, place: string, value: unknown, now: number): boolean {
+  const rule = ruleOf(place.split(" ")[1]!);
+  if (!rule.fits(value)) return false;
+  const base = baseOf(siege, place, rule, now);
+  return base === undefined || !rule.isFar(fraction(rule.member(value) as number), fraction(base));
+}
+
+/** A text that stands for a value of its target, or for one that is close to it, or for anything else. */
+function someText(siege: Siege, place: string, rule: Rule): string {
+  const { random } = siege;
+  if (random(4) === 0) return TEXTS[random(TEXTS.length)]!;
+  const now = siege.doors[0]!.deps.clock.now();
+  const base = baseOf(siege, place, rule, now) ?? [100, 0.3, 5, 1e308, -3, 1e-9][random(6)]!;
+  const edges = [0.95, 1.05, 0.5, 1.5, 1.0500000001, 0.9499999999, 1, 1.01, 0.99, 1.049, 2, -1];
+  const near = [base * edges[random(edges.length)]!, base + random(13) - 6, base + (random(3) - 1) / 10];
+  let number = near[random(near.length)]!;
+  if (random(3) === 0) number = Number(number.toPrecision(2));
+  if (rule.target === "limits/x" && random(4) > 0) number = Math.round(number);
+  if (rule.target === "rate.a" && random(4) > 0) number = Number(number.toFixed(1));
+  const text = JSON.stringify(rule.wrap(number));
+  // The same number in other clothes.
+  return random(5) === 0 ? text.replace(/(-?\d+)(?![.\d])(?=\D*$)/, "$1.0") : text;
+}
+
+const TENANTS = ["t1", "t2"];
+const SPELLINGS = ["price.pro", "PRICE.PRO", "Price.pro", "rate.a", "RATE.A", "limits/x", "Limits/X"];
+
+async function propose(siege: Siege): Promise<string | undefined> {
+  const { random, doors } = siege;
+  const target = SPELLINGS[random(SPELLINGS.length)]!;
+  const tenant_id = TENANTS[random(2)]!;
+  const place = keyOf(tenant_id, target);
+  const text = someText(siege, place, ruleOf(target));
+  const door = doors[random(doors.length)]!;
+  const minor = random(2) === 0 ? { tier: "minor", affected_users: 1, risk: "low" } : {};
+  const fields = { tenant_id, target, kind: "config", summary: "s", reversible: true, value: text, ...minor };
+  siege.counts.proposed++;
+  const { status, body } = await door.post("propose", fields);
+  if (status === 201) {
+    siege.values.set(body.change_id, body.value);
+    siege.counts.allowed++;
+    if (body.status === "pending_consent") await door.post("approve", { change_id: body.change_id, approver: "ana" });
+    return body.change_id as string;
+  }
+  expect([400, text], text).toEqual([status, text]);
+  return undefined;
+}
+
+/** Reads what the log has that is new, and judges each apply in it at its moment. */
+async function follow(siege: Siege): Promise<void> {
+  const entries = await siege.doors[0]!.audit(`?limit=1000&after=${siege.read}`);
+  for (const { id, event_type, change_id, tenant, timestamp, detail } of entries) {
+    if (id <= siege.read) continue;
+    siege.read = id;
+    const is = event_type === "change_applied" ? "applied" : event_type === "change_rolled_back" ? "over" : undefined;
+    if (!is) continue;
+    const place = keyOf(tenant, (JSON.parse(detail) as { target: string }).target);
+    const at = Date.parse(timestamp);
+    const value = siege.values.get(change_id);
+    if (is === "applied") {
+      siege.counts.applied++;
+      expect(isWithin(siege, place, value, at), `entry ${id}: ${JSON.stringify(value)} at ${place}`).toBe(true);
+    }
+    siege.events.set(place, [...(siege.events.get(place) ?? []), { at, change_id, is }]);
+  }
+}
+
+/** A single proposal, whose answer must be the one that this test computes. */
+async function proposeAlone(siege: Siege): Promise<void> {
+  const before = siege.counts.allowed;
+  const { post } = siege.doors[0]!;
+  let sent: Record<string, unknown> = {};
+  const door: Core = {
+    ...siege.doors[0]!,
+    post: (path, fields, headers) => {
+      if (path === "propose") sent = fields as Record<string, unknown>;
+      return post(path, fields, headers);
+    },
+  };
+  const change_id = await propose({ ...siege, doors: [door] });
+  const place = keyOf(String(sent["tenant_id"]), String(sent["target"]));
+  const last = [...siege.events.values()].flat().reduce((latest, { at }) => Math.max(latest, at), 0);
+  const now = Math.max(door.deps.clock.now(), last);
+  if (change_id !== undefined)
+    expect(isWithin(siege, place, siege.values.get(change_id), now), JSON.stringify(sent)).toBe(true);
+  else if (isExactJson(String(sent["value"])))
+    expect(isWithin(siege, place, JSON.parse(String(sent["value"])), now), JSON.stringify(sent)).toBe(false);
+  if (change_id !== undefined && siege.random(2) === 0) await door.post("apply", { change_id });
+  expect(siege.counts.allowed - before).toBeLessThanOrEqual(1);
+}
+
+/** Texts that the service takes as JSON: no repeated member, and no number that a double cannot keep. */
+function isExactJson(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value !== null && !/"seats":\d+,"seats"|\d{17}|9007199254740993|e999|\.0{5}/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+/** Sends so many hostile proposals: alone, at once, under clocks that are set, with rollbacks and restarts in between. */
+export async function besiegeLimits(seed: number, proposals: number): Promise<Siege["counts"]> {
+  const random = numbers(seed * 7919);
+  const clock = testClock();
+  const policy = {
+    targets: RULES.map(({ target, stated }) => ({ match: [target], ...stated })),
+    minor: { kinds: ["config"], targets: ["*"] },
+  };
+  const intent = { policy };
+  const first = await opened({ store: memoryStore(), clock, intent, owner: "one" });
+  const second = await restarted(first, { intent, owner: "two" });
+  const counts = { proposed: 0, allowed: 0, applied: 0 };
+  const siege: Siege = {
+    random,
+    doors: [first, second].map(coreOf),
+    values: new Map(),
+    events: new Map(),
+    read: 0,
+    counts,
+  };
+  const waiting: string[] = [];
+  while (counts.proposed < proposals) {
+    const what = random(12);
+    if (what < 5) await proposeAlone(siege);
+    else if (what < 8) {
+      const found = await Promise.all(Array.from({ length: 2 + random(5) }, () => propose(siege)));
+      waiting.push(...found.filter((id) => id !== undefined));
+      const some = Array.from({ length: random(6) }, () => waiting[random(waiting.length)]).filter(itself);
+      await Promise.all(some.map((change_id) => siege.doors[random(2)]!.post("apply", { change_id: change_id! })));
+    } else if (what < 10) clock.advance(random(4) === 0 ? random(40) * HOUR : random(HOUR));
+    else if (what === 10) {
+      const applied = [...siege.events.values()].flat().filter(({ is }) => is === "applied");
+      const one = applied[random(applied.length)];
+      if (one && random(3) === 0) await siege.doors[random(2)]!.post("rollback", { change_id: one.change_id });
+    } else if (random(4) === 0) clock.set((random(2) === 0 ? -1 : 1) * random(20) * HOUR);
+    else if (random(10) === 0)
+      siege.doors = [coreOf(await restarted(siege.doors[1]!.deps, { intent })), siege.doors[0]!];
+    await follow(siege);
+  }
+  return counts;
+}
