@@ -34,6 +34,9 @@ export async function* heldSince(
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
   const found = detailIn(applies[0]?.detail ?? "").step_base?.filter((base) => samePlace(base, place));
   if (!start && found && found.length > 0) yield { found };
+  // No value is a first one where any was set before.
+  const before = start || applies.length === 0 ? undefined : await lastValue(sources, place, moment);
+  if (before) yield before;
   for (const { change_id } of applies) {
     const set = valueSet(await readVerified(sources, change_id), place);
     if (set) yield set;
@@ -44,19 +47,19 @@ export async function* heldSince(
 export const heldNow = async (sources: LedgerSources, place: Place): Promise<Found> =>
   valueUnder(sources, place, { owner: await findOwner(sources, place) });
 
-/** Returns the last value that was ever set at a target, rolled back or not; undefined where none was. */
-export async function lastValue(sources: LedgerSources, place: Place): Promise<Found> {
+/** Returns the last value that was ever set at a target, or before a moment, rolled back or not; undefined where none was. */
+export async function lastValue(sources: LedgerSources, place: Place, moment?: string): Promise<Found> {
   const { evidence, reads } = sources;
   const next = evidence.onTarget("held", place);
   for (let entry; (entry = await next());) {
-    if (entry.event_type !== "change_applied") continue;
+    if (entry.event_type !== "change_applied" || (moment !== undefined && entry.timestamp >= moment)) continue;
     const set = valueSet(await readVerified(sources, entry.change_id), place);
     if (set) return set;
   }
   // The index names what is older than all that was indexed.
   const stored = (await reads.get("set_targets", targetKey(place)))?.value;
   const entry = stored === undefined ? undefined : await evidence.kept(stored);
-  if (stored === undefined) return undefined;
+  if (stored === undefined || (moment !== undefined && !(entry && entry.timestamp < moment))) return undefined;
   const last = entry && (await readVerified(sources, entry.change_id));
   return (last && valueSet(last, place)) ?? UNKNOWN;
 }

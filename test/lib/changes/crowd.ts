@@ -28,11 +28,12 @@ import {
   type AskedAct,
   type Idea,
   type Modelled,
+  type Moved,
   proposed,
   type Rules,
   type World,
 } from "./rules/consent_model.ts";
-import { NAMES, PENS, type Random, randomRules, someKey, SPELT, TARGETS } from "./rules/consent_world.ts";
+import { NAMES, PENS, type Random, randomRules, someKey, someLimits, SPELT, TARGETS } from "./rules/consent_world.ts";
 
 const CLIENTS = 64;
 const IDEAS = 12;
@@ -46,6 +47,8 @@ interface Moment {
   changes: ReadonlyMap<string, Modelled>;
   /** The applied changes of each target, the newest last. */
   places: Readonly<Record<string, readonly string[]>>;
+  /** Applies and rollbacks of each target, the oldest first. */
+  history: Readonly<Record<string, readonly Moved[]>>;
   /** When a target was last rolled back, unless a person has approved a change of it since. */
   rolledBack: Readonly<Record<string, number | undefined>>;
   frozen: boolean;
@@ -78,7 +81,7 @@ interface Crowd {
   read: number;
   hasAdapter: boolean;
   /** Of each change, what its proposer was told: what a signature of it names. */
-  digests: Map<string, { origin: string; digest: string }>;
+  digests: Map<string, { origin: string; digest: string; places?: StatementFacts["places"] }>;
   seen: Seen;
 }
 
@@ -98,12 +101,14 @@ function slow(adapter: ProductAdapter): ProductAdapter {
 export async function crowded(seed: number, seen: Seen): Promise<void> {
   const random = numbers(seed * 104_729);
   const clock = testClock();
-  const { rules, manifest } = randomRules(random, clock.now());
+  const { rules, manifest } = randomRules(random, clock.now(), someLimits);
   const hasAdapter = random(2) === 0;
   const adapter = hasAdapter ? slow(scriptedAdapter()) : undefined;
   const first = await opened({ store: memoryStore(), clock, intent: manifest, adapter, owner: "one" });
   const second = await restarted(first, { intent: manifest, owner: "two" });
-  const moments = [{ changes: new Map(), places: { a: [], b: [] }, rolledBack: {}, frozen: false }];
+  const moments = [
+    { changes: new Map(), places: { a: [], b: [] }, history: { a: [], b: [] }, rolledBack: {}, frozen: false },
+  ];
   const crowd: Crowd = {
     random,
     clock,
@@ -144,7 +149,7 @@ async function turn(crowd: Crowd): Promise<void> {
   const { random, clock, doors } = crowd;
   const fault = random(8);
   clock.advance(fault === 0 ? 30 * DAY_MS : fault === 1 ? -30 * DAY_MS : random(12) * HOUR_MS);
-  const { rules, manifest } = randomRules(random, clock.now());
+  const { rules, manifest } = randomRules(random, clock.now(), someLimits);
   crowd.rules = rules;
   crowd.doors = [];
   for (const { deps } of doors)
@@ -176,7 +181,7 @@ const entryOf = ({ reply }: Asked): AuditEntry => reply.body.audit_entry;
 
 const worldOf = (
   { rules, clock, certain, stamp }: Crowd,
-  { frozen, places, rolledBack }: Moment,
+  { frozen, places, history, rolledBack }: Moment,
   target: string,
 ): World => ({
   rules,
@@ -186,6 +191,7 @@ const worldOf = (
   frozen,
   holds: places[target]!.at(-1) ?? null,
   rolledBack: rolledBack[target],
+  history: history[target]!,
 });
 
 /** One entry: whoever is behind it was told of it, and the model allows what it says. */
@@ -228,8 +234,14 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
         : own;
   const isApproved = ask!.what === "approve" && moved.changes.get(change_id)!.status === "approved";
   const rolledBack = ask!.what === "rollback" ? crowd.stamp : isApproved ? undefined : moved.rolledBack[change.target];
+  const { what: done } = ask!;
+  const step =
+    done === "apply" || done === "rollback"
+      ? [{ at: crowd.stamp, id: change_id, value: change.value, what: done }]
+      : [];
   push(crowd, {
     ...moved,
+    history: { ...moved.history, [change.target]: [...moved.history[change.target]!, ...step] },
     places: { ...moved.places, [change.target]: places },
     rolledBack: { ...moved.rolledBack, [change.target]: rolledBack },
   });
@@ -286,16 +298,18 @@ async function propose(crowd: Crowd): Promise<Asked> {
   const idea: Idea = {
     target: TARGETS[random(2)]!,
     proposer,
+    value: random(3) === 0 ? undefined : 8 + random(10),
     minor: random(3) === 0,
     key: someKey(proposer, rules, random),
   };
   const door = crowd.doors[random(2)]!;
   const reach = idea.minor ? { tier: "minor", affected_users: 0, risk: "low", reversible: true } : {};
-  const fields = { ...PROPOSAL, target: idea.target, summary: `Idea ${random(1e9)}`, ...reach };
+  const value = idea.value === undefined ? {} : { value: idea.value };
+  const fields = { ...PROPOSAL, target: idea.target, summary: `Idea ${random(1e9)}`, ...reach, ...value };
   const proof = idea.key === undefined ? {} : await signedProposal(door, proposer, fields, idea.key);
   const reply = await door.post("propose", { ...fields, proposer, ...proof });
-  const { change_id, digest, audit_entry } = reply.body;
-  if (change_id) crowd.digests.set(change_id, { digest, origin: audit_entry.origin });
+  const { change_id, digest, places, audit_entry } = reply.body;
+  if (change_id) crowd.digests.set(change_id, { digest, origin: audit_entry.origin, places });
   return { what: "propose", idea, reply };
 }
 
@@ -344,9 +358,12 @@ async function send(
   const more = isUrgent ? { emergency } : what === "review" ? { verdict: "accepted" } : {};
   const decision: Decision = isUrgent ? "approve_emergency" : what;
   const { verdict } = more as { verdict?: string };
+  const { places, ...proposal } = digests.get(change_id)!;
   const decided = {
     change_id,
-    ...digests.get(change_id)!,
+    ...proposal,
+    // A consent is given for the places too.
+    places: what === "approve" ? places : undefined,
     decision,
     approver: name,
     note,

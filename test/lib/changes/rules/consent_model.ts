@@ -17,11 +17,31 @@ export interface Rules {
   /** The key that stands under a name, for those who have one. */
   keys: Readonly<Record<string, string>>;
   signed_only: boolean;
+  /** Who alone may apply and roll back; absent: everybody. */
+  operators?: string[] | undefined;
+  /** The numbers that one target may get: so many at most, and in so many milliseconds no more than a step. */
+  limit?: Limit | undefined;
+}
+
+interface Limit {
+  target: string;
+  maximum: number;
+  step: number;
+  ms: number;
+}
+
+/** An apply or a rollback of a target: which change, and the number that it set. */
+export interface Moved {
+  at: number;
+  id: string;
+  value: number | undefined;
+  what: "apply" | "rollback";
 }
 
 /** A change as the model keeps it. */
 export interface Modelled {
   target: string;
+  value?: number | undefined;
   proposer: string;
   /** Consents of the tier when it was proposed; none: a minor change. */
   required: number;
@@ -63,6 +83,40 @@ export interface World {
   holds: string | null;
   /** When the target was last rolled back, unless a person has approved a change of it since. */
   rolledBack?: number | undefined;
+  /** Applies and rollbacks of the target, the oldest first. */
+  history?: readonly Moved[];
+}
+
+/** The number from which a step is counted: of the start of the time, else the last one before it, else the first since. */
+function baseOf(history: readonly Moved[], start: number): number | undefined {
+  const early = history.filter(({ at }) => at < start);
+  const gone = new Set(early.filter(({ what }) => what === "rollback").map(({ id }) => id));
+  const numbers = (some: readonly Moved[]) =>
+    some.filter(({ what, value }) => what === "apply" && value !== undefined).map(({ value }) => value!);
+  const then = numbers(early.filter(({ id }) => !gone.has(id)));
+  return then.at(-1) ?? numbers(early).at(-1) ?? numbers(history.slice(early.length))[0];
+}
+
+/** Whether a number is outside what its target may get, or the first that it gets. */
+function limited(
+  { target, value }: Pick<Modelled, "target" | "value">,
+  { rules: { limit }, now, stamp = now, history = [] }: World,
+): "outside" | "first" | "within" {
+  if (limit?.target !== target || value === undefined) return "within";
+  if (value > limit.maximum) return "outside";
+  const base = baseOf(history, Math.max(now, stamp) - limit.ms);
+  if (base === undefined) return "first";
+  return value - base > limit.step || base - value > limit.step ? "outside" : "within";
+}
+
+/** Why somebody may not apply or roll back, who signs nothing. */
+function barred({ what, name }: Ask, { operators, break_glass, keys }: Rules): string | undefined {
+  if (!operators) return undefined;
+  const listed = [...operators, ...(what === "rollback" ? (break_glass?.approvers ?? []) : [])];
+  if (!listed.includes(plain(name))) return "not_permitted";
+  if (plain(name) in keys) return "proof_required";
+  // Where the intent knows who is who, a name without keys is only claimed.
+  return Object.keys(keys).length > 0 ? "not_permitted" : undefined;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -157,25 +211,27 @@ function mayRevoke(name: string, change: Modelled, rules: Rules): boolean {
 /** What is proposed, by whom, and the key it is signed with. */
 export interface Idea {
   target: string;
+  value?: number | undefined;
   proposer: string;
   minor: boolean;
   key?: string | undefined;
 }
 
 /** The code of the refusal, or the new change. */
-export function proposed(
-  { target, proposer, minor, key }: Idea,
-  { rules, now, stamp = now, holds, rolledBack = -Infinity }: World,
-): string | Modelled {
+export function proposed({ target, value, proposer, minor, key }: Idea, world: World): string | Modelled {
+  const { rules, now, stamp = now, holds, rolledBack = -Infinity } = world;
+  const limit = limited({ target, value }, world);
   const isNobody = key === undefined && Object.keys(rules.keys).length > 0;
   const isOwned = rules.owners.some((owner) => owner.target === target);
-  const isMinor = minor && rules.minor && !isNobody && !isOwned && stamp - rolledBack > DAY;
+  const isMinor = minor && rules.minor && !isNobody && !isOwned && limit !== "first" && stamp - rolledBack > DAY;
   if (rules.forbidden === target) return "forbidden_target";
+  if (limit === "outside") return "value_not_allowed";
   if (key !== undefined && rules.keys[plain(proposer)] !== key) return "proof_invalid";
   const mustBeKnown = plain(proposer) in rules.keys || (rules.signed_only && !rules.self_approval);
   if (key === undefined && mustBeKnown) return "proposer_unknown";
   return {
     target,
+    value,
     proposer,
     required: isMinor ? 0 : rules.required,
     status: isMinor ? "approved" : "pending_consent",
@@ -240,6 +296,8 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       if (status !== "approved") return "illegal_transition";
       if (rules.forbidden === change.target) return "forbidden_target";
       if (!isComplete(change, rules)) return "consent_incomplete";
+      if (barred(ask, rules)) return barred(ask, rules)!;
+      if (limited(change, world) === "outside") return "value_not_allowed";
       if (rules.on_stale === "block" && change.seen !== holds) return "target_moved";
       if (!isUrgent(change, rules)) {
         if (world.frozen) return "frozen";
@@ -247,7 +305,8 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       }
       return { ...change, status: "applied" };
     case "rollback":
-      return status === "applied" ? { ...change, status: "rolled_back" } : "illegal_transition";
+      if (status !== "applied") return "illegal_transition";
+      return barred(ask, rules) ?? { ...change, status: "rolled_back" };
     case "review":
       if (change.review !== "due" || status === "denied") return "illegal_transition";
       if (!mayDecide(name, change, rules)) return "not_an_approver";

@@ -81,13 +81,34 @@ const manifestOf = (rules: Rules): Manifest => ({
     approval_ttl_hours: hours(rules.approval_ttl),
     windows: { deny: rules.denied.map(([from, to]) => ({ from: iso(from), to: iso(to) })) },
     signed_only: rules.signed_only,
+    permissions: rules.operators ? { apply: rules.operators, rollback: rules.operators } : {},
+    targets: rules.limit ? [limitOf(rules.limit)] : [],
   },
 });
 
+const limitOf = ({ target, maximum, step, ms }: NonNullable<Rules["limit"]>): object => ({
+  match: [target],
+  schema: { type: "integer", maximum },
+  max_step: { absolute: step, hours: ms / HOUR_MS },
+});
+
+/** Rules on who applies, and on which numbers. */
+export const someLimits = (random: Random): Pick<Rules, "limit" | "operators"> => ({
+  operators: random(4) === 0 ? ["ops", NAMES[random(NAMES.length)]!] : undefined,
+  limit:
+    random(2) === 0
+      ? { target: TARGETS[random(2)]!, maximum: 14 + random(4), step: 1 + random(3), ms: (1 + random(30)) * HOUR_MS }
+      : undefined,
+});
+
 /** Rules, and the intent that says them: drawn until they are ones that an intent may say. */
-export function randomRules(random: Random, now: number): { rules: Rules; manifest: Manifest; loaded: LoadedIntent } {
+export function randomRules(
+  random: Random,
+  now: number,
+  more: (random: Random) => Partial<Rules> = () => ({}),
+): { rules: Rules; manifest: Manifest; loaded: LoadedIntent } {
   for (;;) {
-    const rules = drawn(random, now);
+    const rules = { ...drawn(random, now), ...more(random) };
     const manifest = manifestOf(rules);
     try {
       return { rules, manifest, loaded: intentOf(manifest) };
