@@ -16,8 +16,8 @@ import { samePlace } from "./rules/same_target.ts";
 import {
   type FoundBase,
   type Judged,
+  listMembers,
   listSteps,
-  findMember,
   requireSchemas,
   requireStep,
   type Step,
@@ -97,10 +97,10 @@ const numbersIn = (bases: readonly StepBase[], { entry, member }: Step): FoundBa
 /** Returns the base that a value is; undefined where it has no such member. */
 function baseIn(held: { value?: unknown } | { unknown: string }, member: string | null): FoundBase | undefined {
   if ("unknown" in held) return held;
-  const number = findMember(held.value, member);
-  if (number === undefined) return undefined;
-  return typeof number === "number"
-    ? { numbers: [number] }
+  const numbers = listMembers(held.value, member);
+  if (numbers.length === 0) return undefined;
+  return numbers.every((number) => typeof number === "number")
+    ? { numbers }
     : { unknown: "it held no number before; change the rule in the intent first" };
 }
 

@@ -11,6 +11,7 @@ import {
   multiply,
   negate,
 } from "../../kit/decimal.ts";
+import { readSplit } from "../../rollout/split_value.ts";
 import type { Policy } from "./intent.ts";
 import { type ChangeEntry, listEntries } from "./list_entries.ts";
 import { matchesAny } from "./target_pattern.ts";
@@ -42,6 +43,8 @@ export type FoundBase = { numbers: readonly number[] } | "first" | { unknown: st
 /** A number of a change whose step is limited. */
 export interface Step {
   entry: ChangeEntry;
+  /** The value, or of a split the value of one share. */
+  value: unknown;
   rule: TargetRule;
   limit: MaxStep;
   member: string | null;
@@ -58,14 +61,15 @@ export const rulesFor = ({ target }: Pick<ChangeEntry, "target">, { targets }: P
 
 /** Lists the limited steps that a change would make. */
 export const listSteps = (change: ChangeEntry, policy: Pick<Policy, "targets">): Step[] =>
-  entriesWithPath(change).flatMap(({ entry, path }) =>
-    entry.value === undefined
+  listValues(change).flatMap(({ entry, value, path }) =>
+    value === undefined
       ? []
       : rulesFor(entry, policy).flatMap((rule) =>
           rule.max_step === undefined
             ? []
             : (rule.max_step.members ?? [null]).map((member) => ({
                 entry,
+                value,
                 rule,
                 limit: rule.max_step!,
                 member,
@@ -74,22 +78,31 @@ export const listSteps = (change: ChangeEntry, policy: Pick<Policy, "targets">):
         ),
   );
 
-const entriesWithPath = (change: ChangeEntry): { entry: ChangeEntry; path: string }[] => {
+/** Lists the values of a change with their paths; of a split those of its shares. */
+function listValues(change: ChangeEntry): { entry: ChangeEntry; value: unknown; path: string }[] {
   const entries = listEntries(change);
-  return entries.map((entry, index) => ({ entry, path: entries.length === 1 ? "value" : `sets.${index}.value` }));
-};
+  return entries.flatMap((entry, index) => {
+    const path = entries.length === 1 ? "value" : `sets.${index}.value`;
+    const values = valuesOfShares(entry.value);
+    const within = (share: number): string => (values.length === 1 ? path : `${path}.$split.shares.${share}.1`);
+    return values.map((value, share) => ({ entry, value, path: within(share) }));
+  });
+}
+
+/** Returns the values of the shares of a split, of which there are two at least; of any other value itself. */
+const valuesOfShares = (value: unknown): unknown[] => readSplit(value)?.shares.map((share) => share.value) ?? [value];
 
 /** Requires that a change names a KPI and that its values match their schemas. Errors: 400 `value_not_allowed`. */
 export function requireSchemas(change: Judged, policy: Pick<Policy, "targets">, validate: ValidateValue): void {
-  for (const { entry, path } of entriesWithPath(change))
+  for (const { entry, value, path } of listValues(change))
     for (const rule of rulesFor(entry, policy)) {
       if (rule.kpi_required && !change.kpi)
         throw notAllowed(`a change of ${entry.target} must name the kpi that it is to move`, {
           path: "kpi",
           rule: "kpi_required",
         });
-      if (!rule.schema || entry.value === undefined) continue;
-      const mismatch = validate(rule.schema, entry.value);
+      if (!rule.schema || value === undefined) continue;
+      const mismatch = validate(rule.schema, value);
       if (!mismatch) continue;
       const at = [path, ...mismatch.path].join(".");
       const range = JSON.stringify(mismatch.range);
@@ -104,7 +117,7 @@ export function requireSchemas(change: Judged, policy: Pick<Policy, "targets">, 
 
 /** Requires that a number is within the step from its base. Errors: 400 `value_not_allowed`. */
 export function requireStep(step: Step, base: FoundBase): void {
-  const { entry, limit, member, path, rule } = step;
+  const { entry, value, limit, member, path, rule } = step;
   const { target } = entry;
   const refuse = (message: string, range?: NumberRange): never => {
     const { relative, absolute: units, hours } = limit;
@@ -118,7 +131,7 @@ export function requireStep(step: Step, base: FoundBase): void {
       ...unitOf(rule),
     });
   };
-  const number = findMember(entry.value, member);
+  const number = findMember(value, member);
   if (typeof number !== "number") return refuse(`${path} of ${target} must be a number, since its steps are limited`);
   if (base === "first") return undefined;
   if ("unknown" in base) return refuse(`the step of ${path} of ${target} cannot be judged: ${base.unknown}`);
@@ -154,8 +167,14 @@ export function rangeOfStep(limit: MaxStep, bases: readonly number[]): NumberRan
 const stepFrom = ({ relative, absolute: units }: MaxStep, base: Decimal): Decimal =>
   relative === undefined ? readDecimal(units!) : multiply(readDecimal(relative), absolute(base));
 
+/** Returns a member of a value that a target held, for each share of a split; those that have none are left out. */
+export const listMembers = (held: unknown, member: string | null): unknown[] =>
+  valuesOfShares(held)
+    .map((value) => findMember(value, member))
+    .filter((found) => found !== undefined);
+
 /** Returns a member of a value, or for `null` the value; undefined where there is none. */
-export function findMember(value: unknown, member: string | null): unknown {
+function findMember(value: unknown, member: string | null): unknown {
   if (member === null) return value;
   let inner = value;
   for (const name of member.split(".")) {

@@ -407,3 +407,31 @@ describe("before anything is proposed", () => {
     expect((await ask("target=price.pro&tenant_id=t2")).limits).toEqual([none]);
   });
 });
+
+describe("a split", () => {
+  const split = (...values: unknown[]) => ({
+    $split: { shares: values.map((value, index) => [`v${index}`, value, 10_000 / values.length]) },
+  });
+
+  test("is judged by the value of each share, and each is a base", async () => {
+    const api = await priced([{ ...STEP, schema: { type: "number", maximum: 110 } }]);
+    await set(api, split(100, 104));
+    expect((await propose(api, split(100, 111))).body).toMatchObject({
+      path: "value.$split.shares.1.1",
+      rule: "maximum",
+    });
+    expect((await propose(api, split(98, 100))).body).toMatchObject({
+      path: "value.$split.shares.0.1",
+      range: { minimum: 98.8, maximum: 105 },
+      base: [100, 104],
+    });
+    expect(await verdict(api, 105.01)).toEqual({ minimum: 98.8, maximum: 105 });
+    expect(await verdict(api, split(99, 105))).toBe("allowed");
+    expect((await propose(api, split(99, "100"))).body.path).toBe("value.$split.shares.1.1");
+  });
+
+  test("of another form is no number", async () => {
+    const api = await priced();
+    expect((await propose(api, { $split: { shares: [["a", 100, 9000]] } })).body.code).toBe("value_not_allowed");
+  });
+});
