@@ -97,7 +97,7 @@ function baseOf(history: readonly Moved[], start: number): number | undefined {
   return then.at(-1) ?? numbers(early).at(-1) ?? numbers(history.slice(early.length))[0];
 }
 
-/** Whether a number is outside what its target may get, or the first that it gets. */
+/** Judges a number: outside of what its target may get, within it, or the first that it gets. */
 function limited(
   { target, value }: Pick<Modelled, "target" | "value">,
   { rules: { limit }, now, stamp = now, history = [] }: World,
@@ -115,7 +115,7 @@ function barred({ what, name }: Ask, { operators, break_glass, keys }: Rules): s
   const listed = [...operators, ...(what === "rollback" ? (break_glass?.approvers ?? []) : [])];
   if (!listed.includes(plain(name))) return "not_permitted";
   if (plain(name) in keys) return "proof_required";
-  // Where the intent knows who is who, a name without keys is only claimed.
+  // A name without keys is only claimed once the intent knows who is who.
   return Object.keys(keys).length > 0 ? "not_permitted" : undefined;
 }
 
