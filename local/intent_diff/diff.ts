@@ -2,7 +2,7 @@
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Intent, kpiNames } from "../../lib/changes/rules/intent.ts";
 import { requireApplyWhen } from "../../lib/changes/rules/apply_when.ts";
-import { describeGuardrail } from "../../lib/changes/rules/rules_in_force.ts";
+import { describeGuardrail, describeValueRule } from "../../lib/changes/rules/rules_in_force.ts";
 import { compareActions } from "./actions.ts";
 import { compareConsent } from "./consent.ts";
 import { byEffect, type Difference, difference, passes } from "./difference.ts";
@@ -18,6 +18,7 @@ export function diffIntents(old: Intent, next: Intent): Difference[] {
     ...compareActions(old, next, universe),
     ...compareTimes(old, next, universe),
     ...compareAutomation(old, next),
+    ...compareValues(old, next),
     ...compareKpis(old, next),
   ];
   const all = [...found, ...unexplained(old, next, found)];
@@ -77,6 +78,14 @@ const compareSentences = (
       ),
   );
 
+/** Compares the rules for values. */
+const compareValues = (old: Intent, next: Intent): Difference[] =>
+  compareSentences(
+    "policy.targets",
+    [old.policy.targets.flatMap(describeValueRule), next.policy.targets.flatMap(describeValueRule)],
+    "a rule for values",
+  );
+
 const AUTOMATIONS = {
   approved: "by themselves as soon as they are approved",
   scheduled: "by themselves at a time",
@@ -99,7 +108,7 @@ function compareAutomation(old: Intent, next: Intent): Difference[] {
 
 /** Fields of `policy` whose rules are compared by what they decide. */
 const COMPARED: ReadonlySet<string> = new Set(
-  "minor required_approvers approvers permissions self_approval signed_only consent_ttl_hours owners approval_ttl_hours on_stale on_moved on_drift windows break_glass on_conflict forbidden_targets guardrails apply_when".split(
+  "minor required_approvers approvers permissions self_approval signed_only consent_ttl_hours owners approval_ttl_hours on_stale on_moved on_drift windows break_glass on_conflict forbidden_targets guardrails apply_when targets".split(
     " ",
   ),
 );

@@ -46,7 +46,7 @@ export function rulesInForce(intent: Intent): string[] {
       ? "a proposal on a target that has a live change is rejected"
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
-    ...policy.targets.flatMap(valueRules),
+    ...policy.targets.flatMap(describeValueRule),
     ...guardrails.map(describeGuardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
     ...permissions(intent),
@@ -135,8 +135,14 @@ export function describeGuardrail({ kpi, max_regression, action, targets, hours 
 /** Longest schema that is repeated in a sentence. */
 const MAX_SCHEMA_LENGTH = 300;
 
-/** The rules for the values of some targets. */
-function valueRules({ match, schema, max_step, unit, kpi_required }: Policy["targets"][number]): string[] {
+/** Describes a rule for the values of some targets, a sentence for each part of it. */
+export function describeValueRule({
+  match,
+  schema,
+  max_step,
+  unit,
+  kpi_required,
+}: Policy["targets"][number]): string[] {
   const targets = match.join(", ");
   const text = JSON.stringify(schema);
   const { relative, absolute, hours, members } = max_step ?? {};

@@ -168,6 +168,17 @@ const WIDER: [rule: string, found: () => string[], expected: string[]][] = [
     ],
   ],
   [
+    "targets",
+    () => {
+      const step = (relative: number) => ({ targets: [{ match: ["price.*"], max_step: { relative } }] });
+      return policy(step(0.05), step(0.1));
+    },
+    [
+      expect.stringMatching(/^\+ There is no longer a rule for values: a value of price\.\* may differ by 0\.05 /),
+      expect.stringMatching(/^- There is now a rule for values: a value of price\.\* may differ by 0\.1 /),
+    ],
+  ],
+  [
     "an agent",
     () => agents({}, { "agent:pricing": agent({ targets: ["price.*"], kinds: ["config"], max_per_day: 5 }) }),
     [
