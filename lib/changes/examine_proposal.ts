@@ -7,7 +7,7 @@ import { readUnowned, type SystemReading } from "./judge_values.ts";
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
 import { listEntries } from "./rules/list_entries.ts";
-import { describeSplitProblem } from "../rollout/split_value.ts";
+import { describeSplitProblem, readSplit } from "../rollout/split_value.ts";
 import { examinePlaces } from "./seen.ts";
 
 type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
@@ -68,7 +68,8 @@ function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
     if (problem !== undefined) return createNotAllowed(target, problem);
   }
   for (const entry of listSet(adapter, change)) {
-    const problem = adapter!.check?.(entry);
+    const isSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
+    const problem = isSplit ? "its target system splits no values between users" : adapter!.check?.(entry);
     if (problem !== undefined) return createNotAllowed(entry.target, problem);
   }
   return undefined;

@@ -205,6 +205,8 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     check: findRefusal,
 
+    holdsSplits: () => system.holdsSplits ?? false,
+
     judgesByReading: () => system.checkHeld !== undefined && system.ping === undefined,
 
     reader: (entry) => async (signal) => {

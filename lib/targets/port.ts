@@ -75,6 +75,8 @@ export interface TargetSystem {
   readonly name: string;
   /** `checked`: the system itself cannot refuse a concurrent edit, so the value is compared just before the write. */
   readonly guard: "atomic" | "checked";
+  /** True where a value may be split between users (`withSplits`). */
+  readonly holdsSplits?: boolean;
   /** Explains why the system cannot hold the entry, without asking it. */
   check(entry: Entry): string | undefined;
   /** Type, address without credentials, and key, with every option that decides where the value is written. */

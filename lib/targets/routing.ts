@@ -51,6 +51,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     carries: (change) => of(change).carries?.(change) ?? true,
     isCumulative: (entry) => of(entry).isCumulative?.(entry) ?? false,
     check: (entry) => of(entry).check?.(entry),
+    holdsSplits: (entry) => of(entry).holdsSplits?.(entry) ?? false,
     judgesByReading: (entry) => of(entry).judgesByReading?.(entry) ?? false,
     reader: (entry) => of(entry).reader?.(entry),
     validate: async (change, signal) => of(change).validate(change, signal),

@@ -12,12 +12,14 @@ import {
   type Write,
 } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { withSplits } from "../../lib/targets/with_splits.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
 import { findDefinitionProblem, findFlagProblem, type Flag, isDefinition } from "./flag_definition.ts";
 import { isObject, type JsonObject, own } from "./json_object.ts";
 import { readMember, removeMember, setMember } from "./json_text.ts";
+import { findUnitProblem, toFlagdDefinition } from "./split.ts";
 import { type Edit, textFile } from "./text_file.ts";
 
 /** The file, and how an entry becomes the key of a flag. */
@@ -94,7 +96,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     }, signal);
   };
 
-  return {
+  const system: TargetSystem = {
     name,
     guard: "checked",
     place: (entry) => `flagd ${shownPath} ${JSON.stringify(flagKey(entry))}`,
@@ -132,6 +134,10 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
       await file.checkFolder();
     },
   };
+  return withSplits(system, {
+    findProblem: findUnitProblem,
+    render: (entry, split) => toFlagdDefinition(flagKey(entry), split),
+  });
 }
 
 /** Returns the text when a flagd reader accepts the file; one invalid flag makes readers reject all of it. */

@@ -12,7 +12,9 @@ import {
   type TargetValue,
 } from "../../lib/targets/port.ts";
 import { isEqual } from "../../lib/targets/entry.ts";
+import { withSplits } from "../../lib/targets/with_splits.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
+import { findUnleashSplitProblem, toUnleashValue } from "./split.ts";
 import { NotSent, unleashApi } from "./unleash_api.ts";
 import {
   findSwitchProblem,
@@ -214,7 +216,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     });
   };
 
-  return {
+  const system: TargetSystem = {
     name,
     guard: "checked",
     place: (entry) => `unleash ${api.address} ${project}/${environment} ${JSON.stringify(flagName(entry))}`,
@@ -271,6 +273,10 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
       if (user["type"] === "admin") throw new TargetRejected(api.adminToken);
     },
   };
+  return withSplits(system, {
+    findProblem: findUnleashSplitProblem,
+    render: (entry, split) => toUnleashValue(flagName(entry), split),
+  });
 }
 
 /** Runs what follows a write that was carried out: where it fails, the value is set all the same. */

@@ -106,6 +106,8 @@ export interface ProductAdapter {
   ): ((signal: AbortSignal) => Promise<Reading>) | undefined;
   /** Explains why the system cannot hold the entry, without asking it. */
   check?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): string | undefined;
+  /** Returns true where the system of an entry gives each share of the users another value. */
+  holdsSplits?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   /** Returns true where a proposal reads the target: its system is on this machine, and its value decides what can be set. */
   judgesByReading?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
   /** Returns true where changes of a target add to each other: no later one supersedes an earlier. */

@@ -6,6 +6,7 @@ import { service, type TestService } from "../../support/service.ts";
 import type { TestOptions } from "../../support/deps.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { PROPOSAL } from "../../support/client.ts";
+import { editableTarget } from "../../support/editable_target.ts";
 
 const FLAGS = "/ofrep/v1/evaluate/flags";
 const put = (api: TestService, tenant_id: string, target: string, value: unknown) =>
@@ -319,6 +320,22 @@ describe("a split value", () => {
       status: 400,
       body: { code: "value_not_allowed", error: expect.stringContaining("must have 10000 in sum") },
     });
+  });
+});
+
+test("a split value for a system that splits none is 400 at the proposal", async () => {
+  const api = await service({ adapter: editableTarget().adapter });
+  const value = {
+    $split: {
+      shares: [
+        ["on", true, 5000],
+        ["off", false, 5000],
+      ],
+    },
+  };
+  expect(await api.json("/api/product/propose", { ...PROPOSAL, value })).toMatchObject({
+    status: 400,
+    body: { code: "value_not_allowed", error: expect.stringContaining("splits no values between users") },
   });
 });
 

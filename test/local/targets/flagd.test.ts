@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
+import { findShare, readSplit } from "../../../lib/rollout/split_value.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
@@ -145,6 +146,37 @@ test("a definition replaces only the text of its flag, and its rollback restores
   expect(Object.keys(flags)).toEqual(["10", "new-checkout", "banner", "brand-new"]);
   await rollback(one);
   await rollback(other);
+  expect(await read()).toBe(TEXT);
+});
+
+test("a split value is a definition that the stock reader splits, and its rollback restores the bytes", async () => {
+  const { apply, rollback, read, edit, adapter } = await bench();
+  const value = {
+    $split: {
+      shares: [
+        ["on", true, 5000],
+        ["off", false, 5000],
+      ],
+    },
+  };
+  const split = change(value);
+  expect(adapter.check!(split)).toBeUndefined();
+  await apply(split);
+  expect(await adapter.verify(split, calm)).toBe("applied");
+  if (typeof reader !== "string") {
+    const core = new reader();
+    core.setConfigurations(await read());
+    const given = (user: string) => core.resolveBooleanEvaluation("new-checkout", false, { userId: user }).value;
+    const share = readSplit(value)!;
+    for (const user of ["ana", "bo", "cy", "di", "ed", "flo", "gus"])
+      expect(given(user)).toBe(findShare(share, "new-checkout", user).value);
+  }
+  const after = await read();
+  await edit('["on",5000]', '["on",5001]');
+  expect(await adapter.verify(split, calm)).not.toBe("applied");
+  await edit('["on",5001]', '["on",5000]');
+  expect(await read()).toBe(after);
+  await rollback(split);
   expect(await read()).toBe(TEXT);
 });
 

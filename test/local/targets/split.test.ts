@@ -1,13 +1,10 @@
 /** Splits of a value between users: as definitions of flagd and Unleash, read back, and as the stock reader evaluates them. */
 import { describe, expect, test } from "vitest";
 import { findDefinitionProblem, type Flag } from "../../../local/targets/flag_definition.ts";
+import type { Share, Split } from "../../../lib/rollout/split_value.ts";
 import {
-  findSplitProblem,
+  findUnitProblem,
   findUnleashSplitProblem,
-  readFlagdSplit,
-  readUnleashSplit,
-  type Share,
-  type Split,
   toFlagdDefinition,
   toUnleashValue,
 } from "../../../local/targets/split.ts";
@@ -18,8 +15,8 @@ const KEY = "ui/banner";
 const onFor = (share: number): Split => ({
   unit: "userId",
   shares: [
-    ["on", true, share],
-    ["off", false, 10_000 - share],
+    { variant: "on", value: true, share },
+    { variant: "off", value: false, share: 10_000 - share },
   ],
 });
 const reader = await loadFlagdReader().catch((error: Error) => error.message);
@@ -64,96 +61,30 @@ describe.skipIf(typeof reader === "string")("the stock reader of flagd files", (
   });
 });
 
-test("a definition of flagd is valid and is read back as its split", () => {
+test("a definition of flagd is valid", () => {
   const shares: Share[] = [
-    ["blue", { color: "blue" }, 1],
-    ["green", { color: "green" }, 4999],
-    ["none", null, 5000],
+    { variant: "blue", value: { color: "blue" }, share: 1 },
+    { variant: "none", value: null, share: 9999 },
   ];
-  for (const split of [onFor(0), onFor(10_000), { unit: "account", shares }]) {
-    const definition = toFlagdDefinition(KEY, split);
-    expect(findDefinitionProblem(definition)).toBeUndefined();
-    expect(readFlagdSplit(KEY, JSON.parse(JSON.stringify(definition)))).toEqual(split);
-  }
+  for (const split of [onFor(0), onFor(10_000), { unit: "account", shares }])
+    expect(findDefinitionProblem(toFlagdDefinition(KEY, split))).toBeUndefined();
 });
 
-test("a value of Unleash is valid and is read back as its split", () => {
+test("a value of Unleash is valid", () => {
   for (const share of [0, 100, 5000, 10_000]) {
     const value = toUnleashValue("new-checkout", onFor(share));
     expect([findUnleashSplitProblem(onFor(share)), findValueProblem(value)]).toEqual([undefined, undefined]);
-    expect(readUnleashSplit("new-checkout", value)).toEqual(onFor(share));
   }
 });
 
-test("a definition that says more than a split is none", () => {
-  const flagd = toFlagdDefinition(KEY, onFor(1000));
-  const rule = flagd.targeting as { if: unknown[] };
-  for (const other of [
-    { ...flagd, state: "DISABLED" as const },
-    { ...flagd, defaultVariant: "on" },
-    { ...flagd, variants: { ...flagd.variants, third: 1 } },
-    { ...flagd, targeting: { if: [...rule.if, "on"] } },
-    { ...flagd, targeting: { if: "userId" } },
-    { ...flagd, targeting: undefined },
-  ])
-    expect(readFlagdSplit(KEY, other)).toBeUndefined();
-  expect(readFlagdSplit("another/key", flagd)).toBeUndefined();
-  const unleash = toUnleashValue("n", onFor(1000));
-  const [strategy] = unleash.strategies;
-  for (const other of [
-    { ...unleash, enabled: false },
-    { ...unleash, strategies: [strategy!, strategy!] },
-    { ...unleash, strategies: [{ ...strategy, constraints: [{}] }] },
-    { enabled: true, strategies: [{ name: "default" }] },
-    { enabled: true, strategies: [] },
-  ])
-    expect(readUnleashSplit("n", other)).toBeUndefined();
-  expect(readUnleashSplit("another", unleash)).toBeUndefined();
-});
-
-test.each<[Split, string]>([
-  [{ ...onFor(1), unit: "a.b" }, "unit is not the name of an attribute"],
-  [{ ...onFor(1), shares: [["on", true, 10_000]] }, "fewer than two"],
-  [
-    {
-      ...onFor(1),
-      shares: [
-        ["on", true, 1],
-        ["on", false, 9999],
-      ],
-    },
-    "same name",
-  ],
-  [
-    {
-      ...onFor(1),
-      shares: [
-        ["on", true, 0.5],
-        ["off", false, 9999.5],
-      ],
-    },
-    "not a whole number",
-  ],
-  [
-    {
-      ...onFor(1),
-      shares: [
-        ["on", true, 1],
-        ["off", false, 1],
-      ],
-    },
-    "2 in all",
-  ],
-])("a split that no system can hold is explained: %o", (split, reason) => {
-  expect(findSplitProblem(split)).toContain(reason);
-  expect(findUnleashSplitProblem(split)).toContain(reason);
+test("a unit that is no name of an attribute is explained", () => {
+  for (const find of [findUnitProblem, findUnleashSplitProblem])
+    expect(find({ ...onFor(100), unit: "a.b" })).toContain("unit is not the name of an attribute");
 });
 
 test("Unleash takes whole percents of on and off only", () => {
   expect(findUnleashSplitProblem(onFor(150))).toContain("whole percents");
-  const shares: Share[] = [
-    ["off", false, 5000],
-    ["on", true, 5000],
-  ];
-  expect(findUnleashSplitProblem({ unit: "userId", shares })).toContain("switches a flag only");
+  expect(findUnleashSplitProblem({ unit: "userId", shares: [...onFor(5000).shares].reverse() })).toContain(
+    "switches a flag only",
+  );
 });
