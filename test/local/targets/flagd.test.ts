@@ -149,7 +149,7 @@ test("a definition replaces only the text of its flag, and its rollback restores
   expect(await read()).toBe(TEXT);
 });
 
-test("a split value is a definition that the stock reader splits, and its rollback restores the bytes", async () => {
+test("a split value is split by the stock reader, and its rollback restores the bytes", async () => {
   const { apply, rollback, read, edit, adapter } = await bench();
   const value = {
     $split: {
