@@ -143,7 +143,7 @@ export const console = [
   {
     ...dialog,
     name: "the dialog still sends when the change is another one",
-    find: "{changed.now ? (\n            <button",
+    find: "{stale ? (\n            <button",
     replace: "{false ? (\n            <button",
     only: "nothing is swapped",
   },

@@ -36,6 +36,17 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     expect(page.url()).toContain("tenant=t2");
     await page.locator("tbody tr").getByText("Detail").click();
     await page.getByText('"approver": "bo"').waitFor();
+    await visit(page, service.url, "audit");
+    await page.getByLabel("Person").fill("BO");
+    await page.getByLabel("From", { exact: true }).fill(new Date().toISOString().slice(0, 10));
+    await page.getByLabel("Text").fill("approved by bo");
+    await button(page, "Filter").click();
+    await expect.poll(events).toEqual([expect.stringContaining("Approved by bo")]);
+    expect(page.url()).toContain("person=BO&text=approved+by+bo");
+    await page.getByLabel("To", { exact: true }).fill("2020-01-01");
+    await page.getByLabel("From", { exact: true }).fill("");
+    await button(page, "Filter").click();
+    await page.getByText("No entry matches here.").waitFor();
     await visit(page, service.url, `changes/${denied}`);
     await page.locator(".timeline").getByRole("link").first().click();
     await page.getByRole("heading", { name: "Entries" }).waitFor();

@@ -16,6 +16,7 @@ import { checkEach, checkRun, hashOf } from "../../local/ui/domain/audit_check.t
 import { listCautions } from "../../local/ui/domain/cautions.ts";
 import { draftAgain } from "../../local/ui/domain/draft.ts";
 import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
+import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
 import { offeredKpis } from "../../local/ui/domain/kpis.ts";
 import { offersOf } from "../../local/ui/domain/offers.ts";
 import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
@@ -255,7 +256,7 @@ test("where nobody who approved it can decide any more, whoever may decide close
 test.each([
   ["config", { text: "25" }, "25", undefined],
   ["config", { text: "" }, undefined, undefined],
-  ["config", { text: "on" }, undefined, "is not JSON; text stands in double quotes"],
+  ["config", { text: "on" }, undefined, "Line 1, column 1: text needs double quotes."],
   ["feature_flag", { enabled: "off" }, "false", undefined],
   ["code_patch", { text: "- a\n+ b" }, '{"patch":"- a\\n+ b"}', undefined],
   ["experiment", { percent: "20" }, '{"variants":{"control":80,"treatment":20}}', undefined],
@@ -327,6 +328,28 @@ test("a proposal made of another states nothing that nobody stated", () => {
     draftAgain({ ...change, risk: "medium", reversible: true, ...(unstated && { unstated }) }, "bo");
   expect(again(["risk", "reversible"])).toMatchObject({ risk: "", reversible: "" });
   expect(again([])).toMatchObject({ risk: "medium", reversible: "true" });
+});
+
+test.each([
+  ['{"a": 1,}', "Line 1, column 8: unexpected comma before the end."],
+  ['{"a": [1 2]}', "Line 1, column 10: a comma or ] is expected."],
+  ['{\n  "a": 1\n  "b": 2}', "Line 3, column 3: a comma or } is expected."],
+  ['{"a" 1}', "Line 1, column 6: a colon is expected after the name."],
+  ["{a: 1}", "Line 1, column 2: a name in double quotes is expected."],
+  ['["x]', "Line 1, column 2: this text has no closing quote, or a character that needs a backslash."],
+  ["1 2", "Line 1, column 3: unexpected 2 after the value."],
+  ["[01]", "Line 1, column 2: unexpected 0."],
+  ["[", "Line 1, column 2: unexpected end."],
+])("the place where %s stops being JSON is named", (text, said) => {
+  expect(() => JSON.parse(text)).toThrow();
+  expect(findJsonFault(text)).toBe(said);
+});
+
+test("what is JSON has no fault", () => {
+  for (const text of ['{"a": [1, -2.5e3, true, null, "\\u00e9\\n"], "b": {}}', " [] ", '"x"', "0"]) {
+    JSON.parse(text);
+    expect(findJsonFault(text)).toBeUndefined();
+  }
 });
 
 test("forms offer the product's KPIs, and the standard ones only where it has none", () => {

@@ -76,6 +76,30 @@ describe.skipIf(!browser)("the way through the console", () => {
     expect(await seriousOn(phone, "phone")).toEqual([]);
   });
 
+  test("a proposal starts from the current value, shows what it changes, and its draft is stored", async () => {
+    const { change_id } = await service.post("api/product/propose", {
+      tenant_id: "acme", kind: "config", target: "limits.day", summary: "Ten", value: '{"max":10}', proposer: "pat",
+    }); // prettier-ignore
+    await service.post("api/product/approve", { change_id, approver: "bo" });
+    await service.post("api/product/apply", { change_id });
+    const page = await open(ANA);
+    await visit(page, service.url, "propose");
+    await page.locator('datalist#targets option[value="limits.day"]').waitFor({ state: "attached" });
+    await page.getByLabel("Tenant").fill("acme");
+    await page.getByLabel("Target").fill("limits.day");
+    const value = page.getByLabel("New value");
+    await expect.poll(() => value.inputValue()).toBe('{\n  "max": 10\n}');
+    await value.fill('{"max": 20,}');
+    await page.getByText("Line 1, column 11: unexpected comma before the end.").waitFor();
+    await value.fill('{"max": 20}');
+    await page.getByText("max 10 → 20").waitFor();
+    expect(await seriousOn(page, "propose")).toEqual([]);
+    await page.reload();
+    await page.getByText("max 10 → 20").waitFor();
+    await button(page, "Start over").click();
+    expect(await page.getByLabel("Target").inputValue()).toBe("");
+  });
+
   test("a part that fails leaves the rest, and ages follow the service's clock", async () => {
     const page = await open(ANA);
     await page.clock.install({ time: Date.now() + 90_000 });

@@ -48,7 +48,7 @@ describe.skipIf(!browser)("a new approver", () => {
     await button(page, "Propose").click();
     const field = page.getByLabel("New value");
     expect(await field.evaluate((one) => one === document.activeElement)).toBe(true);
-    await page.getByText("is not JSON; text stands in double quotes").waitFor();
+    await page.getByText("text needs double quotes").waitFor();
   });
 
   test("sees a long value whole while it is proposed", async () => {

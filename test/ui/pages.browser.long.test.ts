@@ -124,7 +124,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByLabel("Tier").selectOption("minor");
     await panel.getByText("approved at once by the intent itself").waitFor();
     await page.getByLabel("New value").fill("{");
-    await page.getByText("is not JSON").waitFor();
+    await page.getByText(/Line 1, column \d+/).waitFor();
     await page.getByLabel("New value").fill("true");
     await button(page, "Propose").click();
     await page.getByRole("alert").getByText("Approved, not applied").waitFor();

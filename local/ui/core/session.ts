@@ -34,6 +34,9 @@ export const adminToken = ofTab("token");
 /** A token that opens reads, and no write that needs one, sent as `X-Svc-Read-Token`; empty until it is given. */
 export const readToken = ofTab("read_token");
 
+/** A proposal that is being written, as JSON: the address it was begun with, and the draft. */
+export const keptDraft = ofTab("draft");
+
 /** `light`, `dark`, or empty: as the system has it. */
 export const theme = ofBrowser("theme");
 

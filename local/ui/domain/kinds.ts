@@ -2,6 +2,7 @@
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import type { Kind } from "../core/api_types.ts";
 import { pretty } from "../core/format.ts";
+import { findJsonFault } from "./json_fault.ts";
 
 /** How the value of a kind is given. */
 export type ValueForm = "json" | "switch" | "patch" | "split";
@@ -101,7 +102,7 @@ export function valueOf(form: ValueForm, draft: ValueDraft): { json: string | un
         JSON.parse(draft.text);
         return { json: draft.text };
       } catch {
-        return { json: undefined, fault: "is not JSON; text stands in double quotes" };
+        return { json: undefined, fault: findJsonFault(draft.text) ?? "This is not JSON." };
       }
   }
 }

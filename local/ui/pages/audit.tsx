@@ -1,12 +1,12 @@
 /** The log: what happened, and whether the record can be believed. */
 import { useEffect, useState } from "preact/hooks";
 import { EVENT_NAMES } from "../../../lib/wording/describe.ts";
-import type { AuditEntry, AuditPage } from "../core/api_types.ts";
-import { get } from "../core/api.ts";
+import type { AuditEntry } from "../core/api_types.ts";
 import { brief, figure } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href, refine, type Route } from "../core/router.tsx";
+import { type LogQuery, searchLog } from "../domain/log_search.ts";
 import { EntryText } from "../parts/entry.tsx";
 import { Choice, Line } from "../parts/field.tsx";
 import { Pending } from "../parts/notice.tsx";
@@ -17,22 +17,32 @@ import { Checkpoint } from "./audit/checkpoint.tsx";
 import { Export } from "./audit/export.tsx";
 import { Verify } from "./audit/verify.tsx";
 
-const PAGE = 50;
+/** Filters that are typed. */
+const TYPED = [
+  { name: "from", label: "From", type: "date" },
+  { name: "to", label: "To", type: "date" },
+  { name: "person", label: "Person" },
+  { name: "text", label: "Text" },
+  { name: "tenant", label: "Tenant" },
+  { name: "change_id", label: "Change", placeholder: "chg_…" },
+] as const satisfies readonly { name: keyof LogQuery; label: string; type?: "date"; placeholder?: string }[];
+type Typed = Record<(typeof TYPED)[number]["name"], string>;
 
 /** The log. */
 export function AuditLogPage({ route: { query } }: { route: Route }) {
+  const given = (name: string) => query.get(name) ?? "";
   const filter = {
-    event_type: query.get("event_type") ?? "",
-    tenant: query.get("tenant") ?? "",
-    change_id: query.get("change_id") ?? "",
+    event_type: given("event_type"),
+    ...(Object.fromEntries(TYPED.map(({ name }) => [name, given(name)])) as Typed),
   };
-  const before = query.get("before") ?? "";
+  const before = given("before");
 
   const { data: page, error } = useResource(`audit ${JSON.stringify([filter, before])}`, (signal) =>
-    get<AuditPage>("api/product/audit", { ...filter, before, order: "desc", limit: PAGE }, signal),
+    searchLog({ ...filter, before }, signal),
   );
-  const [text, setText] = useState({ tenant: filter.tenant, change_id: filter.change_id });
-  useEffect(() => setText({ tenant: filter.tenant, change_id: filter.change_id }), [filter.tenant, filter.change_id]);
+  const { event_type: _, ...typed } = filter;
+  const [text, setText] = useState<Typed>(typed);
+  useEffect(() => setText(typed), [JSON.stringify(typed)]);
   useTitle("Audit");
   const set = (more: Record<string, string>) => refine(["audit"], { ...filter, ...more });
   return (
@@ -64,19 +74,16 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
                 onValue={(event_type) => set({ event_type })}
                 options={[["", "Any"], ...Object.entries(EVENT_NAMES)]}
               />
-              <Line
-                label="Tenant"
-                type="search"
-                value={text.tenant}
-                onValue={(tenant) => setText({ ...text, tenant })}
-              />
-              <Line
-                label="Change"
-                type="search"
-                value={text.change_id}
-                onValue={(change_id) => setText({ ...text, change_id })}
-                placeholder="chg_…"
-              />
+              {TYPED.map(({ name, label, ...rest }) => (
+                <Line
+                  key={name}
+                  label={label}
+                  type="search"
+                  {...rest}
+                  value={text[name]}
+                  onValue={(value) => setText({ ...text, [name]: value })}
+                />
+              ))}
               <button type="submit" class="secondary">
                 Filter
               </button>
@@ -84,7 +91,11 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
             <Entries entries={page.entries} />
             <nav class="pager" aria-label="Pages of the log">
               {before !== "" && <a href={href(["audit"], filter)}>Newest</a>}
-              {page.next !== null && <a href={href(["audit"], { ...filter, before: String(page.next) })}>Older</a>}
+              {page.next !== null && (
+                <a href={href(["audit"], { ...filter, before: String(page.next) })}>
+                  {page.entries.length === 0 ? "Search further back" : "Older"}
+                </a>
+              )}
             </nav>
           </Panel>
         </>
@@ -94,7 +105,7 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
 }
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
-  if (entries.length === 0) return <p class="quiet">No entry fits on this page.</p>;
+  if (entries.length === 0) return <p class="quiet">No entry matches here.</p>;
   return (
     <table class="cards">
       <thead>

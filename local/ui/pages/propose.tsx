@@ -5,12 +5,13 @@ import type { AuditEntry, Proposed } from "../core/api_types.ts";
 import { newKey, post, Refused } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
-import { personName } from "../core/session.ts";
+import { keptDraft, personName } from "../core/session.ts";
 import { useIntent, useServiceState } from "../core/shared.ts";
 import { curlPost } from "../domain/curl.ts";
 import { type Draft, draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../domain/draft.ts";
 import { whyApart } from "../domain/again.ts";
-import { formOf, valueOf } from "../domain/kinds.ts";
+import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
+import { EMPTY_VALUE, formOf, KINDS, valueDraftOf, valueOf } from "../domain/kinds.ts";
 import { keepReceipt } from "../domain/receipts.ts";
 import { offeredKpis } from "../domain/kpis.ts";
 import { statusMark } from "../domain/statuses.ts";
@@ -20,6 +21,7 @@ import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Code } from "../parts/text.tsx";
+import { useCurrentValue } from "./propose/current_value.ts";
 import { Foretelling } from "./propose/foretelling.tsx";
 import { InPlaceOf, type Instead, Intention } from "./propose/in_place_of.tsx";
 import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
@@ -44,7 +46,8 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   const { data: intent, error: off } = useIntent();
   const { data: state } = useServiceState();
   const name = useValue(personName);
-  const [draft, setDraft] = useState<Draft>(begun);
+  const address = location.hash;
+  const [draft, setDraft] = useState<Draft>(() => readKept(address) ?? begun);
   const [sent, setSent] = useState<{ draft: Draft; answer: Proposed } | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -58,13 +61,26 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   useEffect(() => {
     if (error) toFault();
   }, [error]);
-  const value = valueOf(formOf(draft.kind, draft.value), draft.value);
+  const form = formOf(draft.kind, draft.value);
+  const value = valueOf(form, draft.value);
+  const current = useCurrentValue(draft);
+  // The form starts from the current value, until something is typed.
+  const filled = useRef(EMPTY_VALUE);
+  useEffect(() => {
+    if (current === undefined) return;
+    const before = canonicalJson(filled.current);
+    const value = current ? valueDraftOf(KINDS[draft.kind].value, current.value) : EMPTY_VALUE;
+    filled.current = value;
+    setDraft((now) => (canonicalJson(now.value) === before ? { ...now, value } : now));
+  }, [canonicalJson(current ?? null), current === undefined, draft.kind]);
   const apart = instead && whyApart(instead.of, draft);
   const supersedes = instead && apart === undefined ? instead.of.change_id : undefined;
   const fields = { ...fieldsOf(draft, value.json), supersedes };
   const change = (next: Draft) => {
     setDraft(next);
     setKey(newKey());
+    setError(undefined);
+    keptDraft.set(JSON.stringify({ address, draft: next }));
   };
   const send = async () => {
     if (busy) return;
@@ -74,6 +90,7 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
     try {
       const proposed = await post<Proposed & { audit_entry: AuditEntry }>("api/product/propose", fields, { key });
       keepReceipt(proposed.audit_entry);
+      keptDraft.set("");
       setSent({ draft, answer: proposed });
       document.querySelector("h1")?.focus();
     } catch (failure) {
@@ -88,6 +105,10 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
         <Pending error={off} what="the intent" />
       </>
     );
+  const startOver = () => {
+    keptDraft.set("");
+    setDraft(begun);
+  };
   const kpis = offeredKpis((state?.goals ?? []).map(({ kpi }) => kpi));
   const faults = error instanceof Refused ? (error.refusal.fields ?? []) : [];
   return (
@@ -112,10 +133,11 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
             valueFault={value.fault}
             faultOf={(field) => faults.find((one) => one.field === field)?.message}
             onSend={() => void send()}
+            onStartOver={keptDraft.get() === "" ? undefined : startOver}
           />
         </Panel>
         <div class="beside">
-          <Foretelling draft={draft} intent={intent} except={supersedes}>
+          <Foretelling draft={draft} intent={intent} except={supersedes} current={current}>
             <Failure error={error} alert />
             {sent?.draft === draft ? (
               <p class="quiet">This is proposed. Change something in it to propose another.</p>
@@ -132,6 +154,13 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
       </div>
     </>
   );
+}
+
+/** Returns the draft that was begun at this address and not sent. */
+function readKept(address: string): Draft | undefined {
+  if (keptDraft.get() === "") return undefined;
+  const kept = JSON.parse(keptDraft.get()) as { address: string; draft: Draft };
+  return kept.address === address ? kept.draft : undefined;
 }
 
 /** The first field that is not right may be far from the button, on a phone out of sight. */

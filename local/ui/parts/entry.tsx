@@ -13,7 +13,9 @@ export function EntryText({ entry, withReason = false }: { entry: AuditEntry; wi
   const sentence = inOneSentence(withReason && shown ? { ...described, reason: shown } : described);
   return (
     <div class="event">
-      <Sentence parts={sentence} />{" "}
+      <span>
+        <Sentence parts={sentence} />
+      </span>{" "}
       <details class="inline">
         <summary>Detail</summary>
         <Code label={`Detail of entry ${entry.id}`}>{readable(entry.detail)}</Code>

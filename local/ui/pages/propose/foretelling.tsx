@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { IntentView, RuntimePage } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
-import { counted } from "../../core/format.ts";
+import { counted, pretty } from "../../core/format.ts";
 import { useRested } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { listCautions } from "../../domain/cautions.ts";
@@ -9,6 +9,7 @@ import { formOf, valueOf } from "../../domain/kinds.ts";
 import { decidersOf, foretell, type Stated } from "../../domain/policy_answer.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames } from "../../parts/change_name.tsx";
+import { Diff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
@@ -19,12 +20,14 @@ export function Foretelling({
   draft,
   intent,
   except,
+  current,
   children,
 }: {
   draft: Draft;
   intent: IntentView;
   /** The change whose place it takes. */
   except: string | undefined;
+  current: { value: unknown } | null | undefined;
   children: ComponentChildren;
 }) {
   const { policy } = intent;
@@ -59,6 +62,16 @@ export function Foretelling({
         blocks={policy?.on_conflict === "block"}
       />
       <Cautions of={cautions} />
+      {json !== undefined && current !== undefined && (
+        <>
+          <h3>Now, and after</h3>
+          <Diff
+            label="Now, and after"
+            before={current === null ? undefined : pretty(current.value)}
+            after={pretty(JSON.parse(json))}
+          />
+        </>
+      )}
       {children}
     </Panel>
   );

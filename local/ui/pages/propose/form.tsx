@@ -1,5 +1,6 @@
 import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
+import { useFindHelp } from "../../core/shared.ts";
 import type { Draft } from "../../domain/draft.ts";
 import { formOf, KINDS, type ValueDraft } from "../../domain/kinds.ts";
 import { words } from "../../domain/statuses.ts";
@@ -16,6 +17,7 @@ export function ProposalForm({
   valueFault,
   faultOf,
   onSend,
+  onStartOver,
 }: {
   draft: Draft;
   onDraft: (draft: Draft) => void;
@@ -23,7 +25,10 @@ export function ProposalForm({
   valueFault: string | undefined;
   faultOf: (field: string) => string | undefined;
   onSend: () => void;
+  /** Begins again; undefined while nothing is typed. */
+  onStartOver: (() => void) | undefined;
 }) {
+  const { data: help } = useFindHelp();
   const kind = KINDS[draft.kind];
   const field = <K extends keyof Draft>(name: K) => ({
     name,
@@ -57,8 +62,17 @@ export function ProposalForm({
         ))}
       </fieldset>
       <div class="grid">
-        <Line label="Tenant" {...field("tenant_id")} maxLength={200} required />
-        <Line label="Target" {...field("target")} maxLength={200} placeholder={kind.target} required />
+        <Line label="Tenant" {...field("tenant_id")} maxLength={200} list="tenants" required />
+        <Line label="Target" {...field("target")} maxLength={200} list="targets" placeholder={kind.target} required />
+        {(["tenant", "target"] as const).map((name) => (
+          <datalist key={name} id={`${name}s`}>
+            {help?.fields
+              .find(({ field: known }) => known === name)
+              ?.values.map((value) => (
+                <option key={value} value={value} />
+              ))}
+          </datalist>
+        ))}
       </div>
       <Line label="Summary" hint="One line: what will be different." {...field("summary")} maxLength={500} required />
       <ValueField draft={draft} onDraft={onDraft} fault={valueFault ?? faultOf("value")} />
@@ -80,7 +94,7 @@ export function ProposalForm({
           label="Expected gain"
           {...field("expected_delta_k")}
           inputMode="decimal"
-          hint="How far that KPI moves; up being good."
+          hint="Improvement you expect, e.g. 0.02"
         />
         <Line label="People affected" {...field("affected_users")} inputMode="numeric" />
         <Choice
@@ -114,6 +128,11 @@ export function ProposalForm({
         autocomplete="username"
         hint="You. Only the proposer may withdraw it."
       />
+      {onStartOver && (
+        <button type="button" class="link" onClick={onStartOver}>
+          Start over
+        </button>
+      )}
     </form>
   );
 }

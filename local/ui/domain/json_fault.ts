@@ -1,0 +1,64 @@
+/** The place where a text stops being JSON. Browsers word this differently, and some name no place. */
+
+const WORDS = /^(?:true|false|null)(?![\w$])/;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])/;
+// oxlint-disable-next-line no-control-regex -- JSON allows no control characters in a string
+const STRING = /^"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/;
+
+class Fault extends Error {
+  constructor(
+    readonly at: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Returns "Line 1, column 34: …"; undefined for JSON. */
+export function findJsonFault(text: string): string | undefined {
+  try {
+    const end = skip(text, readValue(text, skip(text, 0)));
+    if (end < text.length) throw new Fault(end, `unexpected ${named(text, end)} after the value`);
+    return undefined;
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    const before = text.slice(0, fault.at).split("\n");
+    return `Line ${before.length}, column ${before.at(-1)!.length + 1}: ${fault.message}.`;
+  }
+}
+
+const skip = (text: string, at: number): number => at + /^[ \t\n\r]*/.exec(text.slice(at))![0].length;
+
+const named = (text: string, at: number): string =>
+  at >= text.length ? "end" : text[at] === "," ? "comma" : text[at]!;
+
+function readValue(text: string, at: number): number {
+  const first = text[at];
+  if (first === "{") return readList(text, at, "}", readMember);
+  if (first === "[") return readList(text, at, "]", readValue);
+  const found = [STRING, NUMBER, WORDS].map((form) => form.exec(text.slice(at))).find(Boolean);
+  if (found) return at + found[0].length;
+  if (first === '"') throw new Fault(at, "this text has no closing quote, or a character that needs a backslash");
+  if (first !== undefined && /[\p{L}'_]/u.test(first)) throw new Fault(at, "text needs double quotes");
+  throw new Fault(at, `unexpected ${named(text, at)}`);
+}
+
+function readMember(text: string, at: number): number {
+  if (text[at] !== '"') throw new Fault(at, "a name in double quotes is expected");
+  const colon = skip(text, readValue(text, at));
+  if (text[colon] !== ":") throw new Fault(colon, "a colon is expected after the name");
+  return readValue(text, skip(text, colon + 1));
+}
+
+function readList(text: string, start: number, close: string, readItem: typeof readValue): number {
+  let at = skip(text, start + 1);
+  if (text[at] === close) return at + 1;
+  for (;;) {
+    at = skip(text, readItem(text, at));
+    if (text[at] === close) return at + 1;
+    if (text[at] !== ",") throw new Fault(at, `a comma or ${close} is expected`);
+    const comma = at;
+    at = skip(text, at + 1);
+    if (text[at] === close) throw new Fault(comma, "unexpected comma before the end");
+  }
+}

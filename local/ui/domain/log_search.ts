@@ -1,0 +1,61 @@
+/** Entries of the log by date, person and text. The service filters by event, tenant and change; the rest is compared here. */
+import { describe, inOneSentence } from "../../../lib/wording/describe.ts";
+import type { AuditEntry, AuditPage } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { asPlain } from "./sentences.ts";
+
+const PAGE = 50;
+/** Entries that one request looks at where they are compared here. */
+const SCANNED = 1000;
+const MAX_REQUESTS = 10;
+
+/** What entries are searched by; empty is "any". Days are `2026-11-23`, inclusive, in the reader's time zone. */
+export interface LogQuery {
+  event_type: string;
+  tenant: string;
+  change_id: string;
+  from: string;
+  to: string;
+  person: string;
+  text: string;
+  before: string;
+}
+
+const PEOPLE = ["actor", "approver", "proposer", "asked_by", "by"] as const;
+
+/** Returns true for an entry that names this person and has this text in its sentence, its change or its detail. */
+export function isFound(entry: AuditEntry, { person, text }: Pick<LogQuery, "person" | "text">): boolean {
+  if (person !== "") {
+    const facts = JSON.parse(entry.detail) as Record<string, unknown>;
+    const names = PEOPLE.map((name) => String(facts[name] ?? "").toLowerCase());
+    if (!names.some((name) => name.includes(person.toLowerCase()))) return false;
+  }
+  if (text === "") return true;
+  const words = `${asPlain(inOneSentence(describe(entry)))} ${entry.tenant} ${entry.change_id} ${entry.detail}`;
+  return words.toLowerCase().includes(text.toLowerCase());
+}
+
+/** Reads a page of entries, newest first; `next` is where the next one begins, also after a search that found little. */
+export async function searchLog(query: LogQuery, signal: AbortSignal): Promise<AuditPage> {
+  const { event_type, tenant, change_id, from, to, person, text } = query;
+  const isCompared = [from, to, person, text].some((one) => one !== "");
+  const since = from === "" ? -Infinity : new Date(`${from}T00:00`).getTime();
+  const until = to === "" ? Infinity : new Date(`${to}T23:59:59.999`).getTime();
+  const entries: AuditEntry[] = [];
+  let before = query.before;
+  for (let requests = 1; ; requests++) {
+    const limit = isCompared ? SCANNED : PAGE;
+    const fields = { event_type, tenant, change_id, before, order: "desc", limit };
+    const page = await get<AuditPage>("api/product/audit", fields, signal);
+    if (!isCompared) return page;
+    for (const entry of page.entries) {
+      const at = Date.parse(entry.timestamp);
+      if (at < since) return { ...page, entries, next: null };
+      if (at > until || !isFound(entry, query)) continue;
+      entries.push(entry);
+      if (entries.length === PAGE) return { ...page, entries, next: entry.id };
+    }
+    if (page.next === null || requests === MAX_REQUESTS) return { ...page, entries };
+    before = String(page.next);
+  }
+}
