@@ -71,7 +71,8 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
     const before = canonicalJson(filled.current);
     const value = current ? valueDraftOf(KINDS[draft.kind].value, current.value) : EMPTY_VALUE;
     filled.current = value;
-    setDraft((now) => (canonicalJson(now.value) === before ? { ...now, value } : now));
+    if (canonicalJson(value) !== before)
+      setDraft((now) => (canonicalJson(now.value) === before ? { ...now, value } : now));
   }, [canonicalJson(current ?? null), current === undefined, draft.kind]);
   const apart = instead && whyApart(instead.of, draft);
   const supersedes = instead && apart === undefined ? instead.of.change_id : undefined;
