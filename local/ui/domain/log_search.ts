@@ -9,7 +9,7 @@ const PAGE = 50;
 const SCANNED = 1000;
 const MAX_REQUESTS = 10;
 
-/** What entries are searched by; empty is "any". Days are `2026-11-23`, inclusive, in the reader's time zone. */
+/** Criteria of a search; empty is "any". Days are `2026-11-23`, inclusive, in the reader's time zone. */
 export interface LogQuery {
   event_type: string;
   tenant: string;

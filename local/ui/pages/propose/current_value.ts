@@ -7,7 +7,7 @@ interface ValuePage {
   values: { target: string; tenant_id: string; value?: unknown }[];
 }
 
-/** What approved changes have set at the draft's target; `null`: nothing; undefined while that is not known. */
+/** Returns the value that approved changes have set at the draft's target; `null`: nothing; undefined while that is not known. */
 export function useCurrentValue({ tenant_id, target }: Draft): { value: unknown } | null | undefined {
   const query = { tenant_id: tenant_id.trim(), target: target.trim(), limit: 1 };
   const rested = useRested(JSON.stringify(query));
