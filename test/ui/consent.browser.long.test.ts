@@ -327,6 +327,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await visit(page, service.url, "");
     await page.getByText("0 of 2 consents").waitFor();
     await visit(page, service.url, `changes/${id}`);
+    await showReasons(page);
     await page.getByText("1 that was given does not count under the intent in force").first().waitFor();
   });
 
