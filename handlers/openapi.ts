@@ -3,7 +3,7 @@ import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { documentOf, servedTo } from "../lib/openapi/document.ts";
-import { withSharedParts } from "../lib/openapi/shared_parts.ts";
+import { withoutFieldExamples, withSharedParts } from "../lib/openapi/shared_parts.ts";
 import type { Documented } from "../lib/openapi/responses.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { Documented } from "../lib/openapi/responses.ts";
  * since this endpoint is part of it.
  */
 export function openapi(endpoints: () => readonly Documented[]): Endpoint<ChangesDeps> {
-  const document = documentOf(endpoints, withSharedParts);
+  const document = documentOf(endpoints, (whole) => withoutFieldExamples(withSharedParts(whole)));
   return endpoint(
     {
       method: "GET",

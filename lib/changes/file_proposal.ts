@@ -12,6 +12,7 @@ import { requireApplyWhen } from "./rules/apply_when.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { digestOf } from "./rules/content.ts";
 import { findCovered } from "./rules/list_entries.ts";
+import { type Missing, missingConsents } from "./rules/missing.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
 import type { Presented } from "./rules/require_signature.ts";
@@ -23,6 +24,8 @@ import type { Enacted, Transaction } from "./transaction.ts";
 export interface ProposalResult extends Enacted {
   /** Ids of other live changes on the same tenant and target. */
   conflicts: string[];
+  /** Consents that it needs before it can be applied. */
+  missing: Missing[];
   /** Says that the target is recorded in another spelling than requested. */
   target_spelling?: string;
 }
@@ -80,7 +83,8 @@ export async function fileProposal(
   }
   await requireFreePlaces(tx, places, transaction.sha256);
   if (agent) await countProposal(transaction, agent);
-  return { ...enacted, conflicts, ...respelling(requested.target, input.target) };
+  const missing = missingConsents(enacted.record.change, transaction.product.intent);
+  return { ...enacted, conflicts, missing, ...respelling(requested.target, input.target) };
 }
 
 /** Says that the target is recorded as it was first applied, and not as requested. */

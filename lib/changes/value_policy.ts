@@ -11,7 +11,7 @@ import { listSteps, rangeOfStep, rulesFor } from "./rules/value_limits.ts";
 export const valuePolicySchema = once(() =>
   z.object({
     rules: z
-      .array(z.looseObject({ match: z.array(z.string()) }))
+      .array(z.looseObject({ match: z.array(z.string()).describe("The targets of the rule.") }))
       .describe("Rules of policy.targets for this target; all of them hold."),
     limits: z
       .array(

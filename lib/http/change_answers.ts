@@ -11,6 +11,7 @@ export const proposalAnswer = once(() =>
   changeSchema()
     .extend({
       conflicts: z.array(z.string()).describe("Ids of other live changes on the same tenant and target."),
+      missing: z.array(missingSchema()).describe("Whose consent it needs, and by which rule."),
       target_spelling: z
         .string()
         .optional()

@@ -14,10 +14,17 @@ export function changeReply({ record, change, entry }: Enacted, members: object 
 }
 
 /** Replies with the proposed change. */
-export const proposalReply = ({ record, change, entry, conflicts, target_spelling }: ProposalResult): Reply => ({
+export const proposalReply = ({
+  record,
+  change,
+  entry,
+  conflicts,
+  missing,
+  target_spelling,
+}: ProposalResult): Reply => ({
   status: 201,
   base: change,
-  members: { conflicts, target_spelling },
+  members: { conflicts, missing, target_spelling },
   entry,
   revision: record.change.revision,
 });

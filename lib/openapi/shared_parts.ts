@@ -65,6 +65,12 @@ export function withSharedParts(document: OpenApi) {
   return { ...document, security: [], paths: shared.paths, components };
 }
 
+/** Leaves out the examples of single fields: each operation shows a whole one, and the manual's page shows those of answers. */
+export const withoutFieldExamples = <T>(document: T): T =>
+  JSON.parse(
+    JSON.stringify(document, (key, value: unknown) => (key === "examples" && Array.isArray(value) ? undefined : value)),
+  ) as T;
+
 /** Optional is what a parameter is unless it says otherwise. */
 const asTerse = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
 

@@ -64,7 +64,7 @@ export function changeText(change: ChangeDetail): string {
     parts.push(
       `\nConsented:\n${change.signers.map((each) => `  ${visible(each.approver)}, ${each.authenticated ?? "unknown"}`).join("\n")}`,
     );
-  if (change.missing.length > 0) parts.push(`\nMissing:\n${change.missing.map(missingText).join("\n")}`);
+  if (change.missing.length > 0) parts.push(missingSection(change.missing));
   if (change.late_notes?.length) parts.push(`\nSaid late:\n${change.late_notes.map(lateText).join("\n")}`);
   for (const [state, title] of [
     ["block", "Blocks its apply"],
@@ -95,6 +95,10 @@ const relatedText = ({ change_id, summary, proposer, status, resolution, relatio
   `  ${visible(summary)}${proposer === null ? "" : ` by ${visible(proposer)}`} (${change_id}, ${resolution ?? status}): ${relations.map((one) => RELATION[one]).join(", ")}`;
 
 type Related = ChangeDetail["related"][number];
+
+/** Says which consents are missing, by which rule; nothing where none is. */
+export const missingSection = (missing: ChangeDetail["missing"]): string =>
+  missing.length === 0 ? "" : `\nMissing:\n${missing.map(missingText).join("\n")}`;
 
 const missingText = ({ rule, count, of }: ChangeDetail["missing"][number]): string =>
   `  ${rule}: ${count} of ${of.length === 0 ? "anybody" : of.map(visible).join(", ")}`;

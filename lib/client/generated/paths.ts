@@ -865,7 +865,10 @@ export interface paths {
           content: {
             "application/json": {
               /** Rules of policy.targets for this target; all of them hold. */
-              rules: ({ match: string[] } & Record<string, unknown>)[];
+              rules: ({
+                /** The targets of the rule. */
+                match: string[];
+              } & Record<string, unknown>)[];
 
               /** Steps that are allowed now; empty without tenant_id. */
               limits: {
@@ -3620,6 +3623,9 @@ export interface components {
     Proposal: components["schemas"]["Change"] & {
       /** Ids of other live changes on the same tenant and target. */
       conflicts: string[];
+
+      /** Whose consent it needs, and by which rule. */
+      missing: components["schemas"]["MissingConsent"][];
 
       /** Present where the target is recorded in the spelling first applied. */
       target_spelling?: string;

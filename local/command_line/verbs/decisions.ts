@@ -1,6 +1,7 @@
 /** What people decide on a change: by name, or signed with their SSH key. */
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 import { nameIn, signDecision, SIGNING } from "../signing.ts";
+import { missingSection } from "../change_text.ts";
 import type { Verb } from "../verb.ts";
 
 type Decided = "approve" | "deny" | "revoke" | "withdraw";
@@ -22,12 +23,13 @@ function decision(name: Decided, who: "approver" | "proposer", more: readonly st
         body = { ...body, ...signed.fields };
         params = signed.params;
       }
-      const { status, decision, approvals, audit_entry } = await session.client.post(path, {
+      const { status, decision, approvals, missing, audit_entry } = await session.client.post(path, {
         body: body as never,
         params,
       });
       const of = status === "pending_consent" ? ` (${approvals.length} consents so far)` : "";
-      return { text: `${change_id}  ${status === "denied" ? decision : status}${of}, entry ${audit_entry.id}` };
+      const decided = `${change_id}  ${status === "denied" ? decision : status}${of}, entry ${audit_entry.id}`;
+      return { text: missing ? `${decided}\n${missingSection(missing)}` : decided };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { sha256 } from "../../node_ports.ts";
 import { canonicalContent, type Content } from "../../../lib/changes/rules/content.ts";
 import { UNSTATED } from "../../../lib/changes/rules/change_terms.ts";
-import { contentFacts } from "../change_text.ts";
+import { contentFacts, missingSection } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
 import { nameIn, signed, SIGNING } from "../signing.ts";
 import { facts, visible } from "../text.ts";
@@ -34,11 +34,10 @@ export const propose: Verb = {
       body = { ...fields, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
     }
     const change = await session.client.post("/api/product/propose", { body: body as never });
-    const { change_id, status, digest, conflicts, audit_entry, target_spelling } = change;
+    const { change_id, status, digest, conflicts, missing, audit_entry, target_spelling } = change;
     const receipt = `entry ${audit_entry.id}, ${audit_entry.current_hash}`;
-    return {
-      text: `${change_id}  ${status}\n${facts({ digest, target_spelling, conflicts: conflicts.join(", "), receipt })}`,
-    };
+    const known = facts({ digest, target_spelling, conflicts: conflicts.join(", "), receipt });
+    return { text: `${change_id}  ${status}\n${known}${missingSection(missing)}` };
   },
 };
 

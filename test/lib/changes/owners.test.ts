@@ -38,6 +38,17 @@ test("the quorum alone does not approve what has owners, and the page says who i
   ]);
 });
 
+test("the answer to a proposal names whose consent it needs, and by which rule", async () => {
+  const api = await under(OWNED);
+  expect((await api.propose(BILLING)).missing).toEqual([
+    { rule: "required_approvers", count: 1, of: ["ana", "bo"] },
+    { rule: "owners billing.*", count: 1, of: ["fin", "bo"] },
+  ]);
+  expect((await api.propose({ ...BILLING, target: "ui.banner" })).missing).toEqual([
+    { rule: "required_approvers", count: 1, of: ["ana", "bo"] },
+  ]);
+});
+
 test("the answer to an approval names whose consents are still missing, and then none", async () => {
   const api = await under(OWNED);
   const { change_id } = await api.propose(BILLING);

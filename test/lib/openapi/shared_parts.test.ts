@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
 import type { ApiResponse } from "../../../lib/openapi/responses.ts";
+import { withoutFieldExamples } from "../../../lib/openapi/shared_parts.ts";
 import { intentOf } from "../../support/intents.ts";
 import { documentUnder, servedUnder } from "./document_under.ts";
 
 const circumstances = { product: { ...intentOf(), identity: {} as never } };
-const [WHOLE, SERVED] = [documentUnder(circumstances), servedUnder(circumstances)];
+const [WHOLE, SERVED] = [withoutFieldExamples(documentUnder(circumstances)), servedUnder(circumstances)];
 
 /** What a reference leads to, where the whole document has it in place. */
 function inPlace(part: unknown): unknown {
@@ -57,7 +58,10 @@ test("no two shared parts are alike, and each is referred to", () => {
 
 test("a shape that is another one with more fields refers to that one", () => {
   const allOf = [{ $ref: "#/components/schemas/Change" }];
-  expect(SERVED.components.schemas["Proposal"]).toMatchObject({ allOf, required: ["conflicts", "audit_entry"] });
+  expect(SERVED.components.schemas["Proposal"]).toMatchObject({
+    allOf,
+    required: ["conflicts", "missing", "audit_entry"],
+  });
   const { content } = SERVED.paths["/api/product/changes/{change_id}"]!["get"]!.responses["200"] as ApiResponse;
   expect(content!["application/json"]!.schema).toMatchObject({ allOf, properties: { gates: { type: "array" } } });
 });
