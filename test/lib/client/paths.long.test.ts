@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 // @ts-expect-error a build script without types
 import * as making from "../../../.ci/build/client_types.mjs";
-import { servedUnder } from "../openapi/document_under.ts";
+import { buildServedDocument } from "../openapi/document_under.ts";
 
 const { filesOf } = making as { filesOf(document: object): Promise<Record<string, string>> };
 const ROOT = join(import.meta.dirname, "../../..");
 
 test("the client's types and the command line's fields are made from today's document: npm run client:types", async () => {
-  const files = await filesOf(servedUnder({}));
+  const files = await filesOf(buildServedDocument({}));
   expect(Object.keys(files)).toHaveLength(2);
   for (const [path, text] of Object.entries(files)) expect(readFileSync(join(ROOT, path), "utf8"), path).toBe(text);
 });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { clientGenerators } from "../../support/client_generators.ts";
 import { intentOf } from "../../support/intents.ts";
-import { servedUnder } from "./document_under.ts";
+import { buildServedDocument } from "./document_under.ts";
 
 const run = promisify(execFile);
 const COMPILER = join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc");
@@ -56,7 +56,7 @@ async function compileClient(argumentsFor: ArgumentsFor, document: unknown, home
   );
 }
 
-const DOCUMENT = servedUnder({ product: { ...intentOf(), identity: {} as never } });
+const DOCUMENT = buildServedDocument({ product: { ...intentOf(), identity: {} as never } });
 
 const home = await clientGenerators().catch((error: Error) => {
   process.stderr.write(`generated clients are not compiled: ${error.message}\n`);

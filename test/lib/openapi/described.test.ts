@@ -5,10 +5,10 @@ import { endpoints } from "../../../handlers/index.ts";
 import type { Deps } from "../../../lib/deps.ts";
 import type { Declaration } from "../../../lib/http/endpoint.ts";
 import { intentOf } from "../../support/intents.ts";
-import { documentUnder, servedUnder } from "./document_under.ts";
+import { documentUnder, buildServedDocument } from "./document_under.ts";
 
 const product = { ...intentOf({ kpis: { churn: { baseline: 1, target: 0 } } }), identity: {} as never };
-const DOCUMENT = servedUnder({ product });
+const DOCUMENT = buildServedDocument({ product });
 
 const inputOf = ({ input }: Pick<(typeof endpoints)[number], "input">): z.ZodType =>
   typeof input === "function" ? input({ product } as unknown as Deps) : input;

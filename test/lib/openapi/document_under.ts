@@ -7,5 +7,5 @@ import { withoutFieldExamples, withSharedParts } from "../../../lib/openapi/shar
 export const documentUnder = (circumstances: Circumstances) => openApiOf(endpoints, "1.2.3", circumstances);
 
 /** The same as it is served: what operations have alike is said once. */
-export const servedUnder = (circumstances: Circumstances) =>
+export const buildServedDocument = (circumstances: Circumstances) =>
   withoutFieldExamples(withSharedParts(documentUnder(circumstances)));

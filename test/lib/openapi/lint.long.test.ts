@@ -2,7 +2,7 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect, test } from "vitest";
 import { intentOf } from "../../support/intents.ts";
-import { servedUnder } from "./document_under.ts";
+import { buildServedDocument } from "./document_under.ts";
 
 /** Beyond `recommended`: everything is described, and examples are what their schemas allow. */
 const ASKED = [
@@ -29,7 +29,7 @@ test.each([
   ["without an intent", {}],
   ["with one", { product: { ...intentOf(), identity: {} as never } }],
 ])("the linter finds nothing in the document %s", async (_, circumstances) => {
-  expect(await problemsOf(servedUnder(circumstances))).toEqual([]);
+  expect(await problemsOf(buildServedDocument(circumstances))).toEqual([]);
 });
 
 test.each([
@@ -66,7 +66,7 @@ test.each([
   ],
   ["a server that is none", "no-empty-servers", "servers", []],
 ])("the linter would find %s", async (_, rule, part, broken) => {
-  const document = servedUnder({});
+  const document = buildServedDocument({});
   const changed = part === "components" ? { ...document.components, ...(broken as object) } : broken;
   const problems = await problemsOf({ ...document, [part]: changed });
   expect(problems.map((problem) => problem.split(" ")[0])).toContain(rule);

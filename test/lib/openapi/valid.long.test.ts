@@ -1,27 +1,27 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { intentOf } from "../../support/intents.ts";
-import { servedUnder } from "./document_under.ts";
+import { buildServedDocument } from "./document_under.ts";
 
 test.each([
   ["without an intent", {}],
   ["with one", { product: { ...intentOf(), identity: {} as never } }],
 ])("the document is OpenAPI 3.1 %s", async (_, deps) => {
   const validator = new Validator();
-  const { valid, errors } = await validator.validate(JSON.parse(JSON.stringify(servedUnder(deps))));
+  const { valid, errors } = await validator.validate(JSON.parse(JSON.stringify(buildServedDocument(deps))));
   expect(errors).toBeUndefined();
   expect(valid).toBe(true);
   expect(validator.version).toBe("3.1");
 });
 
 test("the validator would say so if it were not", async () => {
-  const document = servedUnder({});
+  const document = buildServedDocument({});
   const broken = { ...document, paths: { "api/no-slash": { get: {} } }, info: { title: "no version" } };
   expect((await new Validator().validate(JSON.parse(JSON.stringify(broken)))).valid).toBe(false);
 });
 
 test("every reference leads somewhere within the document", () => {
-  const document = servedUnder({});
+  const document = buildServedDocument({});
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, path]) => path!);
   expect(references.length).toBeGreaterThan(100);
   for (const path of new Set(references)) {
