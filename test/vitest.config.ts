@@ -13,12 +13,12 @@ const BROWSER = "test/**/*.browser.test.ts";
 const BROWSER_LONG = "test/**/*.browser.long.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE = ["test/**/!(*.browser).long.test.ts"];
-/** Starts a host or a store of another kind, also in its short form: `npm run test:long` runs both forms. */
+/** Starts a host or a store of another kind, and has one form: `npm run test:long`. */
 const HOSTS = ["test/**/*.host.test.ts"];
 
 /** Test files of both lengths: those that import what distinguishes them. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".test.ts") && !file.includes(".browser."))
+  .filter((file) => file.endsWith(".test.ts") && !/\.(?:browser|host)\./.test(file))
   .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/length.ts"'))
   .map((file) => join("test", file));
 
@@ -36,13 +36,11 @@ const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
 /** What is long takes its time, on a slow machine three times as much. */
 const PATIENT_MS = 180_000;
 const LONG = { ...env, TEST_LENGTH: "long" };
-/** Workers of tests that wait for other programs; with one a core, cores stood idle. */
-const WAITING_WORKERS = availableParallelism() + 1;
 const root = join(import.meta.dirname, "..");
 const project = (
   name: string,
   include: string[],
-  over: { exclude?: string[]; env?: Record<string, string>; testTimeout?: number; maxWorkers?: number } = {},
+  over: { exclude?: string[]; env?: Record<string, string>; testTimeout?: number } = {},
 ) => ({
   root,
   plugins: [always],
@@ -68,12 +66,8 @@ export default defineConfig({
       project("console", [BROWSER]),
       project("console-long", [BROWSER_LONG, BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
       project("service", ["test/**/*.test.ts"], { exclude: [BROWSER, BROWSER_LONG, ...LONG_ALONE, ...HOSTS] }),
-      project("hosts", HOSTS, { testTimeout: PATIENT_MS, maxWorkers: WAITING_WORKERS }),
-      project("long", [...OF_BOTH_LENGTHS, ...LONG_ALONE], {
-        env: LONG,
-        testTimeout: PATIENT_MS,
-        maxWorkers: WAITING_WORKERS,
-      }),
+      project("hosts", HOSTS, { env: LONG, testTimeout: PATIENT_MS }),
+      project("long", [...OF_BOTH_LENGTHS, ...LONG_ALONE], { env: LONG, testTimeout: PATIENT_MS }),
     ],
   },
 });

@@ -1,7 +1,6 @@
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { manifest } from "../support/intents.ts";
-import { LONG } from "../support/length.ts";
 import { startWorkerd, workerScript } from "../support/worker/edge_service.ts";
 import { TOLD_ENTRY, toldService } from "../support/worker/told_service.ts";
 import { type ContractOptions, httpContract, OF_A_HOST, type Section } from "./http_contract.ts";
@@ -41,23 +40,27 @@ let resets = 0;
 /** Beside what any host can get wrong: what an object that is reset may have forgotten. */
 const FORGETFUL: Section[] = ["transitions", "idempotency"];
 
-httpContract("a Worker whose object is reset between requests", LONG ? FORGETFUL : OF_A_HOST, async (options) => {
-  const service = toldService(url, envOf(options));
-  const next = chance(++started);
-  let underWay = 0;
-  let ready: Promise<void> | undefined;
-  return {
-    origin: url,
-    async fetch(request) {
-      if (underWay++ === 0 && next() < RESETS) ready = service.reset().then(() => void resets++);
-      await ready;
-      return service.fetch(request).finally(() => underWay--);
-    },
-    advance: service.advance,
-    close: async () => undefined,
-  };
-});
+httpContract(
+  "a Worker whose object is reset between requests",
+  [...new Set([...OF_A_HOST, ...FORGETFUL])],
+  async (options) => {
+    const service = toldService(url, envOf(options));
+    const next = chance(++started);
+    let underWay = 0;
+    let ready: Promise<void> | undefined;
+    return {
+      origin: url,
+      async fetch(request) {
+        if (underWay++ === 0 && next() < RESETS) ready = service.reset().then(() => void resets++);
+        await ready;
+        return service.fetch(request).finally(() => underWay--);
+      },
+      advance: service.advance,
+      close: async () => undefined,
+    };
+  },
+);
 
 test("the objects were reset many times", () => {
-  expect(resets).toBeGreaterThan(LONG ? 100 : 150);
+  expect(resets).toBeGreaterThan(250);
 });

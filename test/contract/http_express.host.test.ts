@@ -1,25 +1,23 @@
 import type * as express from "express";
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inExpress, onNode } from "../support/host_apps.ts";
-import { LONG } from "../support/length.ts";
 import { httpContract, OF_A_HOST } from "./http_contract.ts";
 
-if (!LONG)
-  httpContract(
-    "an Express application, under a prefix",
-    [...OF_A_HOST, "streams"],
-    inExpress((host, deps) => {
-      const governance = onNode(app(deps, { base: BASE }));
-      host.use(BASE, (req, res) => {
-        req.url = req.originalUrl; // Express has taken the prefix off
-        governance(req, res);
-      });
-    }),
-  );
+httpContract(
+  "an Express application, under a prefix",
+  [...OF_A_HOST, "streams"],
+  inExpress((host, deps) => {
+    const governance = onNode(app(deps, { base: BASE }));
+    host.use(BASE, (req, res) => {
+      req.url = req.originalUrl; // Express has taken the prefix off
+      governance(req, res);
+    });
+  }),
+);
 
 httpContract(
   "an Express application, each endpoint by itself",
-  LONG ? ["endpoints"] : ["life"],
+  ["life", "endpoints"],
   inExpress((host, deps) => {
     for (const endpoint of endpoints)
       host[endpoint.method === "GET" ? "get" : "post"](BASE + endpoint.path, onNode(endpoint(deps)));

@@ -1,21 +1,19 @@
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inHono } from "../support/host_apps.ts";
-import { LONG } from "../support/length.ts";
 import { httpContract, OF_A_HOST } from "./http_contract.ts";
 
-if (!LONG)
-  httpContract(
-    "a Hono application, under a prefix",
-    [...OF_A_HOST, "streams"],
-    inHono((host, deps) => {
-      const governance = app(deps, { base: BASE });
-      host.all(`${BASE}/*`, (c) => governance(c.req.raw));
-    }),
-  );
+httpContract(
+  "a Hono application, under a prefix",
+  [...OF_A_HOST, "streams"],
+  inHono((host, deps) => {
+    const governance = app(deps, { base: BASE });
+    host.all(`${BASE}/*`, (c) => governance(c.req.raw));
+  }),
+);
 
 httpContract(
   "a Hono application, each endpoint by itself",
-  LONG ? ["endpoints"] : ["life"],
+  ["life", "endpoints"],
   inHono((host, deps) => {
     for (const endpoint of endpoints) {
       const handler = endpoint(deps);

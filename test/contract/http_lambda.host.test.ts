@@ -2,7 +2,6 @@ import { endpoints } from "../../handlers/index.ts";
 import { type LambdaHandler, lambdaHandler } from "../../lib/hosts/lambda/handler.ts";
 import { routed } from "../../lib/http/router.ts";
 import { context, eventOf, responseOf, type Source } from "../lib/hosts/lambda_events.ts";
-import { LONG } from "../support/length.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { httpContract, type Make, OF_A_HOST, type Section } from "./http_contract.ts";
 import { opened } from "../support/deps.ts";
@@ -20,12 +19,12 @@ const made =
     return { origin: ORIGIN, fetch, advance: deps.clock.advance, close: () => deps.store.close() };
   };
 
-if (!LONG) httpContract("a Lambda function behind an HTTP API", [...OF_A_HOST, "idempotency"], made("http_api"));
+httpContract("a Lambda function behind an HTTP API", [...OF_A_HOST, "idempotency"], made("http_api"));
 
 // What differs is the event and how it holds a body.
 const OF_AN_EVENT: Section[] = ["life", "bodies", "preconditions"];
-if (LONG) httpContract("a Lambda function behind a REST API", OF_AN_EVENT, made("rest_api"));
-if (LONG) httpContract("a Lambda function behind a Function URL, all base64", OF_AN_EVENT, made("function_url", true));
-if (LONG) httpContract("a Lambda function behind a load balancer, with lists", OF_AN_EVENT, made("alb_lists"));
+httpContract("a Lambda function behind a REST API", OF_AN_EVENT, made("rest_api"));
+httpContract("a Lambda function behind a Function URL, all base64", OF_AN_EVENT, made("function_url", true));
+httpContract("a Lambda function behind a load balancer, with lists", OF_AN_EVENT, made("alb_lists"));
 // Without lists the balancer drops all but the last of what is repeated, which nobody behind it can refuse.
-if (LONG) httpContract("a Lambda function behind a load balancer", ["life", "preconditions"], made("alb"));
+httpContract("a Lambda function behind a load balancer", ["life", "preconditions"], made("alb"));

@@ -4,7 +4,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
-import { dealt, inLong, inShort } from "../support/length.ts";
 import { launch, serve } from "./server.ts";
 
 describe.concurrent("a refused start is one line on standard error:", () => {
@@ -31,7 +30,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     [1, ["--product-intent=none.json"], /^ui_server: --product-intent none\.json: ENOENT: no such file/],
     [1, ["--port=0", "--host=203.0.113.7"], "ui_server: --host 203.0.113.7: this machine has no such address"],
   ];
-  test.for(dealt(refusals, 3))("exit code %i for %j", async ([code, args, told], { cwd }) => {
+  test.for(refusals)("exit code %i for %j", async ([code, args, told], { cwd }) => {
     const refusal = await refused(cwd, args, { SVC_ADMIN_TOKEN: args.includes("--port=0") ? "a-token-for-tests" : "" });
     expect(refusal).toEqual({ code, told: [typeof told === "string" ? told : expect.stringMatching(told)] });
   });
@@ -42,7 +41,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     ["approved_by", { approved_by: 7 }],
     ["update_epoch", { update_epoch: 0 }],
   ];
-  test.for(dealt(flaws, 1))(
+  test.for(flaws)(
     "an intent with a bad %s names file, field and rule, and leaves no files behind",
     async ([field, change], { cwd }) => {
       await writeIntent(cwd, "bad.json", change);
@@ -55,7 +54,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     },
   );
 
-  inLong(test)("an intent that is no JSON", async ({ cwd }) => {
+  test("an intent that is no JSON", async ({ cwd }) => {
     await writeFile(join(cwd, "bad.json"), "{\n\n  nonsense\n}");
     const { code, told } = await refused(cwd, ["--product-intent=bad.json"]);
     expect({ code, told }).toEqual({
@@ -64,13 +63,13 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     });
   });
 
-  inLong(test)("an intent with a field whose name has two lines", async ({ cwd }) => {
+  test("an intent with a field whose name has two lines", async ({ cwd }) => {
     await writeIntent(cwd, "bad.json", { kpis: { "two\nlines": {} } });
     const { told } = await refused(cwd, ["--product-intent=bad.json"]);
     expect(told).toEqual([expect.stringMatching(/^ui_server: .*two lines: .*must be/)]);
   });
 
-  inShort(test)("the state of another product", async ({ cwd }) => {
+  test("the state of another product", async ({ cwd }) => {
     const server = await serve(cwd, WITH_INTENT);
     server.child.kill("SIGTERM");
     await server.ended;
@@ -82,7 +81,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     ]);
   });
 
-  inShort(test)("a second process on the same state, also by another name of it", async ({ cwd }) => {
+  test("a second process on the same state, also by another name of it", async ({ cwd }) => {
     const first = await serve(cwd);
     const state = join(cwd, "data/state.json");
     for (const args of [[], [`--state=${state}`]]) {
@@ -93,7 +92,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     expect((await fetch(`${first.url}/livez`)).status).toBe(200);
   });
 
-  inLong(test)("a port that is taken; the state is let go again", async ({ cwd }) => {
+  test("a port that is taken; the state is let go again", async ({ cwd }) => {
     const first = await serve(cwd, ["--state=one/state.json"]);
     const { port } = new URL(first.url);
     expect(await refused(cwd, [`--port=${port}`])).toEqual({
@@ -105,7 +104,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     await serve(cwd);
   });
 
-  inLong(test)("a state file that cannot be opened", async ({ cwd }) => {
+  test("a state file that cannot be opened", async ({ cwd }) => {
     await mkdir(join(cwd, "folder/state.json"), { recursive: true });
     const { code, told } = await refused(cwd, ["--port=0", "--state=folder/state.json"]);
     expect([code, told.length]).toEqual([1, 1]);

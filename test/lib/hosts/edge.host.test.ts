@@ -11,7 +11,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
 import { client, events, FOLLOWUP } from "../../support/client.ts";
 import { manifest } from "../../support/intents.ts";
-import { dealt, inLong, inShort } from "../../support/length.ts";
 import { startWebhookHost } from "../../support/webhook_host.ts";
 import { provider } from "../chat/provider.ts";
 import { sendAlone, startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
@@ -61,7 +60,7 @@ async function scheduled(workerd: Miniflare): Promise<unknown> {
 
 const clientOf = (url: string) => client(sendAlone, url);
 
-inShort(describe)("the bundle", () => {
+describe("the bundle", () => {
   test("needs nothing but the runtime", () => {
     const imported = [...script.matchAll(/\b(?:from|import)\s*\(?\s*"([\w@:./-]{2,})"/g)].map(([, name]) => name);
     expect(imported).toEqual(["cloudflare:workers"]);
@@ -87,7 +86,7 @@ inShort(describe)("the bundle", () => {
   });
 });
 
-inShort(test)("a change goes from proposal to rollback over a real webhook, in one chain", async () => {
+test("a change goes from proposal to rollback over a real webhook, in one chain", async () => {
   const host = await startWebhookHost(SECRET);
   onTestFinished(() => host.stop());
   const { url } = await started({
@@ -108,7 +107,7 @@ inShort(test)("a change goes from proposal to rollback over a real webhook, in o
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
 });
 
-inShort(test)("writes need the token, and without a configured one none is taken", async () => {
+test("writes need the token, and without a configured one none is taken", async () => {
   const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   for (const headers of [{}, { "x-svc-admin-token": "wrong" }]) {
     const refused = await clientOf(url).post("propose-crm-followup", FOLLOWUP, headers);
@@ -124,7 +123,7 @@ inShort(test)("writes need the token, and without a configured one none is taken
   expect((await clientOf(open).audit()).length).toBe(0);
 });
 
-inShort(test)("reads need a token too, unless the settings say otherwise", async () => {
+test("reads need a token too, unless the settings say otherwise", async () => {
   const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_PROTECT_READS: "" });
   const api = clientOf(url);
   expect(await api.get("intent")).toMatchObject({ status: 401, body: { code: "unauthorized" } });
@@ -132,28 +131,25 @@ inShort(test)("reads need a token too, unless the settings say otherwise", async
   for (const path of ["/", "/readyz", "/api/whoami"]) expect((await api.get(path)).status, path).toBe(200);
 });
 
-inShort(test)(
-  "the console is served with the headers that guard it; what is no file is the API's to answer",
-  async () => {
-    const { url } = await started(INTENT);
-    const api = clientOf(url);
-    const page = await api.get("/");
-    expect(page.text).toBe(await readFile(join(ROOT, "local/ui/index.html"), "utf8"));
-    expect(page.headers.get("content-type")).toMatch(/^text\/html/);
-    const icon = await api.get("/icon.svg");
-    expect(icon.headers.get("content-type")).toBe("image/svg+xml");
-    const again = await api.get("/icon.svg", { "if-none-match": icon.headers.get("etag")! });
-    expect(again.status).toBe(304);
-    for (const { headers } of [page, icon, again]) expect(Object.fromEntries(headers)).toMatchObject(CONSOLE_HEADERS);
-    expect(await api.get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
-    expect(await api.get("/api/nothing")).toMatchObject({ status: 404, body: { code: "not_found" } });
-    expect(await api.raw("/", "a=1")).toMatchObject({ status: 404, body: { code: "not_found" } });
-    expect((await api.get("/livez")).body).toMatchObject({});
-    expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
-  },
-);
+test("the console is served with its headers; the API answers for what is no file", async () => {
+  const { url } = await started(INTENT);
+  const api = clientOf(url);
+  const page = await api.get("/");
+  expect(page.text).toBe(await readFile(join(ROOT, "local/ui/index.html"), "utf8"));
+  expect(page.headers.get("content-type")).toMatch(/^text\/html/);
+  const icon = await api.get("/icon.svg");
+  expect(icon.headers.get("content-type")).toBe("image/svg+xml");
+  const again = await api.get("/icon.svg", { "if-none-match": icon.headers.get("etag")! });
+  expect(again.status).toBe(304);
+  for (const { headers } of [page, icon, again]) expect(Object.fromEntries(headers)).toMatchObject(CONSOLE_HEADERS);
+  expect(await api.get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect(await api.get("/api/nothing")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect(await api.raw("/", "a=1")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect((await api.get("/livez")).body).toMatchObject({});
+  expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
+});
 
-inShort(test)("the cron trigger runs a cycle and keeps a checkpoint; a feed brings a cycle without it", async () => {
+test("the cron trigger runs a cycle and keeps a checkpoint; a feed brings a cycle without it", async () => {
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   const api = clientOf(url);
   await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
@@ -170,7 +166,7 @@ inShort(test)("the cron trigger runs a cycle and keeps a checkpoint; a feed brin
   expect((await stream.next("tick")).data).toMatchObject({ tick: 2 });
 });
 
-inLong(test)("checkpoints are signed with the key of the secret", async () => {
+test("checkpoints are signed with the key of the secret", async () => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
   const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_AUDIT_KEY_PEM: pem });
@@ -208,7 +204,7 @@ async function receiver(refusals = 0): Promise<{ url: string; told: { type: stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, told };
 }
 
-inShort(test)("people are told what happens, at once, and what did not get through with the next cycle", async () => {
+test("people are notified at once, and by the next cycle of what did not get through", async () => {
   const { url: hook, told } = await receiver(1);
   const notify = { SVC_NOTIFY_URL: hook, SVC_NOTIFY_SECRET: SECRET, SVC_PUBLIC_URL: "https://gov.acme.example" };
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, ...notify });
@@ -228,7 +224,7 @@ inShort(test)("people are told what happens, at once, and what did not get throu
   expect(await row()).toMatchObject({ status: "available" });
 });
 
-inLong(test)("a model answers in chat where one is configured, and is asked with its key", async () => {
+test("a model answers in chat where one is configured, and is asked with its key", async () => {
   const { url: model, received } = await provider(() => ({ text: "all is well" }));
   const { url } = await started({
     ...INTENT,
@@ -244,7 +240,7 @@ inLong(test)("a model answers in chat where one is configured, and is asked with
   expect(capabilities).toContainEqual(expect.objectContaining({ id: "llm", status: "available" }));
 });
 
-inShort(test)("what the service learns is kept in the object, and is served", async () => {
+test("what the service learns is kept in the object, and is served", async () => {
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   const api = clientOf(url);
   await scheduled(workerd);
@@ -259,7 +255,7 @@ inShort(test)("what the service learns is kept in the object, and is served", as
   expect((await api.get(`/api/evolved/${name}`)).text).toContain(change_id);
 });
 
-inLong(test)("what a Worker lacks is a disabled capability with its reason", async () => {
+test("what a Worker lacks is a disabled capability with its reason", async () => {
   const { url } = await started(INTENT, { assets: undefined });
   const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
   const rows = new Map<string, { status: string; reason: string | null }>(
@@ -273,7 +269,7 @@ inLong(test)("what a Worker lacks is a disabled capability with its reason", asy
   expect(rows.size).toBe(capabilities.length);
 });
 
-inLong(test)("an entry of one's own may hold the intent and an adapter", async () => {
+test("an entry of one's own may hold the intent and an adapter", async () => {
   const entry = `
     import { endpoints } from "./handlers/index.ts";
     import { edgeHost } from "./lib/hosts/edge/worker.ts";
@@ -321,7 +317,7 @@ describe("settings that cannot be used are told on every request", () => {
       /SVC_AUDIT_KEY_PEM holds no/,
     ],
   ];
-  test.each(dealt(cases, 1))("%s", async (_, env, rule) => {
+  test.each(cases)("%s", async (_, env, rule) => {
     const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, ...env });
     for (const path of ["/api/product/intent", "/livez"]) {
       const { status, body, headers, text } = await clientOf(url).get(path, { "x-request-id": "mine" });

@@ -18,7 +18,6 @@ import { client, PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { manifest } from "../../support/intents.ts";
-import { dealt, inLong, inShort } from "../../support/length.ts";
 import { expectOneChain, writeAtOnce } from "../../support/many_writers.ts";
 import { READS } from "../../support/reads.ts";
 import { silent, startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
@@ -45,7 +44,6 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const server = await startDynamoDb();
 const there = server ? test : test.skip;
-const [inBrief, atLength] = [inShort(there), inLong(there)];
 const folder = temporaryFolder();
 let host: WebhookHost;
 let secrets: Aws;
@@ -104,7 +102,7 @@ const tick = ({ invoke }: Instance) =>
   invoke({ source: "aws.events" }) as Promise<{ resolved: number; failed_steps: string[] }>;
 
 describe("a change, over several instances of the functions", () => {
-  inBrief("goes from proposal to rollback; each sees what the others wrote", async () => {
+  there("goes from proposal to rollback; each sees what the others wrote", async () => {
     const start = stack(await made("whole_life"));
     const [one, other, read] = await Promise.all([start("product"), start("product"), start("read")]);
     expect((await one.api.post("propose", PROPOSAL)).status).toBe(401);
@@ -136,7 +134,7 @@ describe("a change, over several instances of the functions", () => {
     expect((await one.api.get("audit/proof?id=2")).body).toMatchObject({ length: 5 });
   });
 
-  atLength("writers in several instances at once make one chain, and know each other's answers", async () => {
+  there("writers in several instances at once make one chain, and know each other's answers", async () => {
     const start = stack(await made("at_once"));
     const read = await start("read");
     /** As the API does: reads to one function, writes to an instance of another, the token added by the client. */
@@ -156,7 +154,7 @@ describe("a change, over several instances of the functions", () => {
     expect(second.headers.get("idempotency-replayed")).toBe("true");
   });
 
-  atLength("chat, tasks and the cycle run on the same table", async () => {
+  there("chat, tasks and the cycle run on the same table", async () => {
     const start = stack(await made("agents"));
     const [agent, read, cycle, health] = await Promise.all([
       start("agent"),
@@ -174,7 +172,7 @@ describe("a change, over several instances of the functions", () => {
     expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
   });
 
-  inBrief("a cycle that finds the chain broken is an error, which Lambda counts", async () => {
+  there("a cycle that finds the chain broken is an error, which Lambda counts", async () => {
     const table = await made("broken_chain");
     const start = stack(table);
     const [product, cycle] = await Promise.all([start("product"), start("cycle")]);
@@ -192,7 +190,7 @@ describe("a change, over several instances of the functions", () => {
     expect((await read.api.get("/api/state")).body.tick).toBe(2);
   });
 
-  atLength("with a key of its own it signs checkpoints, with a model configured it asks it", async () => {
+  there("with a key of its own it signs checkpoints, with a model configured it asks it", async () => {
     const { url, received } = await provider(() => ({ text: "all is well" }));
     const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
     const start = stack(await made("signed"));
@@ -207,7 +205,7 @@ describe("a change, over several instances of the functions", () => {
     expect(received[0]!.headers.authorization).toContain("key of the model");
   });
 
-  inBrief(
+  there(
     "an instance that is killed in the middle of an apply holds the change for a minute; then another settles it",
     async () => {
       const start = stack(await made("killed"));
@@ -234,7 +232,7 @@ describe("a change, over several instances of the functions", () => {
   );
 });
 
-inShort(test)("the console is served by a function that knows no table and no secret", async () => {
+test("the console is served by a function that knows no table and no secret", async () => {
   const bundle = join(folder, "functions/console/index.mjs");
   const { fetch, logged } = await startInstance(bundle, { SVC_BASE_PATH: "/governance" });
   const { get } = client(fetch, "https://gov.acme.example/governance");
@@ -254,7 +252,7 @@ inShort(test)("the console is served by a function that knows no table and no se
   expect(logged()).toBe("");
 });
 
-inShort(describe)("an instance", () => {
+describe("an instance", () => {
   afterEach(() => {
     vi.useRealTimers();
     vi.unstubAllEnvs();
@@ -330,7 +328,7 @@ inShort(describe)("an instance", () => {
   });
 });
 
-inLong(describe)("a table that is", () => {
+describe("a table that is", () => {
   there("kept busy by others: 503 with Retry-After, and nothing was changed", async () => {
     const table = await made("contended");
     const start = stack(table);
@@ -363,7 +361,7 @@ inLong(describe)("a table that is", () => {
     expect((await read.api.get("/api/log")).status).toBe(200);
   });
 
-  inBrief("reads need a token by default, and the function that reads knows it", async () => {
+  there("reads need a token by default, and the function that reads knows it", async () => {
     const protectedReads = { SVC_PROTECT_READS: "" };
     const start = stack(await made("protected"));
     const [read, product] = [await start("read", protectedReads), await start("product", protectedReads)];
@@ -397,7 +395,7 @@ inLong(describe)("a table that is", () => {
 describe("rights on the table", () => {
   const groupReads = READS.filter((path) => groupOf(endpointOf("GET", path.split("?")[0]!)!) === "read");
 
-  there.each(dealt(["a table in use", "a new table"], 1))(
+  there.each(["a table in use", "a new table"])(
     "on %s the functions that read need GetItem and Query only",
     async (which) => {
       const table = await made(which.replaceAll(" ", "_"));
@@ -426,7 +424,7 @@ describe("rights on the table", () => {
     },
   );
 
-  atLength("an expiry is shown where it cannot be written, and recorded by the next cycle", async () => {
+  there("an expiry is shown where it cannot be written, and recorded by the next cycle", async () => {
     const start = stack(await made("overdue"));
     const { change_id } = (await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN)).body;
     const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "BatchGetItem", "Query"));
@@ -443,7 +441,7 @@ describe("rights on the table", () => {
     expect(await api.change(change_id)).toMatchObject({ ...shown, revision: 2 });
   });
 
-  atLength("readiness also needs to write, and the description of the API needs nothing", async () => {
+  there("readiness also needs to write, and the description of the API needs nothing", async () => {
     const start = stack(await made("health"));
     await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN);
     const guarded = await guardedDynamoDb(
@@ -461,7 +459,7 @@ describe("rights on the table", () => {
     expect((await docs.api.get("/docs")).status).toBe(200);
   });
 
-  atLength(
+  there(
     "what a function cannot do shows in its capabilities, and what only others are told is not said wrong",
     async () => {
       const { api } = await stack(await made("capable"))("read");

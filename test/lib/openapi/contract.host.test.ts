@@ -5,7 +5,6 @@ import { type Client, client, PROPOSAL } from "../../support/client.ts";
 import { DAY, type TestClock } from "../../support/clock.ts";
 import { opened, type TestOptions } from "../../support/deps.ts";
 import { intentOf } from "../../support/intents.ts";
-import { inLong, inShort } from "../../support/length.ts";
 import { app } from "../../../handlers/index.ts";
 import { documentUnder } from "./document_under.ts";
 import { checker, type Target } from "./checker.ts";
@@ -155,7 +154,7 @@ const isStrict = ({ operation }: Target): boolean =>
 const mustHave = ({ operation }: Target): Field[] =>
   fieldsOf(operation).filter(({ required, place }) => required && place !== "path");
 
-inShort(describe)("what the document allows is taken", () => {
+describe("what the document allows is taken", () => {
   test.each(TARGETS.filter(isAnswered).map(named))("$name", async (target) => {
     // What is read comes in the address, however a body would be sent.
     const form = target.operation.requestBody?.content["application/x-www-form-urlencoded"];
@@ -182,7 +181,7 @@ const ASKED: Record<string, Values> = {
 const mediaOf = ({ responses }: Operation): string[] =>
   Object.keys((responses["200"] ?? responses["201"])!.content ?? {});
 
-inShort(describe)("each media type of an answer is given to who asks for it", () => {
+describe("each media type of an answer is given to who asks for it", () => {
   const given = TARGETS.filter(({ operation }) => mediaOf(operation).some((media) => media !== "application/json"));
   const evolved = { list: async () => [], read: async () => "# Report", write: async () => {} };
   test.each(
@@ -217,7 +216,7 @@ inShort(describe)("each media type of an answer is given to who asks for it", ()
   });
 });
 
-inLong(describe)("what comes of the least, and of each field that stands apart, is told", () => {
+describe("what comes of the least, and of each field that stands apart, is documented", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
     const fields = fieldsOf(target.operation);
     const least = fields.filter(({ required }) => required);
@@ -228,7 +227,7 @@ inLong(describe)("what comes of the least, and of each field that stands apart, 
   });
 });
 
-inShort(describe)("what the document does not allow is refused, and the field named", () => {
+describe("what the document does not allow is refused, and the field named", () => {
   const wrong = ({ operation }: Target) =>
     fieldsOf(operation).flatMap((field) => misfits(field.schema).map((value) => ({ field, value })));
   test.each(TARGETS.filter((target) => wrong(target).length > 0).map(named))("$name", async (target) => {
@@ -245,7 +244,7 @@ inShort(describe)("what the document does not allow is refused, and the field na
   });
 });
 
-inShort(describe)("what is required is asked for", () => {
+describe("what is required is asked for", () => {
   test.each(TARGETS.filter((target) => mustHave(target).length > 0).map(named))("$name", async (target) => {
     const api = await start(target.operation);
     for (const { name } of mustHave(target)) {
@@ -258,7 +257,7 @@ inShort(describe)("what is required is asked for", () => {
   });
 });
 
-inShort(describe)("a field that is none of a strict request's own is refused", () => {
+describe("a field that is none of a strict request's own is refused", () => {
   test.each(TARGETS.filter(isStrict).map(named))("$name", async (target) => {
     const api = await start(target.operation);
     const sent = sentWith(togetherOf(target.operation), api.values);
@@ -268,7 +267,7 @@ inShort(describe)("a field that is none of a strict request's own is refused", (
   });
 });
 
-inShort(describe)("what comes without an intent, and without the token, is told", () => {
+describe("what comes without an intent, and without the token, is documented", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
     const sent = sentWith(togetherOf(target.operation), { change_id: "chg_1" });
     const disabled = await (await service({ intent: null })).ask(target, sent);
@@ -283,7 +282,7 @@ inShort(describe)("what comes without an intent, and without the token, is told"
   });
 });
 
-inLong(describe)("what comes of broken bodies and of pages of other sites is told", () => {
+describe("what comes of broken bodies and of pages of other sites is documented", () => {
   test.each(
     TARGETS.filter(({ method }) => method === "post")
       .filter(isAnswered)

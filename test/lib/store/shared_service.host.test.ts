@@ -10,7 +10,6 @@ import { manifest } from "../../support/intents.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { expectOneChain, instance, writeAtOnce } from "../../support/many_writers.ts";
-import { LONG } from "../../support/length.ts";
 import { notedPacing } from "../../support/noted_pacing.ts";
 import { holdHead, startPostgres } from "../../support/postgres_server.ts";
 import { silentLog } from "../../support/silent_log.ts";
@@ -34,7 +33,7 @@ const patient = (store: Store): Store => ({
   },
 });
 
-const [ON_A_TABLE, ON_POSTGRES] = LONG ? [4, 8] : [2, 3];
+const [ON_A_TABLE, ON_POSTGRES] = [4, 8];
 
 onDynamoDb(`${ON_A_TABLE} on a DynamoDB table write one chain, without a fork, a loss or a repeat`, async () => {
   const access = dynamoDb!.access("shared");
