@@ -7,7 +7,7 @@ import { link } from "./link.ts";
 import { mounting } from "./mounting.ts";
 import { operating } from "./operating.ts";
 import { principals } from "./principals.ts";
-import { auditLog, intentFields } from "./reference.ts";
+import { auditLog, intentFields, values } from "./reference.ts";
 import { shop } from "./shop.ts";
 import { stores } from "./stores.ts";
 import { targets } from "./targets.ts";
@@ -37,7 +37,7 @@ export const stages: Record<string, Own> = {
   "docs/evidence.md": { needs: ["curl", "openssl", "python3"], long: true },
   "docs/lambda.md": { ...lambda, long: true },
   "docs/link.md": { ...link, long: true },
-  "docs/values.md": { long: true },
+  "docs/values.md": { ...values, long: true },
   "docs/mounting.md": { ...mounting, long: true },
   "docs/stores.md": { ...stores, long: true },
   "docs/webhook_adapter.md": { ...webhookAdapter, long: true },

@@ -3,17 +3,24 @@ import { expect } from "vitest";
 import { entrySchema } from "../../../lib/audit/entry.ts";
 import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { readSplit } from "../../../lib/rollout/split_value.ts";
 import { parseScenarios } from "../../../local/scenarios/read.ts";
+import { manifest } from "../../support/intents.ts";
 import type { Own } from "./index.ts";
 
 export const intentFields: Own = {
   stage: () => ({
     readers: {
       "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256),
+      "json policy": (example) => void loadIntent(JSON.stringify(manifest(example as Record<string, never>)), portableSha256),
       // test/docs/scenarios.test.ts plays them.
       "yaml scenarios": (example) => void parseScenarios(JSON.stringify(example)),
     },
   }),
+};
+
+export const values: Own = {
+  stage: () => ({ readers: { "json split": (example) => expect(readSplit(example)).toBeDefined() } }),
 };
 
 export const auditLog: Own = {
