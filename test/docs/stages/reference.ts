@@ -12,7 +12,8 @@ export const intentFields: Own = {
   stage: () => ({
     readers: {
       "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256),
-      "json policy": (example) => void loadIntent(JSON.stringify(manifest(example as Record<string, never>)), portableSha256),
+      "json policy": (example) =>
+        void loadIntent(JSON.stringify(manifest(example as Record<string, never>)), portableSha256),
       // test/docs/scenarios.test.ts plays them.
       "yaml scenarios": (example) => void parseScenarios(JSON.stringify(example)),
     },
