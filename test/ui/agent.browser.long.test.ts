@@ -38,7 +38,7 @@ describe.skipIf(!browser)("an agent, a person and a product", () => {
 
     const person = await open({ name: "ana", token: TOKEN });
     await person.goto(page);
-    await person.getByText(AGENT).first().waitFor();
+    await person.getByText(AGENT).locator("visible=true").first().waitFor();
     await button(person, "Approve…").click();
     await button(person, "Approve as ana").click();
     expect(await decision).toMatchObject({ status: "approved", moved: true });
