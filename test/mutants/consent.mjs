@@ -187,7 +187,6 @@ export const consent = [
     find: "return [quorum, ...owned].filter(",
     replace: "return [quorum].filter(",
     tests: OWNERS,
-    grave: true,
   },
   {
     name: "an owner counts for the quorum of those whom they are not among",

@@ -126,7 +126,6 @@ export const operations = [
     find: "  if (lease && !isRepeated) throw inProgressError(change_id);\n",
     replace: "",
     tests: leases,
-    grave: true,
   },
   {
     ...begin,

@@ -62,7 +62,6 @@ export const principals = [
     name: "an agent may stand among those who approve",
     find: "if (isAgent(name, { principals })) refuse(",
     replace: "if (false) refuse(",
-    grave: true,
   },
   {
     ...intent,

@@ -187,7 +187,6 @@ export const store = [
     name: "two processes own one state file",
     find: "if ((await Promise.all(held)).includes(true)) {",
     replace: "if (false) {",
-    grave: true,
   },
   {
     ...lock,

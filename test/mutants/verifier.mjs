@@ -228,7 +228,6 @@ export const verifier = [
     find: "checkpoint.length, path) !== checkpoint.root",
     replace: 'checkpoint.length, path) === ""',
     only: "edited, and hashed anew",
-    grave: true,
   },
   {
     file: "local/verify/tlog_policy.ts",
