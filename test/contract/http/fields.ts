@@ -305,7 +305,7 @@ export function fieldRules(open: Open): void {
 
   test("a created change shows what was stated and nothing invented", async () => {
     const api = await open();
-    const { audit_entry, conflicts, digest, ...change } = await api.propose();
+    const { audit_entry, conflicts, missing, digest, ...change } = await api.propose();
     expect(change).toEqual({
       ...PROPOSAL,
       change_id: expect.stringMatching(/^chg_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
@@ -334,6 +334,7 @@ export function fieldRules(open: Open): void {
     });
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     expect(conflicts).toEqual([]);
+    expect(missing).toEqual([{ rule: "required_approvers", count: 1, of: [] }]);
     expect(audit_entry).toMatchObject({ event_type: "change_proposed", change_id: change.change_id, tenant: "t1" });
   });
 }
