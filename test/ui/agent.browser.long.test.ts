@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { OFREPProvider } from "@openfeature/ofrep-provider";
 import { OpenFeature } from "@openfeature/server-sdk";
 import { afterAll, describe, expect, test } from "vitest";
-import { AGENT, SECRET, withAgents } from "../support/mcp.ts";
+import { SECRET, withAgents } from "../support/mcp.ts";
 import { button, startBrowser, useWindows } from "./browser.ts";
 import { INTENT, startService, TOKEN } from "./service.ts";
 
@@ -38,7 +38,7 @@ describe.skipIf(!browser)("an agent, a person and a product", () => {
 
     const person = await open({ name: "ana", token: TOKEN });
     await person.goto(page);
-    await person.getByText(AGENT).locator("visible=true").first().waitFor();
+    await person.locator(".lead", { hasText: "pricing asks to" }).waitFor();
     await button(person, "Approve…").click();
     await button(person, "Approve as ana").click();
     expect(await decision).toMatchObject({ status: "approved", moved: true });
