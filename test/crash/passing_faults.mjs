@@ -199,7 +199,9 @@ const sealedRemoved = (home) =>
       await session.prepareErasure()
     )();
     const sealed = join(folder, FOLDER, "state.json.journal.000001.jsonl");
-    await until(ledger, "the journal is sealed", async () => statSync(sealed).size > 0);
+    // Compaction writes the sealed file once more, and then the catalog: removed before, it would only come back.
+    const catalog = join(folder, FOLDER, "state.json.journal.catalog");
+    await until(ledger, "the journal is sealed and compacted", async () => statSync(catalog).size > 0);
     renameSync(sealed, `${sealed}.away`);
     const { url } = service;
     const seen = await until(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
