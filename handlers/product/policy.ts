@@ -18,7 +18,7 @@ export const policy = endpoint(
     product: true,
     input: () =>
       z.object({
-        target: target().describe("What would be changed."),
+        target: target().describe("Target of the change."),
         tenant_id: line(200).optional().describe("Whose target it is; absent: no numbers are given."),
         kind: word(KINDS).optional().describe("The kind of change, where it decides about the target system."),
       }),

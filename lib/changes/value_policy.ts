@@ -17,7 +17,7 @@ export const valuePolicySchema = once(() =>
       .array(
         z.object({
           path: z.string().meta({ description: "The number in the proposal.", examples: ["value.limits.seats"] }),
-          base: z.array(z.number()).describe("What it is compared with; empty for a first value."),
+          base: z.array(z.number()).describe("Numbers that it is compared with; empty for a first value."),
           minimum: z.number().nullable().describe("The least that is allowed now; null: no limit."),
           maximum: z.number().nullable().describe("The greatest."),
           problem: z.string().nullable().describe("Why no number can be proposed now."),

@@ -846,7 +846,7 @@ export interface paths {
     get: {
       parameters: {
         query: {
-          /** What would be changed. */
+          /** Target of the change. */
           target: string;
 
           /** Whose target it is; absent: no numbers are given. */
@@ -875,7 +875,7 @@ export interface paths {
                 /** The number in the proposal. */
                 path: string;
 
-                /** What it is compared with; empty for a first value. */
+                /** Numbers that it is compared with; empty for a first value. */
                 base: number[];
 
                 /** The least that is allowed now; null: no limit. */

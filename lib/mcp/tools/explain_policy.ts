@@ -16,7 +16,7 @@ import { tool, type ToolCall } from "../tool.ts";
 
 const stated = z.strictObject({
   kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
-  target: target().optional().describe("What would be changed."),
+  target: target().optional().describe("Target of the change."),
   tenant_id: line(200)
     .optional()
     .describe("The tenant of the change; absent: rules for some tenants only are left out."),
