@@ -64,7 +64,12 @@ export function changeText(change: ChangeDetail): string {
     parts.push(
       `\nConsented:\n${change.signers.map((each) => `  ${visible(each.approver)}, ${each.authenticated ?? "unknown"}`).join("\n")}`,
     );
-  if (change.missing.length > 0) parts.push(missingSection(change.missing));
+  if (change.missing.length > 0)
+    parts.push(
+      `\nMissing:\n${missingTexts(change.missing)
+        .map((each) => `  ${visible(each)}`)
+        .join("\n")}`,
+    );
   if (change.late_notes?.length) parts.push(`\nSaid late:\n${change.late_notes.map(lateText).join("\n")}`);
   for (const [state, title] of [
     ["block", "Blocks its apply"],
@@ -96,9 +101,8 @@ const relatedText = ({ change_id, summary, proposer, status, resolution, relatio
 
 type Related = ChangeDetail["related"][number];
 
-/** Says which consents are missing, by which rule; nothing where none is. */
-export const missingSection = (missing: ChangeDetail["missing"]): string =>
-  missing.length === 0 ? "" : `\nMissing:\n${missing.map(missingText).join("\n")}`;
+/** Says which consents are missing, each by its rule. */
+export const missingTexts = (missing: ChangeDetail["missing"]): string[] => missing.map(missingText);
 
 const missingText = ({ rule, count, of }: ChangeDetail["missing"][number]): string =>
-  `  ${rule}: ${count} of ${of.length === 0 ? "anybody" : of.map(visible).join(", ")}`;
+  `${rule}: ${count} of ${of.length === 0 ? "anybody" : of.join(", ")}`;

@@ -1,7 +1,8 @@
 /** What people decide on a change: by name, or signed with their SSH key. */
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 import { nameIn, signDecision, SIGNING } from "../signing.ts";
-import { missingSection } from "../change_text.ts";
+import { missingTexts } from "../change_text.ts";
+import { facts } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 type Decided = "approve" | "deny" | "revoke" | "withdraw";
@@ -29,7 +30,7 @@ function decision(name: Decided, who: "approver" | "proposer", more: readonly st
       });
       const of = status === "pending_consent" ? ` (${approvals.length} consents so far)` : "";
       const decided = `${change_id}  ${status === "denied" ? decision : status}${of}, entry ${audit_entry.id}`;
-      return { text: missing ? `${decided}\n${missingSection(missing)}` : decided };
+      return { text: `${decided}\n${facts({ missing: missingTexts(missing ?? []).join("\n") })}`.trimEnd() };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { sha256 } from "../../node_ports.ts";
 import { canonicalContent, type Content } from "../../../lib/changes/rules/content.ts";
 import { UNSTATED } from "../../../lib/changes/rules/change_terms.ts";
-import { contentFacts, missingSection } from "../change_text.ts";
+import { contentFacts, missingTexts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
 import { nameIn, signed, SIGNING } from "../signing.ts";
 import { facts, visible } from "../text.ts";
@@ -36,8 +36,14 @@ export const propose: Verb = {
     const change = await session.client.post("/api/product/propose", { body: body as never });
     const { change_id, status, digest, conflicts, missing, audit_entry, target_spelling } = change;
     const receipt = `entry ${audit_entry.id}, ${audit_entry.current_hash}`;
-    const known = facts({ digest, target_spelling, conflicts: conflicts.join(", "), receipt });
-    return { text: `${change_id}  ${status}\n${known}${missingSection(missing)}` };
+    const known = facts({
+      digest,
+      target_spelling,
+      conflicts: conflicts.join(", "),
+      receipt,
+      missing: missingTexts(missing).join("\n"),
+    });
+    return { text: `${change_id}  ${status}\n${known}` };
   },
 };
 
