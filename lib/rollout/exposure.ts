@@ -1,0 +1,15 @@
+/** The part of the users who have the value of a rollout now. */
+
+/** How far a rollout is: who has its value, and since when. */
+export interface Exposure {
+  /** Step where it stands, from 0; the number of steps once everybody has the value. */
+  step: number;
+  /** Share of the users who have the value, of 10,000; 10,000 once no control is left. */
+  share: number;
+  /** Attribute of the evaluation context that distinguishes users. */
+  unit: string;
+  /** Prefix of the unit in the hash: the id of the change. */
+  salt: string;
+  /** When the step began, RFC 3339. */
+  since: string;
+}
