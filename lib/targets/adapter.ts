@@ -5,14 +5,16 @@ import type {
   HostState,
   ProductAdapter,
   ReadRollbackFacts,
+  Staged,
 } from "../changes/operations/adapter_port.ts";
 import { digestReading } from "../changes/rules/moved_value.ts";
 import { TargetDrifted, TargetMoved } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Store } from "../store/store.ts";
-import { type EffectRecord, storedEffects } from "./effects.ts";
+import { type EffectRecord, ownValue, storedEffects } from "./effects.ts";
 import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
 import { CONTENDED, describeRestore, digestHeld, MAX_TRIES, targetRestores } from "./restores.ts";
+import { findStagesProblem, targetStages } from "./stages.ts";
 import { describeUnfinished, unfinishedAttempts } from "./unfinished.ts";
 import { observedSystem, type TargetReports } from "./observed.ts";
 import { reachableReads } from "./reachable_reads.ts";
@@ -54,7 +56,8 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   });
 
   const restores = targetRestores(system, { effects, read, newAttempt, sha256 });
-  const unfinished = unfinishedAttempts(system, { effects, read, restores });
+  const stages = targetStages(system, { effects, read, newAttempt });
+  const unfinished = unfinishedAttempts(system, { effects, read, restores, stages });
 
   const findEntry = async (change: Change): Promise<Entry> => {
     const { tenant_id, kind, value } = change;
@@ -71,9 +74,18 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       );
   };
 
-  const findRefusal = (entry: Entry): string | undefined =>
+  const findRefusal = (entry: Entry, plan: Staged["stages"]): string | undefined =>
     findEntryProblem(entry) ??
-    (setsValue(entry) || system.note ? system.check(entry) : "a value is needed: the target system holds values only");
+    (setsValue(entry) || system.note
+      ? system.check(entry)
+      : "a value is needed: the target system holds values only") ??
+    (plan && findStagesProblem(system, entry, plan));
+
+  /** Explains why a value, or its split, cannot be set on what the target holds. */
+  const findConflict = (entry: Entry, plan: Staged["stages"], held: TargetValue): string | undefined =>
+    setsValue(entry)
+      ? (system.checkHeld?.(entry, held) ?? (plan && findStagesProblem(system, entry, plan, held)))
+      : undefined;
 
   const isSuperseded = async (
     change_id: string,
@@ -111,27 +123,28 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   };
 
   const applyValue = async (
-    change: Change,
+    change: Change & Staged,
     entry: Entry,
     known: EffectRecord | undefined,
     { signal, expected }: { signal: AbortSignal; expected: readonly string[] | undefined },
   ) => {
-    const next = { value: change.value };
     const replaced = await effects.other((await effects.target(change))?.owner);
     let record = known;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const held = await read(entry, signal);
       // An earlier attempt was carried out late: what it replaced is on record already.
-      if (record?.state === "pending" && isEqual(held, next)) {
+      if (record?.state === "pending" && isEqual(held, record.next)) {
         await effects.finishApply(change, held.version);
         return { result: "applied", previous: toHeld(record.previous) };
       }
       requireExpected(held, expected);
       const attempt = newAttempt(change, "apply");
       const { value: _, ...spelled } = entry;
-      record = { state: "pending", attempt, place: system.place(entry), entry: spelled, previous: held, next };
+      const goal = stages.start(change, entry, held);
+      record = { state: "pending", attempt, place: system.place(entry), entry: spelled, previous: held, ...goal };
       await effects.begin(change, record);
-      const set = await system.compareAndSet(entry, { ...next, version: "" }, held, { ...attempt, replaced }, signal);
+      const next = { version: "", ...goal.next };
+      const set = await system.compareAndSet(entry, next, held, { ...attempt, replaced }, signal);
       if (set.done) {
         await effects.finishApply(change, set.version);
         return { result: "applied", previous: toHeld(held), ...describeOverwrite(set.overwrote) };
@@ -172,16 +185,17 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     { signal, overDrift }: { signal: AbortSignal; overDrift: boolean },
   ) => {
     const { previous } = record;
+    const own = ownValue(change, record);
     if (!previous) throw new Error(`what ${change.change_id} replaced is not on record; ${BY_HAND}`);
     const replaced = await effects.other(record.replaced);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const held = await read(entry, signal);
-      const isForeign = !isEqual(held, { value: change.value });
+      const isForeign = !isEqual(held, own);
       if (isForeign && isEqual(held, previous)) return noteRollback(change, entry, undefined, signal);
       if (isForeign && !overDrift)
         throw new TargetDrifted(
           `the target of ${change.change_id} holds neither what it set nor what was there before; ${BY_HAND}`,
-          { expected: change.value, held: held.value ?? null },
+          { expected: own.value, held: held.value ?? null },
         );
       const attempt = await startRollback(change, entry);
       const next = previous.value === undefined ? undefined : previous;
@@ -203,7 +217,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     isCumulative,
 
-    check: findRefusal,
+    check: (entry) => findRefusal(entry, entry.stages),
 
     holdsSplits: () => system.holdsSplits ?? false,
 
@@ -212,19 +226,19 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     reader: (entry) => async (signal) => {
       const held = await read(entry, signal);
       const { value, version } = held;
-      return { value, version, problem: setsValue(entry) ? system.checkHeld?.(entry, held) : undefined };
+      return { value, version, problem: findConflict(entry, entry.stages, held) };
     },
 
     ping,
 
     async validate(change, signal) {
       const entry = await findEntry(change);
-      const reason = findRefusal(entry);
+      const reason = findRefusal(entry, change.stages);
       if (reason !== undefined) return { ok: false, reason };
       try {
         await system.probe?.();
         const held = await read(entry, signal);
-        const conflict = setsValue(change) ? system.checkHeld?.(entry, held) : undefined;
+        const conflict = findConflict(entry, change.stages, held);
         if (conflict !== undefined) return { ok: false, reason: conflict };
         const details = await system.preview?.(entry, held, signal);
         const { value = null } = held;
@@ -232,7 +246,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
           place: system.place(entry),
           guard: system.guard,
           before: value,
-          after: setsValue(change) ? change.value : value,
+          after: setsValue(change) ? stages.start(change, entry, held).next.value : value,
           present_before: held.value !== undefined,
           ...(details !== undefined && { details }),
         };
@@ -245,7 +259,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     async apply(change, signal, expected): Promise<AdapterResult> {
       const entry = await findEntry(change);
-      const reason = findRefusal(entry);
+      const reason = findRefusal(entry, change.stages);
       if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
       requirePlace(change, entry);
       await unfinished.resolveOther(change, signal);
@@ -257,7 +271,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
         if (!setsValue(change)) return { result: "applied" };
         const isOwner = record.superseded_by === undefined;
         const requireHeld = (held: TargetValue): void => requireExpected(held, expected);
-        const set = isOwner ? await restores.run(change, entry, { requireHeld, signal }) : undefined;
+        const set = isOwner ? await restores.run(change, entry, { record, requireHeld, signal }) : undefined;
         return { result: "applied", previous: toHeld(record.previous), ...describeOverwrite(set?.overwrote) };
       }
       if (setsValue(change)) return applyValue(change, entry, record, { signal, expected });
@@ -281,8 +295,25 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       if (!wasApplied) return "absent";
       if (!setsValue(change) || record.superseded_by !== undefined) return "applied";
       const held = await read(entry, signal);
-      if (isEqual(held, { value: change.value })) return "applied";
+      if (isEqual(held, ownValue(change, record))) return "applied";
       return held.value === undefined ? "absent" : "unknown";
+    },
+
+    async setStage(change, step, signal): Promise<AdapterResult> {
+      const entry = await findEntry(change);
+      requirePlace(change, entry);
+      await unfinished.resolveOther(change, signal);
+      const { record, outcome } = await unfinished.resolve(change, entry, signal);
+      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
+      if (record?.state !== "applied" || record.superseded_by !== undefined)
+        throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
+      return stages.advance(change, entry, record, step, signal);
+    },
+
+    async findStage(change, step, signal) {
+      const { record, outcome } = await unfinished.resolve(change, await findEntry(change), signal);
+      if (outcome === "open") return "open";
+      return record?.stage?.step === step ? "done" : "not_done";
     },
 
     canRestore: (entry) => setsValue(entry) && !isCumulative(entry),
@@ -295,7 +326,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       if (outcome === "open") throw new Error(describeUnfinished(change, record!));
       if (record?.state !== "applied" || record.superseded_by !== undefined)
         throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
-      const set = await restores.run(change, entry, { id, signal });
+      const set = await restores.run(change, entry, { record, id, signal });
       if (!set) return { result: "unchanged" };
       return { result: "restored", replaced_digest: digestValue(set.overwrote ?? set.held) };
     },

@@ -33,6 +33,10 @@ export interface EffectRecord {
   applied_at?: string;
   /** The last restore of the value. */
   restore?: RestoreAttempt | undefined;
+  /** Of a rollout: the step whose split is `next`, and the value that its share of the users gets. */
+  stage?: { step: number; value: unknown } | undefined;
+  /** An advance of the rollout whose outcome is not recorded. */
+  advance?: AdvanceAttempt | undefined;
   /** The rollback before a pending attempt: it still counts where that attempt did nothing. */
   earlier?: Pick<EffectRecord, "state" | "attempt" | "superseded_by"> | undefined;
 }
@@ -41,6 +45,13 @@ export interface EffectRecord {
 export type RestoreAttempt =
   | { id: string; attempt: Attempt; replaced: TargetValue }
   | { id: string; attempt: Attempt; replaced_digest: string | null };
+
+/** A write that sets the split of another step. */
+export interface AdvanceAttempt {
+  attempt: Attempt;
+  step: number;
+  next: TargetValue;
+}
 
 /** `effect_targets/<target>\n<tenant>\n<SHA-256 of the place>`, and `…-` for the changes that set nothing, `…<change_id>` for a cumulative one. */
 export interface EffectTarget {
@@ -54,8 +65,10 @@ export interface EffectTarget {
 
 const PAGE = 50;
 
+const NO_VALUES = { previous: undefined, next: undefined, restore: undefined, stage: undefined, advance: undefined };
+
 /** An attempt that is about to begin. */
-export type EffectStart = Pick<EffectRecord, "state" | "attempt" | "place" | "entry" | "previous" | "next">;
+export type EffectStart = Pick<EffectRecord, "state" | "attempt" | "place" | "entry" | "previous" | "next" | "stage">;
 
 /** Reads and writes the records; every write is one transaction. */
 export type Effects = ReturnType<typeof storedEffects>;
@@ -73,6 +86,10 @@ export interface EffectOptions {
   isCumulative: (change: Change) => boolean;
   sha256: Sha256;
 }
+
+/** Returns what an applied change set: its value, or of a rollout the split of the step where it stands. */
+export const ownValue = (change: Change, record: EffectRecord | undefined): Partial<TargetValue> =>
+  (record?.stage && record.next) ?? { value: change.value };
 
 /** Effects in the service's store. */
 export function storedEffects(
@@ -186,13 +203,32 @@ export function storedEffects(
         await changeTarget(tx, keyOf(one), one.target, { open: undefined });
       }),
 
+    /** Records an advance before the system is asked for it. */
+    beginAdvance: (one: Change, advance: AdvanceAttempt): Promise<void> =>
+      store.transact(async (tx) => {
+        await change(tx, one.change_id, (record) => ({ ...record, advance }));
+        await changeTarget(tx, keyOf(one), one.target, { open: one.change_id });
+      }),
+
+    /** Records the end of an advance: the split of its step is set, or nothing was. */
+    endAdvance: (one: Change, outcome: "not_done" | { version: string | undefined }): Promise<void> =>
+      store.transact(async (tx) => {
+        await change(tx, one.change_id, ({ advance, ...record }) => {
+          if (outcome === "not_done" || !advance || !record.stage) return record;
+          const { step, next } = advance;
+          const { version = next.version } = outcome;
+          return { ...record, next: { ...next, version }, stage: { ...record.stage, step } };
+        });
+        await changeTarget(tx, keyOf(one), one.target, { open: undefined });
+      }),
+
     /** Removes the value of an erased change, also from attempts of other changes that had found it. */
     async forget(change_id: string): Promise<void> {
       const strip = (id: string) =>
         store.transact(async (tx) => {
           const found = (await tx.get("effects", id))?.value;
           if (found?.state === "pending") tx.delete("effects", id);
-          else if (found) tx.put("effects", id, { ...found, previous: undefined, next: undefined, restore: undefined });
+          else if (found) tx.put("effects", id, { ...found, ...NO_VALUES });
         });
       await strip(change_id);
       for (let after = "", more = true; more;) {

@@ -14,10 +14,20 @@ export interface TargetValue {
   raw?: string | undefined;
 }
 
+/** Part of the users that a step of a rollout gives the value to. */
+export interface UserShare {
+  /** Attribute that tells users apart. A user without it is outside of every share. */
+  unit: string;
+  /** Id of the change. With the unit it decides the bucket of a user, so a share that grows only adds users. */
+  salt: string;
+  /** Size of the share, of 10,000. */
+  share: number;
+}
+
 /** One operation of a change on its target system. */
 export interface Attempt {
   change_id: string;
-  operation: "apply" | "rollback" | "restore";
+  operation: "apply" | "rollback" | "restore" | "advance";
   /** Unique among the attempts of a change. */
   attempt: string;
   /** RFC 3339, UTC. */
@@ -99,6 +109,14 @@ export interface TargetSystem {
     attempt: AttemptContext,
     signal: AbortSignal,
   ): Promise<SetResult>;
+  /**
+   * Returns what to set so that a share of the users gets the value of the entry, and everybody else exactly what `before` gave
+   * them; of 10,000, what an apply over `before` sets. Setting it and reading it gives the same value. Absent where the system
+   * cannot tell users apart.
+   */
+  split?(entry: Entry, share: UserShare, before: TargetValue): TargetValue;
+  /** Explains why a share of the users cannot get the value of the entry; `before` is absent where it was not read yet. */
+  findSplitProblem?(entry: Entry, share: UserShare, before?: TargetValue): string | undefined;
   /**
    * Sets all of them or none, as one transaction of the system; readers never see a part. Absent where the system has none.
    * Throws as `compareAndSet` does, and `resolve` of any of the entries says what became of the attempt.

@@ -3,7 +3,7 @@ import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { RestoreResult } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
-import type { Effects, RestoreAttempt } from "./effects.ts";
+import { type EffectRecord, type Effects, ownValue, type RestoreAttempt } from "./effects.ts";
 import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue } from "./port.ts";
 
@@ -31,6 +31,7 @@ interface RestoreOptions {
 
 /** How a restore is run. */
 interface RestoreRun {
+  record: EffectRecord;
   /** The id of the restore; absent where an apply sets the value again. */
   id?: string;
   /** Throws where the value may not be replaced. */
@@ -46,11 +47,12 @@ export function targetRestores(system: TargetSystem, { effects, read, newAttempt
   return {
     /** Records the outcome of an unfinished restore; `open`: it may still come. */
     async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
-      const restore = (await effects.get(change.change_id))?.restore;
+      const record = await effects.get(change.change_id);
+      const restore = record?.restore;
       if (!restore || !("replaced" in restore)) return undefined;
       const outcome =
         (await system.resolve?.(entry, restore.attempt, signal)) ??
-        (isEqual(await read(entry, signal), { value: change.value }) ? "done" : "not_done");
+        (isEqual(await read(entry, signal), ownValue(change, record)) ? "done" : "not_done");
       if (outcome === "open") return outcome;
       if (outcome === "done") await finish(change, restore, restore.replaced);
       // A system that cannot say what became of an attempt may still carry it out.
@@ -62,9 +64,9 @@ export function targetRestores(system: TargetSystem, { effects, read, newAttempt
     async run(
       change: Change,
       entry: Entry,
-      { id, requireHeld, signal }: RestoreRun,
+      { record, id, requireHeld, signal }: RestoreRun,
     ): Promise<{ held: TargetValue; overwrote?: TargetValue | undefined } | undefined> {
-      const next = { value: change.value, version: "" };
+      const next = { version: "", ...ownValue(change, record) };
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const held = await read(entry, signal);
         if (isEqual(held, next)) return undefined;

@@ -61,6 +61,8 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     canRestore: (change) => of(change).canRestore?.(change) ?? false,
     restore: async (change, id, signal) => of(change).restore!(change, id, signal),
     findRestore: async (change, id, signal) => (await of(change).findRestore?.(change, id, signal)) ?? "not_done",
+    setStage: async (change, step, signal) => of(change).setStage!(change, step, signal),
+    findStage: async (change, step, signal) => (await of(change).findStage?.(change, step, signal)) ?? "not_done",
     held: async (change, signal) => of(change).held?.(change, signal),
     forget: async (change, signal) => of(change).forget?.(change, signal),
     async ping(signal) {

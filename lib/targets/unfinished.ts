@@ -4,11 +4,13 @@ import type { EffectRecord, Effects } from "./effects.ts";
 import { isEqual, setsValue } from "./entry.ts";
 import type { Entry, TargetSystem, TargetValue } from "./port.ts";
 import type { targetRestores } from "./restores.ts";
+import type { targetStages } from "./stages.ts";
 
 interface UnfinishedOptions {
   effects: Effects;
   read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
   restores: Pick<ReturnType<typeof targetRestores>, "resolve">;
+  stages: Pick<ReturnType<typeof targetStages>, "resolve">;
 }
 
 /** The record of a change, and the outcome of its attempt where that is not on record. */
@@ -19,7 +21,7 @@ export interface Resolved {
 }
 
 /** Creates what resolves the unfinished attempts on one target system. */
-export function unfinishedAttempts(system: TargetSystem, { effects, read, restores }: UnfinishedOptions) {
+export function unfinishedAttempts(system: TargetSystem, { effects, read, restores, stages }: UnfinishedOptions) {
   const findOutcome = async (
     entry: Entry,
     record: EffectRecord,
@@ -36,8 +38,9 @@ export function unfinishedAttempts(system: TargetSystem, { effects, read, restor
 
   /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
   const resolve = async (change: Change, entry: Entry, signal: AbortSignal): Promise<Resolved> => {
-    if ((await restores.resolve(change, entry, signal)) === "open")
-      return { record: await effects.get(change.change_id), outcome: "open" };
+    for (const { resolve: resolveWrite } of [restores, stages])
+      if ((await resolveWrite(change, entry, signal)) === "open")
+        return { record: await effects.get(change.change_id), outcome: "open" };
     const record = await effects.get(change.change_id);
     if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
     const outcome = await findOutcome(entry, record, signal);
@@ -68,7 +71,7 @@ export function unfinishedAttempts(system: TargetSystem, { effects, read, restor
       if (open === undefined || open === change.change_id) return;
       const record = await effects.get(open);
       if (!record) return;
-      const value = setsValue(change) ? { value: record.next?.value ?? null } : {};
+      const value = setsValue(change) ? { value: (record.stage ?? record.next)?.value ?? null } : {};
       const other = { ...change, ...record.entry, ...value, change_id: open };
       const { outcome } = await resolve(other, { ...record.entry, ...value }, signal);
       if (outcome === "open" || outcome === "unclear")
@@ -78,7 +81,7 @@ export function unfinishedAttempts(system: TargetSystem, { effects, read, restor
 }
 
 /** Describes an attempt that may still come. */
-export const describeUnfinished = ({ change_id }: Change, { attempt, restore }: EffectRecord): string => {
-  const { operation } = restore && "replaced" in restore ? restore.attempt : attempt;
+export const describeUnfinished = ({ change_id }: Change, { attempt, restore, advance }: EffectRecord): string => {
+  const { operation } = advance?.attempt ?? (restore && "replaced" in restore ? restore.attempt : attempt);
   return `the target system has not said what became of the ${operation} of ${change_id}; try again later`;
 };

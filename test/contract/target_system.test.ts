@@ -161,8 +161,23 @@ const BROKEN = {
         signal,
       ),
   })),
+  "gives every share the value": broken(() => ({ split: ({ value }) => ({ value, version: "" }) })),
+  "gives the last step a split": broken(({ split }) => ({
+    split: (entry, by, before) => split!(entry, { ...by, share: Math.min(by.share, 9999) }, before),
+  })),
+  "restores the values of splits, not their texts": broken(({ compareAndSet }) => ({
+    compareAndSet: (entry, next, expected, attempt, signal) =>
+      compareAndSet(
+        entry,
+        next && attempt.operation === "rollback" ? { value: next.value, version: "" } : next,
+        expected,
+        attempt,
+        signal,
+      ),
+  })),
 } satisfies Record<string, MakeTarget>;
 
+const SPLIT = "each split of a growing share is read as it was set, and after the last the value";
 const ONE_WRITE = [
   "a write that expects an older value is a conflict with the current one, and sets nothing",
   "a value is removed, if it is the expected one",
@@ -194,6 +209,9 @@ const PROMISES: Record<keyof typeof BROKEN, readonly string[]> = {
   "restores the values of a set, not their texts": [
     "what a set replaced is restored exactly as one, and a new value is removed",
   ],
+  "gives every share the value": [SPLIT],
+  "gives the last step a split": [SPLIT],
+  "restores the values of splits, not their texts": ["what a split replaced is restored exactly, from each share"],
 };
 
 test.each(Object.entries(BROKEN))("a target system that %s breaks a promise", async (name, make) => {

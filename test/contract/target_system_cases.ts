@@ -8,6 +8,7 @@ import type {
   SetResult,
   TargetSystem,
   TargetValue,
+  UserShare,
   Write,
 } from "../../lib/targets/port.ts";
 import { agree } from "./agree.ts";
@@ -294,7 +295,60 @@ export const targetCases: readonly TargetCase[] = [
     if (outcome === "not_done" || !(failure === undefined || failure instanceof Unanswered))
       agree(isAll(pair.old), "a set that was not done is there, and its error is not Unanswered");
   }),
+  named("each split of a growing share is read as it was set, and after the last the value", async (bench) => {
+    const { system, read } = bench;
+    if (!system.split) return;
+    const { before, goal } = await findSplittable(bench);
+    const { salt, ...by } = shareOf(0);
+    const one = attempt({ change_id: salt, operation: "advance" });
+    const held = new Set([text(before.value)]);
+    for (const share of [100, 5000, 10_000]) {
+      const next = system.split(goal, { ...by, salt, share }, before);
+      const expected = await read(goal);
+      agreeDone(await system.compareAndSet(goal, next, expected, one, signal), `of a share of ${share}`);
+      agreeHolds(await read(goal), next.value, `at a share of ${share}`);
+      held.add(text(next.value));
+      agreeConflict(await system.compareAndSet(goal, next, expected, one, signal), "that expects the step before");
+    }
+    agreeHolds(await read(goal), goal.value, "after the last step");
+    agree(held.size === 4, "the splits of two shares are the same");
+  }),
+  named("what a split replaced is restored exactly, from each share", async (bench) => {
+    const { system, read, overwrite } = bench;
+    if (!system.split) return;
+    const { goal } = await findSplittable(bench);
+    await overwrite(goal);
+    const before = await read(goal);
+    if (system.findSplitProblem?.(goal, shareOf(100), before) !== undefined) return;
+    for (const share of [100, 10_000]) {
+      const by = shareOf(share);
+      const set = (next: TargetValue, held: TargetValue, operation: "apply" | "rollback") =>
+        system.compareAndSet(goal, next, held, attempt({ change_id: by.salt, operation }), signal);
+      agreeDone(await set(system.split(goal, by, before), await read(goal), "apply"), `of a share of ${share}`);
+      agreeDone(await set(before, await read(goal), "rollback"), "that restores");
+      const after = await read(goal);
+      agreeHolds(after, before.value, "after the rollback");
+      agree(after.raw === before.raw, "the text after the rollback is not the text before");
+    }
+  }),
 ];
+
+/** Finds two values of which shares of the users can be given the second while the target holds the first. */
+async function findSplittable({ system, values, read, set }: Bench): Promise<{ before: TargetValue; goal: Entry }> {
+  for (const value of values) {
+    const first = entry({ value });
+    await set(first, await read(first));
+    for (const other of values) {
+      const goal = entry({ value: other });
+      const before = await read(goal);
+      const isSame = text(other) === text(before.value);
+      if (!isSame && system.findSplitProblem?.(goal, shareOf(5000), before) === undefined) return { before, goal };
+    }
+  }
+  throw new Error("the target system can split none of its values");
+}
+
+const shareOf = (share: number): UserShare => ({ unit: "userId", salt: attempt().change_id, share });
 
 /** Two targets, with the first and then the second of the values. */
 function makePair(values: readonly unknown[]) {

@@ -49,6 +49,10 @@ export function memoryTarget() {
     },
     setMany,
     compareAndSet: makeCompareAndSet(setMany),
+    split: ({ value }, { share, ...by }, before) => ({
+      value: share === 10_000 ? value : { $treated: { value, share, ...by }, rest: before.value ?? null },
+      version: "",
+    }),
   };
   return {
     system,

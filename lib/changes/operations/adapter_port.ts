@@ -1,3 +1,4 @@
+import type { Stages } from "../../rollout/stages.ts";
 import type { Change } from "../rules/change.ts";
 
 /** The host product's state of a change; `unknown` when the target has another value than the change and the one before it. */
@@ -87,6 +88,12 @@ export interface TargetsInForce {
   systems: readonly object[];
 }
 
+/** Fields of a change that say where a value is set. */
+export type Placed = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
+
+/** A value, and the rollout that gives it to a growing share of the users. */
+export type Staged = Placed & { stages?: Stages | undefined };
+
 /**
  * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
  * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets. What throws
@@ -99,26 +106,24 @@ export interface ProductAdapter {
   /** Recorded in the log before the first change under it. */
   readonly configuration?: TargetsInForce | undefined;
   /** Returns where a value is set; without it the place is the adapter's name. Asks nothing. Throws `NoTargetSystem`. */
-  locate?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): Location;
+  locate?(entry: Placed): Location;
   /** Returns what reads the target of an entry; undefined where its system cannot be read. */
-  reader?(
-    entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">,
-  ): ((signal: AbortSignal) => Promise<Reading>) | undefined;
+  reader?(entry: Staged): ((signal: AbortSignal) => Promise<Reading>) | undefined;
   /** Explains why the system cannot hold the entry, without asking it. */
-  check?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): string | undefined;
+  check?(entry: Staged): string | undefined;
   /** Returns true where the system of an entry gives each share of the users another value. */
-  holdsSplits?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
+  holdsSplits?(entry: Placed): boolean;
   /** Returns true where a proposal reads the target: its system is on this machine, and its value decides what can be set. */
-  judgesByReading?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
+  judgesByReading?(entry: Placed): boolean;
   /** Returns true where changes of a target add to each other: no later one supersedes an earlier. */
-  isCumulative?(entry: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
+  isCumulative?(entry: Placed): boolean;
   /** The systems of an adapter that has several, each with a capability of its own. */
   readonly systems?: readonly { name: string; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
-  carries?(change: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
-  validate(change: Change, signal: AbortSignal): Promise<Validation>;
+  carries?(change: Placed): boolean;
+  validate(change: Change & Staged, signal: AbortSignal): Promise<Validation>;
   /** `expected`: the digests of the only values that may be replaced; for another it throws `TargetMoved`. */
-  apply(change: Change, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;
+  apply(change: Change & Staged, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
   /** `readFacts`: an adapter that stores what it replaced compares that with the log before it restores it. */
   /** `overDrift`: restores over a value that another program set, instead of throwing `TargetDrifted`. */
@@ -136,7 +141,15 @@ export interface ProductAdapter {
   /** Finds out what became of a restore: its result, `not_done`, or `open` where it may still come. */
   findRestore?(change: Change, id: string, signal: AbortSignal): Promise<RestoreResult | "not_done" | "open">;
   /** Returns true for a change whose value can be set again. */
-  canRestore?(change: Pick<Change, "tenant_id" | "target" | "kind" | "value">): boolean;
+  canRestore?(change: Placed): boolean;
+  /**
+   * Sets the split of a step of an applied change with stages, counted from 0; past the last step, its value for everybody. It
+   * sets nothing where the target does not hold the split that was set last (`TargetDrifted`). What a rollback restores stays as
+   * it is. Absent where no value can be split between users: then `check` rejects stages.
+   */
+  setStage?(change: Change & Staged, step: number, signal: AbortSignal): Promise<AdapterResult>;
+  /** Finds out whether the split of a step is the one that was set last; `open`: an attempt may still come. */
+  findStage?(change: Change & Staged, step: number, signal: AbortSignal): Promise<"done" | "not_done" | "open">;
   /** Returns the current value of the change's target; `null`: nothing; undefined: the host does not say. Touches nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
   /** Looks whether other machines can be reached, for `findProblem` to report. Throws nothing of theirs. */

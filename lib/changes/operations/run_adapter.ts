@@ -1,7 +1,7 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
-import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts } from "./adapter_port.ts";
+import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, Staged } from "./adapter_port.ts";
 import { type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
@@ -61,9 +61,10 @@ export async function askHeld(adapter: ProductAdapter, change: Change): Promise<
  * change sets, whoever put it there, and `absent` where it holds nothing; undefined when it cannot be asked. An adapter may show a change as applied because it was
  * applied once: after a restore of an older backup the host knows changes that the log does not.
  */
-export async function askInForce(adapter: ProductAdapter, change: Change): Promise<HostState | undefined> {
+export async function askInForce(adapter: ProductAdapter, change: Change & Staged): Promise<HostState | undefined> {
   const host = await askHost(adapter, change);
-  if (host !== "applied" || change.value === undefined) return host;
+  // The split of a rollout is compared by the adapter alone.
+  if (host !== "applied" || change.value === undefined || change.stages) return host;
   const held = await askHeld(adapter, change);
   if (held === null) return "absent";
   return held === undefined || isValue(held, change) ? host : "unknown";

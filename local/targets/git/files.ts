@@ -148,4 +148,9 @@ export async function commitFiles(
   return { commit, versions };
 }
 
-const VERBS: Record<Attempt["operation"], string> = { apply: "Set", rollback: "Roll back", restore: "Restore" };
+const VERBS: Record<Attempt["operation"], string> = {
+  apply: "Set",
+  advance: "Advance",
+  rollback: "Roll back",
+  restore: "Restore",
+};

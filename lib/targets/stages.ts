@@ -1,0 +1,103 @@
+/** Steps of a rollout on a target system: the split of each, and the write that advances from one to another. */
+import { type AdapterResult, type Staged, TargetDrifted } from "../changes/operations/adapter_port.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { BUCKETS } from "../rollout/bucket.ts";
+import type { Stages } from "../rollout/stages.ts";
+import type { AdvanceAttempt, EffectRecord, Effects } from "./effects.ts";
+import { isEqual } from "./entry.ts";
+import type { Attempt, Entry, TargetSystem, TargetValue, UserShare } from "./port.ts";
+import { CONTENDED, MAX_TRIES } from "./restores.ts";
+
+export const NO_SPLIT = "its target system splits no values between users";
+
+/** Returns the share of a step, counted from 0; after the last step everybody has the value. */
+const findUserShare = ({ unit, steps }: Stages, salt: string, step: number): UserShare => ({
+  unit,
+  salt,
+  share: steps[step]?.share ?? BUCKETS,
+});
+
+/** Explains why a target system cannot give the shares of a rollout the value of an entry. */
+export function findStagesProblem(
+  system: TargetSystem,
+  entry: Entry,
+  stages: Stages,
+  before?: TargetValue,
+): string | undefined {
+  if (!system.split) return NO_SPLIT;
+  for (const step of stages.steps.keys()) {
+    const problem = system.findSplitProblem?.(entry, findUserShare(stages, "", step), before);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+interface StagesOptions {
+  effects: Effects;
+  read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
+  newAttempt: (change: Change, operation: "advance") => Attempt;
+}
+
+/** Creates the steps of rollouts on one target system. */
+export function targetStages(system: TargetSystem, { effects, read, newAttempt }: StagesOptions) {
+  const splitAt = (change: Change & Staged, entry: Entry, step: number, before: TargetValue): TargetValue =>
+    system.split!(entry, findUserShare(change.stages!, change.change_id, step), before);
+
+  return {
+    /** Returns what an apply of the change sets over a value: of a rollout the split of its first step. */
+    start: (
+      change: Change & Staged,
+      entry: Entry,
+      before: TargetValue,
+    ): Pick<EffectRecord, "stage"> & { next: Partial<TargetValue> } =>
+      change.stages
+        ? { next: splitAt(change, entry, 0, before), stage: { step: 0, value: change.value } }
+        : { next: { value: change.value } },
+
+    /** Records the outcome of an unfinished advance; `open`: it may still come. */
+    async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
+      const advance = (await effects.get(change.change_id))?.advance;
+      if (!advance) return undefined;
+      const outcome =
+        (await system.resolve?.(entry, advance.attempt, signal)) ??
+        (isEqual(await read(entry, signal), advance.next) ? "done" : "not_done");
+      if (outcome === "open") return outcome;
+      if (outcome === "done") await effects.endAdvance(change, { version: undefined });
+      // A system that cannot say what became of an attempt may still carry it out.
+      else if (system.resolve) await effects.endAdvance(change, "not_done");
+      return undefined;
+    },
+
+    /** Sets the split of a step while the target holds that of the present one. What a rollback restores stays as it is. */
+    async advance(
+      change: Change & Staged,
+      entry: Entry,
+      { next: present, previous, stage }: EffectRecord,
+      step: number,
+      signal: AbortSignal,
+    ): Promise<AdapterResult> {
+      if (!stage || !previous)
+        throw new Error(`what ${change.change_id} replaced is not on record; roll it back by hand`);
+      const next = splitAt(change, entry, step, previous);
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const held = await read(entry, signal);
+        if (!isEqual(held, present))
+          throw new TargetDrifted(`the target of ${change.change_id} does not hold the split of its step`, {
+            expected: present?.value,
+            held: held.value ?? null,
+          });
+        if (stage.step === step) return { result: "applied" };
+        const advance: AdvanceAttempt = { attempt: newAttempt(change, "advance"), step, next };
+        await effects.beginAdvance(change, advance);
+        const set = await system.compareAndSet(entry, next, held, advance.attempt, signal);
+        if (set.done) {
+          await effects.endAdvance(change, set);
+          return { result: "applied" };
+        }
+        await effects.endAdvance(change, "not_done");
+        if ("rejected" in set) throw new Error(set.rejected);
+      }
+      throw new Error(CONTENDED);
+    },
+  };
+}

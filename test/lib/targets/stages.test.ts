@@ -1,0 +1,227 @@
+/** Rollouts on target systems: the split of each step, exact rollback from any of them, unknown outcomes, foreign edits. */
+import { expect, test } from "vitest";
+import type { Staged } from "../../../lib/changes/operations/adapter_port.ts";
+import type { Change } from "../../../lib/changes/rules/change.ts";
+import { Unanswered } from "../../../lib/kit/time_limit.ts";
+import { stagesSchema } from "../../../lib/rollout/stages.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../lib/targets/adapter.ts";
+import type { TargetSystem } from "../../../lib/targets/port.ts";
+import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { memoryTarget } from "../../support/memory_target.ts";
+
+const calm = new AbortController().signal;
+const clock = { now: () => Date.UTC(2026, 0, 2) };
+
+/** Text that another program wrote: parsing and rendering it would change every part of it. */
+const FOREIGN = '{ "10": 1.0, "9": 1e2,\n  "b": "\\u00e9" }';
+
+const stages = stagesSchema().parse({
+  unit: "account",
+  fed_by: "agent:analytics",
+  steps: [
+    { share: 100, advance: "manual", min_hours: 0 },
+    { share: 5000, advance: "manual", min_hours: 0 },
+  ],
+  watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
+});
+const change = (change_id: string, over: Partial<Change> = {}) =>
+  ({ change_id, tenant_id: "t1", kind: "config", target: "limits.seats", value: 50, ...over }) as Change;
+const rollout: Change & Staged = { ...change("chg_a"), stages };
+
+/** What the memory system holds at a share. */
+const splitOf = (share: number) => ({
+  $treated: { value: 50, share, unit: "account", salt: "chg_a" },
+  rest: { "9": 100, "10": 1, b: "é" },
+});
+
+async function bench(over: (whole: TargetSystem) => Partial<TargetSystem> = () => ({})) {
+  const store = memoryStore();
+  const target = memoryTarget();
+  const own = targetAdapter({ ...target.system, ...over(target.system) }, { store, clock });
+  const adapter = routedAdapter([{ name: "memory", match: ["*"], adapter: own }]);
+  target.overwrite(rollout, FOREIGN);
+  const applied: Change & Staged = { ...rollout, status: "applied" };
+  return {
+    ...target,
+    adapter,
+    apply: () => adapter.apply(rollout, calm),
+    advance: (step: number) => adapter.setStage!(applied, step, calm),
+    findStage: (step: number) => adapter.findStage!(applied, step, calm),
+    rollback: async (overDrift = false) =>
+      (await adapter.rollback(applied, calm, async () => undefined, overDrift)).result,
+    verify: () => adapter.verify(applied, calm),
+    held: () => JSON.parse(target.raw(rollout)!) as unknown,
+    text: () => target.raw(rollout),
+    effect: async () => (await store.get("effects", rollout.change_id))?.value,
+  };
+}
+
+test("an apply sets the split of the first step, each step its own, and the last the value", async () => {
+  const { apply, advance, verify, held, findStage } = await bench();
+  expect(await apply()).toMatchObject({ result: "applied", previous: { value: splitOf(100).rest } });
+  expect([held(), await verify(), await findStage(0)]).toEqual([splitOf(100), "applied", "done"]);
+  expect(await advance(1)).toEqual({ result: "applied" });
+  expect([held(), await verify(), await findStage(1), await findStage(0)]).toEqual([
+    splitOf(5000),
+    "applied",
+    "done",
+    "not_done",
+  ]);
+  await advance(2);
+  expect([held(), await verify()]).toEqual([50, "applied"]);
+});
+
+test.each([0, 1, 2])("a rollback from step %i restores the replaced text to the byte", async (last) => {
+  const { apply, advance, rollback, verify, text } = await bench();
+  await apply();
+  for (let step = 1; step <= last; step += 1) await advance(step);
+  expect(await rollback()).toBe("rolled_back");
+  expect([text(), await verify()]).toEqual([FOREIGN, "rolled_back"]);
+});
+
+test("an advance is durable before its write, and repeating it sets nothing", async () => {
+  const { apply, advance, edits, effect } = await bench();
+  await apply();
+  const seen: unknown[] = [];
+  edits.push(() => void effect().then((record) => seen.push(record?.advance?.step, record?.stage?.step)));
+  await advance(1);
+  expect(seen).toEqual([1, 0]);
+  const before = await effect();
+  edits.push(() => seen.push("written"));
+  expect(await advance(1)).toEqual({ result: "applied" });
+  expect([seen.length, await effect()]).toEqual([2, before]);
+});
+
+test("a dry run shows the split of the first step", async () => {
+  const { adapter, text } = await bench();
+  expect(await adapter.validate(rollout, calm)).toMatchObject({ ok: true, preview: { after: splitOf(100) } });
+  expect(text()).toBe(FOREIGN);
+});
+
+test.each([
+  ["done", "lost answer", 5000],
+  ["not_done", "lost request", 100],
+] as const)("an advance without an answer is found to be %s", async (outcome, fault, share) => {
+  const { apply, advance, findStage, faults, held, verify, rollback, text } = await bench();
+  await apply();
+  faults.push(fault);
+  await expect(advance(1)).rejects.toBeInstanceOf(Unanswered);
+  expect([await findStage(1), held(), await verify()]).toEqual([outcome, splitOf(share), "applied"]);
+  await advance(1);
+  expect(held()).toEqual(splitOf(5000));
+  await rollback();
+  expect(text()).toBe(FOREIGN);
+});
+
+test("nothing else is done with the target while an advance may still come", async () => {
+  let answer: "open" | "done" | "not_done" = "done";
+  const { apply, advance, adapter, rollback, findStage, faults, verify, held, text } = await bench(() => ({
+    resolve: async () => answer,
+  }));
+  await apply();
+  faults.push("lost request");
+  await expect(advance(1)).rejects.toBeInstanceOf(Unanswered);
+  answer = "open";
+  expect([await findStage(1), await verify()]).toEqual(["open", "unknown"]);
+  for (const attempt of [advance(1), rollback(), adapter.restore!(rollout, "r1", calm)])
+    await expect(attempt).rejects.toThrow("has not said what became of the advance of chg_a");
+  const other = change("chg_b", { value: 60 });
+  await expect(adapter.apply(other, calm)).rejects.toThrow("what became of chg_a");
+  answer = "not_done";
+  expect([await findStage(1), held()]).toEqual(["not_done", splitOf(100)]);
+  await rollback();
+  expect(text()).toBe(FOREIGN);
+});
+
+test("an attempt of a rollout is resolved for another change of the target, too", async () => {
+  const { apply, adapter, faults, held, rollback, text } = await bench();
+  faults.push("lost answer");
+  await expect(apply()).rejects.toBeInstanceOf(Unanswered);
+  await adapter.apply(change("chg_b", { value: 60 }), calm);
+  expect([held(), await rollback()]).toEqual([60, "superseded"]);
+  expect(await adapter.rollback({ ...change("chg_b", { value: 60 }), status: "applied" }, calm)).toMatchObject({
+    result: "rolled_back",
+  });
+  expect(text()).toBe(FOREIGN);
+});
+
+test("an edit by another program stops the advance, is drift, and a restore sets the split again", async () => {
+  const { apply, advance, adapter, overwrite, verify, held, rollback, text } = await bench();
+  await apply();
+  await advance(1);
+  overwrite(rollout, "50");
+  expect(await verify()).toBe("unknown");
+  await expect(advance(2)).rejects.toMatchObject({
+    name: "TargetDrifted",
+    values: { expected: splitOf(5000), held: 50 },
+  });
+  await expect(rollback()).rejects.toMatchObject({ values: { expected: splitOf(5000), held: 50 } });
+  expect(await adapter.restore!(rollout, "r1", calm)).toMatchObject({ result: "restored" });
+  expect([held(), await verify()]).toEqual([splitOf(5000), "applied"]);
+  overwrite(rollout, "50");
+  expect([await rollback(true), text()]).toEqual(["rolled_back", FOREIGN]);
+});
+
+test("an advance that meets an edit right before its write sets nothing", async () => {
+  const { apply, advance, overwrite, edits, held, effect } = await bench();
+  await apply();
+  edits.push(() => overwrite(rollout, "7"));
+  await expect(advance(1)).rejects.toMatchObject({ name: "TargetDrifted" });
+  expect([held(), (await effect())?.stage?.step, (await effect())?.advance]).toEqual([7, 0, undefined]);
+});
+
+test("an advance that the system rejects leaves the step as it was", async () => {
+  const { apply, advance, faults, held, verify } = await bench();
+  await apply();
+  faults.push("rejected");
+  await expect(advance(1)).rejects.toThrow("the system rejects this value");
+  expect([held(), await verify()]).toEqual([splitOf(100), "applied"]);
+});
+
+test("only an applied change with stages that holds the target advances", async () => {
+  const { apply, advance, adapter, rollback } = await bench();
+  await expect(advance(0)).rejects.toThrow("does not belong to chg_a");
+  await apply();
+  await adapter.apply(change("chg_b"), calm);
+  await expect(advance(1)).rejects.toThrow("does not belong to chg_a");
+  await expect(adapter.setStage!({ ...change("chg_b"), stages }, 1, calm)).rejects.toThrow("not on record");
+  await rollback();
+  await expect(advance(1)).rejects.toThrow("does not belong to chg_a");
+});
+
+test("a system that splits no values holds no rollout", async () => {
+  const { adapter, text } = await bench(() => ({ split: undefined }) as unknown as Partial<TargetSystem>);
+  const reason = "its target system splits no values between users";
+  expect(adapter.check!(rollout)).toBe(reason);
+  expect(await adapter.validate(rollout, calm)).toEqual({ ok: false, reason });
+  await expect(adapter.apply(rollout, calm)).rejects.toThrow(reason);
+  expect([adapter.check!(change("chg_b")), text()]).toEqual([undefined, FOREIGN]);
+});
+
+test("a system says which shares it cannot hold, and on which values", async () => {
+  const { adapter } = await bench(() => ({
+    findSplitProblem: (_, { share }, before) =>
+      share % 5000 === 0
+        ? "no halves"
+        : before && typeof before.value === "object"
+          ? "the target holds an object"
+          : undefined,
+  }));
+  expect(adapter.check!(rollout)).toBe("no halves");
+  const small: Change & Staged = { ...rollout, stages: { ...stages, steps: stages.steps.slice(0, 1) } };
+  expect(adapter.check!(small)).toBeUndefined();
+  expect(await adapter.validate(small, calm)).toEqual({ ok: false, reason: "the target holds an object" });
+  expect(await adapter.reader!(small)!(calm)).toMatchObject({ problem: "the target holds an object" });
+  expect(await adapter.reader!(change("chg_b"))!(calm)).not.toHaveProperty("problem", expect.any(String));
+});
+
+test("an erased content leaves no value of a rollout in the record", async () => {
+  const { apply, advance, adapter, faults, effect } = await bench();
+  await apply();
+  faults.push("lost request");
+  await expect(advance(1)).rejects.toBeInstanceOf(Unanswered);
+  await adapter.forget!(rollout, calm);
+  const { previous, next, stage, advance: attempt } = (await effect())!;
+  expect([previous, next, stage, attempt]).toEqual([undefined, undefined, undefined, undefined]);
+});
