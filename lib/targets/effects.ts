@@ -33,7 +33,7 @@ export interface EffectRecord {
   applied_at?: string;
   /** The last restore of the value. */
   restore?: RestoreAttempt | undefined;
-  /** Of a rollout: the step whose split is `next`, and the value that its share of the users gets. */
+  /** The step of a rollout whose split is `next`, and the value that its share of the users gets. */
   stage?: { step: number; value: unknown } | undefined;
   /** An advance of the rollout whose outcome is not recorded. */
   advance?: AdvanceAttempt | undefined;

@@ -29,7 +29,7 @@ const change = (change_id: string, over: Partial<Change> = {}) =>
   ({ change_id, tenant_id: "t1", kind: "config", target: "limits.seats", value: 50, ...over }) as Change;
 const rollout: Change & Staged = { ...change("chg_a"), stages };
 
-/** What the memory system holds at a share. */
+/** Value of the memory system at a share. */
 const splitOf = (share: number) => ({
   $treated: { value: 50, share, unit: "account", salt: "chg_a" },
   rest: { "9": 100, "10": 1, b: "é" },
