@@ -1,31 +1,25 @@
 /** The scenarios of the manual and of the examples, played under their intents. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { play } from "../../local/scenarios/play.ts";
 import { parseScenarios } from "../../local/scenarios/read.ts";
-import { documents } from "./markdown.ts";
+import { documents, ROOT } from "./markdown.ts";
 
-const { blocks } = documents().find(({ path }) => path === "docs/intent.md")!;
-const textOf = (info: string) => blocks.filter((block) => block.info === info).map(({ text }) => text);
-const { manifest } = loadIntent(textOf("json intent")[0]!, sha256);
+const page = documents().find(({ path }) => path === "docs/intent.md")!;
+const shown = page.blocks.filter(({ info }) => info === "yaml scenarios").map(({ text }) => text);
 
-const TEAMS = join(import.meta.dirname, "../../examples/teams");
+describe.each([
+  ["examples/rules", shown],
+  ["examples/teams", []],
+])("%s", (folder, others) => {
+  const read = (file: string) => readFileSync(join(ROOT, folder, file), "utf8");
+  const { manifest } = loadIntent(read("product_intent.json"), sha256);
+  const scenarios = [read("scenarios.yaml"), ...others].flatMap((text) => parseScenarios(text).scenarios);
 
-test.each(
-  textOf("yaml scenarios").flatMap((text) => parseScenarios(text).scenarios.map((one) => [one.name, one] as const)),
-)("the manual's intent: %s", async (_, scenario) => {
-  expect(await play(scenario, manifest)).toEqual({ differences: [] });
+  test.each(scenarios.map((one) => [one.name, one] as const))("%s", async (_, scenario) => {
+    expect(await play(scenario, manifest)).toEqual({ differences: [] });
+  });
 });
-
-const teams = (file: string) => readFileSync(join(TEAMS, file), "utf8");
-const ofTeams = loadIntent(teams("product_intent.json"), sha256).manifest;
-
-test.each(parseScenarios(teams("scenarios.yaml")).scenarios.map((one) => [one.name, one] as const))(
-  "the example of teams: %s",
-  async (_, scenario) => {
-    expect(await play(scenario, ofTeams)).toEqual({ differences: [] });
-  },
-);
