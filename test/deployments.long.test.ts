@@ -12,11 +12,11 @@ const ROOT = join(import.meta.dirname, "..");
 
 const template = readFileSync(join(ROOT, "template.yaml"), "utf8");
 
-/** What the linter of CloudFormation says of a template, or undefined where it does not run: it is a Python program. */
-function linted(text: string): string | undefined {
+/** Returns the findings of CloudFormation's linter, or undefined where it is not installed: it is a Python program. */
+function lint(templates: Readonly<Record<string, string>>): string | undefined {
   const cwd = temporaryFolder();
-  writeFileSync(join(cwd, "template.yaml"), text);
-  const strict = ["--non-zero-exit-code", "informational", "template.yaml"];
+  for (const [name, text] of Object.entries(templates)) writeFileSync(join(cwd, name), text);
+  const strict = ["--non-zero-exit-code", "informational", ...Object.keys(templates)];
   const { error, status, stdout, stderr } = spawnSync("cfn-lint", strict, { cwd, encoding: "utf8" });
   // A shim says so where the program it stands for is not installed.
   if (!error && status !== 127) return status === 0 ? "" : stdout + stderr;
@@ -27,19 +27,14 @@ function linted(text: string): string | undefined {
   return undefined;
 }
 
-test("cfn-lint finds nothing in template.yaml", (context) => {
-  const found = linted(template);
-  context.skip(found === undefined, "cfn-lint is not here");
-  expect(found).toBe("");
-});
-
-test("nor with the authorizer that docs/lambda.md writes into it", (context) => {
+test("cfn-lint finds nothing in template.yaml, nor with the authorizer of docs/lambda.md in it", (context) => {
   const [, shown] = /```yaml authorizer\nApi:\n {2}Properties:\n([^`]+)```/.exec(
     readFileSync(join(ROOT, "docs/lambda.md"), "utf8"),
   )!;
   const api = "  Api:\n    Type: AWS::Serverless::HttpApi\n    Properties:\n";
   expect(template).toContain(api);
-  const found = linted(template.replace(api, api + shown!.replace(/^/gm, "  ").trimEnd() + "\n"));
+  const authorized = template.replace(api, api + shown!.replace(/^/gm, "  ").trimEnd() + "\n");
+  const found = lint({ "template.yaml": template, "authorized.yaml": authorized });
   context.skip(found === undefined, "cfn-lint is not here");
   expect(found).toBe("");
 });

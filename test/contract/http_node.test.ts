@@ -3,14 +3,14 @@ import { app } from "../../handlers/index.ts";
 import { hostGuard } from "../../lib/http/host_guard.ts";
 import { serveHttp } from "../../local/node_http.ts";
 import { sha256 } from "../../local/node_ports.ts";
-import { LONG } from "../support/length.ts";
+import { FULL } from "../support/length.ts";
 import { ALL, httpContract, OF_A_HOST } from "./http_contract.ts";
 import { opened } from "../support/deps.ts";
 
 /** The product's rules, which the short run tries on the handlers themselves, the long one here too. */
 const RULES = ALL.filter((section) => !OF_A_HOST.includes(section));
 
-httpContract("a listening Node server", LONG ? RULES : [...OF_A_HOST, "streams"], async (options) => {
+httpContract("a listening Node server", FULL ? RULES : [...OF_A_HOST, "streams"], async (options) => {
   const deps = await opened({ ...options, sha256, Response: FastResponse as unknown as typeof Response });
   const server = await serveHttp(hostGuard(deps)(app(deps)), { host: "127.0.0.1", port: 0, deps });
   return {

@@ -5,12 +5,12 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
 import { SECOND, testClock } from "../support/clock.ts";
 import { opened } from "../support/deps.ts";
-import { LONG } from "../support/length.ts";
+import { rounds } from "../support/length.ts";
 import { READS } from "../support/reads.ts";
 import { roundTrips, type Trips } from "../support/round_trips.ts";
 
 const FEW = 40;
-const MANY = LONG ? 400 : 120;
+const MANY = rounds(120, 240, 400);
 
 /**
  * What a GET asks of the store, of a product of which `FEW` changes wait for consent, as many for their apply, and as many

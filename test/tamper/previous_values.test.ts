@@ -24,7 +24,7 @@ const FORGERIES: ((record: EffectRecord, other: EffectRecord) => EffectRecord)[]
   (record) => ({ ...record, state: "rolling_back" }),
 ];
 
-test.each(Array.from({ length: rounds(5, 40, 100) }, (_, seed) => (LONG ? 1000 : 0) + seed))(
+test.each(Array.from({ length: rounds(5, 15, 100) }, (_, seed) => (LONG ? 1000 : 0) + seed))(
   "attack %i",
   async (seed) => {
     const pick = numbers(seed * 2_654_435_761);

@@ -269,8 +269,8 @@ const parsed = ({ entries }: Truth, length: number) => {
   return { length: Number(size), root: Buffer.from(root!, "base64").toString("hex") };
 };
 
-const LIVES = rounds(1, 3, 10);
-const ATTACKS = LONG ? 100 : 40;
+const LIVES = rounds(1, 1, 10);
+const ATTACKS = rounds(40, 80, 100);
 
 describe("attacks of eleven kinds on the store of a running service", () => {
   test.each(Array.from({ length: LIVES }, (_, life) => life))(

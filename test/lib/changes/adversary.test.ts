@@ -15,7 +15,7 @@ import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../support/
 import type { Fields } from "../../support/requests.ts";
 import { decide, forgeConsent, type Pen, person, proven, statementOf } from "../../support/signed.ts";
 
-const TRIES = rounds(250, 2_500, 10_000);
+const TRIES = rounds(250, 1_000, 10_000);
 const [ANA, BO, CEM, DORA] = [
   passkey("ES256"),
   sshPen(),

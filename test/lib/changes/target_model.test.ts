@@ -43,7 +43,7 @@ const intentOf = (block: boolean) => ({
 });
 
 const BATCH = 10;
-test.each(histories([1, 5], [6, 35], [6, 65], BATCH))(
+test.each(histories([1, 5], [6, 20], [6, 65], BATCH))(
   "stacks of applies and rollbacks, policies and processes in turn: seeds %i to %i",
   async (first, last) => {
     for (let seed = first; seed <= last; seed++) await history(seed);

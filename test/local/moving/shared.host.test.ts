@@ -222,7 +222,7 @@ if (postgres && dynamoDb) {
     const state = join(folderOf(), "state.json");
     const { api, store } = await serviceOver(await openFile(state, silentLog));
     await api.propose();
-    for (let page = 0; page < 60; page++)
+    for (let page = 0; page < 30; page++)
       await store.transact((tx) => {
         for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, { text: "x".repeat(200) } as never);
       });

@@ -1,6 +1,6 @@
 /**
  * Every call of the file layer fails once, or is the last before a crash; then the store is opened again and compared.
- * The short run tries every thirteenth call, the long one every third, each fault from another call on; the full one tries
+ * The short run tries every thirteenth call, the long one every sixth, each fault from another call on; the full one tries
  * every call.
  */
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { seeded } from "./model.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
 const from = (first: number): Trial =>
-  rounds({ first, step: 13 }, { first: 1 + (first % 3), step: 3 }, { first: 1, step: 1 });
+  rounds({ first, step: 13 }, { first: 1 + (first % 6), step: 6 }, { first: 1, step: 1 });
 
 test("without a fault the life writes several journal files, compacts them, and keeps everything", async () => {
   const disk = simulatedDisk();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { LONG } from "../../support/length.ts";
+import { rounds } from "../../support/length.ts";
 import { after, type Content, contentOf, live, perform, seeded, type Write } from "./model.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
@@ -62,7 +62,13 @@ async function walk({ seed, steps, state, files, crash }: Walk): Promise<void> {
   await store.close();
 }
 
-test.each(LONG ? [1, 2, 3, 4, 5].map((seed) => [400, seed]) : [[120, 1]])(
+test.each(
+  rounds(
+    [[120, 1]],
+    [[400, 2]],
+    [1, 2, 3, 4, 5].map((seed) => [400, seed]),
+  ),
+)(
   "a store and a model agree over %i random steps (seed %i)",
   async (steps, seed) => {
     const disk = simulatedDisk();

@@ -29,13 +29,13 @@ function run(args: readonly string[], node: readonly string[] = []) {
 
 test("memory stays flat: a log larger than the heap is verified", async () => {
   const { entries } = await verifierWorld();
-  const large = Array.from({ length: 60 }, (_, i) => ({
+  const large = Array.from({ length: 110 }, (_, i) => ({
     ...entries[i]!,
     detail: JSON.stringify({ decision: "denied", approver: "x".repeat(500_000) }),
   }));
   const log = join(folder, "large.jsonl");
   writeFileSync(log, write(rehashed(large, 0)));
-  expect(run([log, "--json"], ["--max-old-space-size=28"]).status).toBe(2);
+  expect(run([log, "--json"], ["--max-old-space-size=48"]).status).toBe(2);
 });
 
 test("an export that cannot be read ends the process with exit code 3", () => {

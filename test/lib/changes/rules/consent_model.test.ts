@@ -207,7 +207,7 @@ function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, wh
   expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
 }
 
-const slices = histories([1, 40], [41, 240], [41, 700], 330);
+const slices = histories([1, 40], [41, 120], [41, 700], 330);
 
 test.each(slices)(
   "the state machine and the model agree in histories %i to %i",
