@@ -2,6 +2,8 @@
 import * as nodeFiles from "node:fs/promises";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
+import { BUCKETS } from "../../lib/rollout/bucket.ts";
+import { readSplit } from "../../lib/rollout/split_value.ts";
 import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import {
   type Entry,
@@ -17,6 +19,7 @@ import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
 import { findDefinitionProblem, findFlagProblem, type Flag, isDefinition } from "./flag_definition.ts";
+import { findGoalProblem, findWrapProblem, isTargeted, wrapFlag } from "./flagd_split.ts";
 import { isObject, type JsonObject, own } from "./json_object.ts";
 import { readMember, removeMember, setMember } from "./json_text.ts";
 import { findUnitProblem, toFlagdDefinition } from "./split.ts";
@@ -62,9 +65,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
 
   const readFlag = (text: string, entry: Entry): TargetValue => {
     const raw = readMember(text, FLAGS, flagKey(entry));
-    if (raw === undefined) return ABSENT;
-    const flag = parseStrictJson(raw) as Flag;
-    return { value: readValue(flag, entry), version: sha256(raw), raw };
+    return raw === undefined ? ABSENT : readText(raw, entry);
   };
 
   /** Sets the text of a flag; from the one before it comes what a new text leaves as it is. */
@@ -126,6 +127,19 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     setMany,
     compareAndSet: makeCompareAndSet(setMany),
 
+    split({ value, ...entry }, by, before) {
+      if (by.share === BUCKETS && isDefinition(value)) return { value, version: "" };
+      const goal = isDefinition(value) ? value : requireVariant(before, value);
+      const text = by.share === BUCKETS ? setDefault(before.raw!, goal as string) : wrapFlag(before.raw!, goal, by);
+      return readText(markChange(text, by.salt), { ...entry, value });
+    },
+
+    findSplitProblem({ value }, by, before) {
+      const goal = isDefinition(value) ? value : undefined;
+      if (readSplit(value)) return "a rollout gives its share of the users one value, not a split of their own";
+      return findUnitProblem(by) ?? (goal && findGoalProblem(goal)) ?? (before && findWrapProblem(before.raw, goal));
+    },
+
     removeLeftovers: file.removeLeftovers,
 
     async probe() {
@@ -168,14 +182,21 @@ function withoutChangeId(flag: Flag): JsonObject {
 }
 
 /** Returns the value that the flag gives everybody; undefined where it depends on the user, or the flag is disabled. */
-function readCommonValue({ state, variants, defaultVariant, targeting }: Flag): unknown {
-  const isTargeted = targeting != null && canonicalJson(targeting) !== "{}";
-  return state === "ENABLED" && !isTargeted && defaultVariant != null ? own(variants, defaultVariant) : undefined;
+function readCommonValue(flag: Flag): unknown {
+  const { state, variants, defaultVariant } = flag;
+  return state === "ENABLED" && !isTargeted(flag) && defaultVariant != null ? own(variants, defaultVariant) : undefined;
 }
 
 /** The value of a flag in the terms of an entry: its definition, or what it gives everybody. */
 const readValue = (flag: Flag, entry: Entry): unknown =>
   isDefinition(entry.value) ? withoutChangeId(flag) : (readCommonValue(flag) ?? withoutChangeId(flag));
+
+/** Reads the text of a flag. */
+const readText = (raw: string, entry: Entry): TargetValue => ({
+  value: readValue(parseStrictJson(raw) as Flag, entry),
+  version: sha256(raw),
+  raw,
+});
 
 const hasValue = (value: unknown, other: unknown): boolean => canonicalJson(value) === canonicalJson(other);
 
@@ -196,12 +217,17 @@ function renderFlag(held: TargetValue, value: unknown, change_id: string): strin
     const metadata = { ...(isObject(value.metadata) ? value.metadata : {}), [CHANGE_ID]: change_id };
     return JSON.stringify({ ...value, metadata });
   }
-  const variant = requireVariant(held, value);
-  const text = setMember(held.raw!, [], "defaultVariant", JSON.stringify(variant));
-  return readMember(text, [], "metadata") === undefined
-    ? setMember(text, [], "metadata", JSON.stringify({ [CHANGE_ID]: change_id }))
-    : setMember(text, ["metadata"], CHANGE_ID, JSON.stringify(change_id));
+  return markChange(setDefault(held.raw!, requireVariant(held, value)), change_id);
 }
+
+const setDefault = (text: string, variant: string): string =>
+  setMember(text, [], "defaultVariant", JSON.stringify(variant));
+
+/** Names a change in the metadata of a flag's text. */
+const markChange = (text: string, change_id: string): string =>
+  isObject(parseStrictJson(readMember(text, [], "metadata") ?? "null"))
+    ? setMember(text, ["metadata"], CHANGE_ID, JSON.stringify(change_id))
+    : setMember(text, [], "metadata", JSON.stringify({ [CHANGE_ID]: change_id }));
 
 /** Returns the stored text when it has the stored value. Throws `TargetRejected`. */
 function checkRaw({ value, raw }: TargetValue): string {

@@ -116,7 +116,7 @@ export const targets = [
   {
     ...adapter,
     name: "a target is written before what it replaces is durable",
-    find: /( +await effects\.begin\(change, record\);\n)( +const set = await [^]*?;\n)/,
+    find: /( +await effects\.begin\(change, record\);\n)( +const next = [^]*?;\n +const set = await [^]*?;\n)/,
     replace: "$2$1",
     tests: [...ADAPTER, ...CRASH],
   },
@@ -141,7 +141,7 @@ export const targets = [
   {
     ...adapter,
     name: "verify does not look at the value",
-    find: 'if (isEqual(held, { value: change.value })) return "applied";',
+    find: 'if (isEqual(held, ownValue(change, record))) return "applied";',
     replace: 'if (held) return "applied";',
   },
   {

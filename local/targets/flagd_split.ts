@@ -1,0 +1,65 @@
+/** A share of the users within a flagd flag: the present rule is wrapped, so that everybody else gets what it gives. */
+import { canonicalJson } from "../../lib/kit/canonical_json.ts";
+import { parseStrictJson } from "../../lib/kit/strict_json.ts";
+import { BUCKETS } from "../../lib/rollout/bucket.ts";
+import type { UserShare } from "../../lib/targets/port.ts";
+import { findDefinitionProblem, type Flag } from "./flag_definition.ts";
+import { isObject, own } from "./json_object.ts";
+import { readMember, setMember } from "./json_text.ts";
+
+/** Returns true for a flag whose variant depends on the context. */
+export const isTargeted = ({ targeting }: Flag): boolean => targeting != null && canonicalJson(targeting) !== "{}";
+
+/** Explains why no share of the users can get a definition. */
+export function findGoalProblem({ state, defaultVariant }: Flag): string | undefined {
+  if (state !== "ENABLED") return "the definition is disabled: it gives no value to a share of the users";
+  return defaultVariant == null ? "the definition has no defaultVariant to give to a share of the users" : undefined;
+}
+
+/** Explains why the rule of a flag cannot be wrapped around a definition; `raw` is absent where there is no flag. */
+export function findWrapProblem(raw: string | undefined, goal: Flag | undefined): string | undefined {
+  if (raw === undefined) return "the flag does not exist: there is no value for the users outside of the share";
+  const flag = parseStrictJson(raw) as Flag;
+  if (flag.state !== "ENABLED") return "the flag is disabled: enable it before its value is rolled out by steps";
+  if (isTargeted(flag) && (!isObject(flag.targeting) || findDefinitionProblem(flag) !== undefined))
+    return "the present targeting of the flag is not valid";
+  if (!goal || !isTargeted(goal)) return undefined;
+  const other = Object.keys(goal.variants).find((name) => !isSame(own(flag.variants, name), goal.variants[name]));
+  return other === undefined
+    ? undefined
+    : `its present definition has another value for the variant ${JSON.stringify(other)}; give the new one another name`;
+}
+
+/**
+ * Returns the text of a flag that gives a share of the users the variant of `goal`, a definition or the name of a variant of the
+ * flag, and everybody else what the flag gives. The rest of the text is as it was.
+ */
+export function wrapFlag(raw: string, goal: Flag | string, { unit, salt, share }: UserShare): string {
+  const flag = parseStrictJson(raw) as Flag;
+  const { rule, variants } = typeof goal === "string" ? { rule: goal, variants: {} } : readGoal(flag, goal, salt);
+  let text = raw;
+  for (const [name, value] of Object.entries(variants))
+    if (own(flag.variants, name) === undefined) text = setMember(text, ["variants"], name, JSON.stringify(value));
+  const fractional = [{ cat: [salt, { var: unit }] }, ["treated", share], ["control", BUCKETS - share]];
+  // Without the attribute every user would be in the bucket of the salt alone.
+  const isTreated = { and: [{ var: unit }, { "==": [{ fractional }, "treated"] }] };
+  const present = isTargeted(flag) ? readMember(raw, [], "targeting")! : "null";
+  const targeting = `{"if":[${JSON.stringify(isTreated)},${JSON.stringify(rule)},${present}]}`;
+  return setMember(text, [], "targeting", targeting);
+}
+
+/** Returns the rule of a definition within another flag, and the variants that it needs there. */
+function readGoal(flag: Flag, goal: Flag, salt: string): { rule: unknown; variants: Flag["variants"] } {
+  const fallback = goal.defaultVariant!;
+  if (isTargeted(goal)) {
+    const { targeting, variants } = goal;
+    // A rule that finds no variant gives the default of its own definition, not of the present one.
+    return { rule: { if: [{ "==": [targeting, null] }, fallback, targeting] }, variants };
+  }
+  const value = goal.variants[fallback];
+  const name = [fallback, "treated", salt].find((one) => isSame(own(flag.variants, one), value))!;
+  return { rule: name, variants: { [name]: value } };
+}
+
+const isSame = (present: unknown, value: unknown): boolean =>
+  present === undefined || canonicalJson(present) === canonicalJson(value);
