@@ -18,7 +18,7 @@ if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${r
 
 const SALT = "chg_01a1fc07-5b3e-7b44-9d52-3e8a17c0b6f1";
 const KEY = "new-checkout";
-const SHARES = [100, 1000, 5000, 9500];
+const SHARES = [100, 5000];
 const stages = stagesSchema().parse({
   unit: "account",
   fed_by: "agent:analytics",
@@ -133,7 +133,7 @@ test("a step changes no byte but the rule, the variants and the metadata of the 
   );
 });
 
-test.each([0, 2, 4])("a rollback from step %i restores the file to the byte", async (last) => {
+test.each([0, 1, 2])("a rollback from step %i restores the file to the byte", async (last) => {
   for (const [text, value] of [
     [PLAIN, true],
     [BY_RULE, NEW_RULE],
@@ -150,7 +150,7 @@ test("an edit of the wrapped rule is drift, and a restore sets the split again",
   await setStep(0);
   await setStep(1);
   const wrapped = await read();
-  await write(wrapped.replace('["treated",1000]', '["treated",1001]'));
+  await write(wrapped.replace('["treated",5000]', '["treated",5001]'));
   expect(await adapter.verify(change, calm)).toBe("unknown");
   await expect(setStep(2)).rejects.toMatchObject({ name: "TargetDrifted" });
   await adapter.restore!(change, "r1", calm);
