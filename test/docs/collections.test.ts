@@ -26,7 +26,7 @@ const reference = (): Promise<string> =>
   format(
     `# Collections
 
-What the store holds, for those who read or back up a store. \`lib/store/schema.ts\` is the list; this page is made from it. A backup, an export and a move carry every collection. Do not edit a store: [what an edit does](evidence.md#what-an-edit-of-each-collection-does).
+What the store holds, for those who read or back up a store. \`lib/store/schema.ts\` is the list; this page is made from it. A backup, an export and a move carry every collection. Do not edit a store: [what an edit does](tampering.md#what-an-edit-of-each-collection-does).
 
 - **Record** is the TypeScript type of a value, declared by the part that writes it.
 - **Until** says when a record is removed; without it a record stays as long as the log.
@@ -67,10 +67,10 @@ test("the reference of collections is made from the schema", async () => {
 });
 
 test("the table of what an edit does names each collection, and no other", () => {
-  const manual = readFileSync(join(ROOT, "docs/evidence.md"), "utf8");
+  const manual = readFileSync(join(ROOT, "docs/tampering.md"), "utf8");
   const rows = manual.slice(
-    manual.indexOf("### What an edit of each collection does"),
-    manual.indexOf("## What each of them"),
+    manual.indexOf("## What an edit of each collection does"),
+    manual.indexOf("## What each measure"),
   );
   const named = new Set<string>();
   for (const row of rows.split("\n").filter((line) => line.startsWith("| `")))

@@ -1,4 +1,4 @@
-/** What each defence catches, found out by doing it; `docs/evidence.md` holds the same table. */
+/** Outcomes of each measure against each attack; `docs/tampering.md` has the same table. */
 import { anchorOf } from "../support/anchor.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -87,8 +87,8 @@ async function makeTable(): Promise<string> {
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-test("the table in docs/evidence.md is what happens", async () => {
-  const text = readFileSync(join(import.meta.dirname, "../../docs/evidence.md"), "utf8");
+test("the table in docs/tampering.md is what happens", async () => {
+  const text = readFileSync(join(import.meta.dirname, "../../docs/tampering.md"), "utf8");
   const [, documented = ""] = /<!-- tamper table -->\n+([^]*?)\n+<!-- end of tamper table -->/.exec(text) ?? [];
   const plain = (table: string) => table.replace(/ +\|/g, " |").replace(/-{3,}/g, "---");
   expect(plain(documented)).toBe(await makeTable());
