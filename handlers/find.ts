@@ -20,6 +20,7 @@ export const find = endpoint(
     description:
       "Finds changes by words and field:value terms that all match; a minus negates. GET /api/find/saved lists the fields.",
     example: { q: "is:pending risk:high", limit: 20 },
+    ownReads: "filtered",
     product: true,
     input: z.object({
       q: freeText(MAX_QUERY_LENGTH).default("").describe("The query; empty: every change."),

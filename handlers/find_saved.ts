@@ -17,6 +17,7 @@ export const findSaved = endpoint(
     operation: "listSavedQuestions",
     description: "Lists saved queries, and the fields of the query language with values.",
     example: {},
+    ownReads: "filtered",
     product: true,
     input: z.object({}),
     output: () =>

@@ -17,6 +17,7 @@ export const inbox = endpoint(
     description:
       "Changes that wait for consent, apply or review, and drifted ones: how many, and the most urgent of each.",
     example: { limit: 20 },
+    ownReads: "filtered",
     product: true,
     input: z.object({
       person: personName().optional().describe("For whom; absent: whom the proxy names, or an agent's secret."),

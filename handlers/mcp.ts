@@ -29,6 +29,7 @@ export const mcp = endpoint(
     description:
       "The Model Context Protocol over streamable HTTP. An agent with its secret proposes; without one it reads.",
     example: { message: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
+    ownReads: "filtered",
     product: true,
     agents: true,
     reads: true,

@@ -17,6 +17,7 @@ export const memorySearch = endpoint(
     operation: "searchMemory",
     description: "Finds memories of decisions, outcomes, KPI feeds and feedback, and of the caller's own conversation.",
     example: { q: "seat limit", limit: 5 },
+    ownReads: "filtered",
     input: z.object({
       q: line(1000).describe("What to look for, in any words."),
       limit: wholeNumber(1, 100).default(10).describe("How many memories at most."),

@@ -13,6 +13,7 @@ export const peers = endpoint(
     operation: "listPeers",
     description: "The instances that this one is linked with, and itself as they see it.",
     example: {},
+    ownReads: "neutral",
     input: z.object({}),
     output: z.object({
       peers: z.array(peerRowSchema()).describe("One row a peer."),

@@ -3,7 +3,7 @@ import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
 import { IdentityMismatch, identityOf } from "./changes/open.ts";
 import { recordIntent } from "./changes/record_intent.ts";
 import { IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
-import { agentsOf } from "./changes/rules/principals.ts";
+import { listAgents } from "./changes/rules/principals.ts";
 import type { Identity, ProductRuntime } from "./changes/runtime.ts";
 import type { HttpDeps } from "./http/deps.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
@@ -85,13 +85,13 @@ export async function replaceIntent(deps: Deps, intent: string | object): Promis
 /** Reads an intent, and the agents that it names. Errors: `IntentInvalid`. */
 function manifestOf(intent: string | object, deps: Deps) {
   const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
-  const agents = agentsOf(manifest.intent);
+  const agents = listAgents(manifest.intent);
   refuseSharedSecret(deps, agents);
   return { manifest, agents };
 }
 
 /** Rejects a secret that stands for two: a caller who has it could be either. */
-function refuseSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: ReturnType<typeof agentsOf>): void {
+function refuseSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: ReturnType<typeof listAgents>): void {
   for (const [token, what] of [
     [adminToken, "admin"],
     [readToken, "read"],

@@ -17,6 +17,7 @@ export const approvals = endpoint(
     description:
       "Changes that wait for consent, apply or review, oldest first, with what is missing and what blocks them.",
     example: { limit: 50 },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({

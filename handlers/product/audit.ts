@@ -7,6 +7,7 @@ import { contentsExport } from "../../lib/changes/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, line, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { ownReadsOnly } from "../../lib/changes/read_scope.ts";
 import { logPage } from "../../lib/changes/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
 import { wholeLogStream } from "../../lib/http/read_stream.ts";
@@ -24,6 +25,7 @@ export const audit = endpoint(
     description:
       "A page of the audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log.",
     example: { change_id: CHANGE_ID, limit: 100 },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({
@@ -68,12 +70,14 @@ export const audit = endpoint(
           description: "With format=csv: a heading and one entry a line (RFC 4180), the whole chain in order.",
         }),
       ]),
-    errors: ["reads_busy"],
+    errors: ["agent_may_not", "reads_busy"],
     shared: ({ format = "json" }) => format === "json",
   },
   async ({ format, contents, ...query }, { deps, request }: Call<ChangesDeps>) => {
     if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");
-    if (format === "csv" || format === "jsonl")
+    const isFile = format === "csv" || format === "jsonl";
+    if (isFile && deps.reader) throw ownReadsOnly(deps.reader.name);
+    if (isFile)
       for (const filter of FILTERS)
         if (query[filter] !== undefined)
           throw invalidField(filter, `does not go with format=${format}, which is the whole log`);

@@ -18,6 +18,7 @@ export const auditCheckpoint = endpoint(
     operation: "getCheckpoint",
     description: "Length and Merkle root as a C2SP checkpoint. Accept: text/plain returns the signed note.",
     example: { cosigned: true },
+    ownReads: "neutral",
     product: true,
     input: () =>
       z.object({

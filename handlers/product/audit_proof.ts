@@ -17,6 +17,7 @@ export const auditProof = endpoint(
     description:
       "With id: a Merkle proof that the log has this entry. With from: a proof that it only grew since that length.",
     example: { id: 7, length: 12 },
+    ownReads: "neutral",
     product: true,
     input: () =>
       z.object({

@@ -15,6 +15,7 @@ export const certificate = endpoint(
     operation: "getCertificate",
     description: "Proves offline who consented to what, when and under which rules; countersign-verify checks it.",
     example: { change_id: CHANGE_ID },
+    ownReads: "filtered",
     product: true,
     input: () => z.object({ change_id: changeId().describe("Id of the change.") }),
     output: () =>

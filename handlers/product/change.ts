@@ -35,6 +35,7 @@ export const change = endpoint(
     description:
       "One change with its entries, outcome, consents, missing consents, and what would block its apply now.",
     example: { change_id: CHANGE_ID },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({
@@ -79,7 +80,8 @@ export const change = endpoint(
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
     const detail = await changeDetail(withRequestCache(deps), change_id);
-    const evidence = await changeEvidence(deps.store, detail);
+    // Results of peers are other proposers' changes.
+    const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
     const read = isAsked ? await showSeen(deps, detail) : {};
     const revision = recordedRevision(detail);
     return answer({ ...detail, evidence, ...read }, 200, revision === undefined ? {} : { etag: etag(revision) });

@@ -13,6 +13,7 @@ export const drift = endpoint(
     operation: "getDrift",
     description: "Targets that no longer hold what was applied, as of the last check.",
     example: {},
+    ownReads: "filtered",
     product: true,
     input: () => z.object({}),
     output: driftSchema,

@@ -13,6 +13,7 @@ export const identity = endpoint(
     operation: "getIdentity",
     description: "Which product this instance governs, and which instance it is.",
     example: {},
+    ownReads: "neutral",
     product: true,
     input: () => z.object({}),
     output: identitySchema,

@@ -14,6 +14,7 @@ export const intent = endpoint(
     description:
       "The intent that governs this instance: rules, keys, and how the target systems and the KPI feed stand.",
     example: {},
+    ownReads: "neutral",
     product: true,
     input: () => z.object({}),
     output: intentSummary,

@@ -17,6 +17,7 @@ export const outcomes = endpoint(
     description:
       "The expected and the measured KPI movement of applied changes, newest first. A correlation, not a cause.",
     example: { limit: 20 },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({

@@ -5,7 +5,7 @@ import { packFiles } from "../../lib/changes/pack/files.ts";
 import { PACK_STYLE, packPage } from "../../lib/changes/pack/page.ts";
 import type { Scope } from "../../lib/changes/pack/scope.ts";
 import { tarOf } from "../../lib/changes/pack/tar.ts";
-import { findChange } from "../../lib/changes/records.ts";
+import { findVisibleChange, ownReadsOnly } from "../../lib/changes/read_scope.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, time, word } from "../../lib/kit/fields.ts";
 import { base64Of } from "../../lib/kit/base64.ts";
@@ -22,6 +22,7 @@ export const pack = endpoint(
     operation: "getAuditPack",
     description: "Audit evidence of one change or of a period, as a tar file or a page to print.",
     example: { from: "2026-10-01T00:00:00Z", to: "2027-01-01T00:00:00Z" },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({
@@ -40,11 +41,12 @@ export const pack = endpoint(
           .string()
           .meta({ contentMediaType: "text/html", description: "With format=html: a page to read and to print." }),
       ]),
-    errors: ["change_not_found", "evidence_mismatch", "chain_broken", "reads_busy"],
+    errors: ["agent_may_not", "change_not_found", "evidence_mismatch", "chain_broken", "reads_busy"],
   },
   async ({ format, ...asked }, { deps, request }: Call<OperationsDeps>) => {
     const scope = scopeOf(asked);
-    if ("change_id" in scope) await findChange(deps.store, scope.change_id);
+    if ("change_id" in scope) await findVisibleChange(deps, scope.change_id);
+    else if (deps.reader) throw ownReadsOnly(deps.reader.name);
     // What would cut the pack off while it is read is said before.
     await readCheckpoint(deps);
     const pieces = () => (format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now()));

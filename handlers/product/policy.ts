@@ -15,6 +15,7 @@ export const policy = endpoint(
     operation: "getPolicy",
     description: "Schemas and limits of steps that a value of this target must meet, before anything is proposed.",
     example: { target: "limits.seats", tenant_id: "t-100" },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({

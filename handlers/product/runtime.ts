@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { auditPage } from "../../lib/audit/page.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, line, wholeNumber, word } from "../../lib/kit/fields.ts";
 import { changeSchema, STATUSES } from "../../lib/changes/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/operations/intent_view.ts";
+import { logPage } from "../../lib/changes/views.ts";
 import { identitySchema } from "../../lib/changes/runtime.ts";
 import { filterFields } from "../../lib/find/list_changes.ts";
 import { listChanges } from "../../lib/operations/change_views.ts";
@@ -22,6 +22,7 @@ export const runtime = endpoint(
     operation: "getRuntime",
     description: "A page of changes, newest first, with identity, intent and the newest audit entries.",
     example: { status: "pending_consent", limit: 20 },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({
@@ -56,7 +57,7 @@ export const runtime = endpoint(
   async ({ entries: limit, ...input }, call: Call<ChangesDeps>) => {
     const deps = withRequestCache(call.deps);
     const [{ origin, length, head, entries }, intent, changes] = await Promise.all([
-      auditPage(deps, { limit }),
+      logPage(deps, { limit }),
       intentView(deps),
       listChanges(deps, input),
     ]);

@@ -15,6 +15,7 @@ export const values = endpoint(
     operation: "listValues",
     description: "The value that applied changes give each target, with the change that set it, compared with the log.",
     example: { tenant_id: "t-100" },
+    ownReads: "filtered",
     product: true,
     input: () =>
       z.object({

@@ -20,6 +20,8 @@ export interface AuditQuery {
   ids?: readonly number[] | undefined;
   tenant?: string | undefined;
   event_type?: EventType | undefined;
+  /** Selects those that the caller may see. */
+  select?: ((entries: readonly AuditEntry[]) => Promise<readonly AuditEntry[]>) | undefined;
 }
 
 /** `next` is the id to give as `after` (when `after` was given) or `before` (otherwise) for the next page, or `null`. */
@@ -48,14 +50,15 @@ export async function auditPage(
   const { origin, length, head } = chain;
   const { limit, ids, after, before = Infinity } = query;
   const forward = after !== undefined;
-  const filtered = query.tenant !== undefined || query.event_type !== undefined;
+  const { select } = query;
+  const filtered = query.tenant !== undefined || query.event_type !== undefined || select !== undefined;
   const end = Math.min(before, length + 1);
   const isWhole = !filtered && !(forward && query.before !== undefined);
   const gathering = {
     limit,
     looked: filtered ? SCANNED_A_PAGE : limit,
-    read: ids ? among(store, ids, query) : listed(store, after ?? end, !forward),
-    wanted: isWhole ? undefined : (row: Row) => idOf(row) < end && (!filtered || matches(row, query)),
+    read: selecting(select, ids ? among(store, ids, query) : listed(store, after ?? end, !forward)),
+    wanted: isWhole ? undefined : (row: Row) => !row.isHidden && idOf(row) < end && (!filtered || matches(row, query)),
   };
   const { rows, last: lastRow } = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
   const last = lastRow && idOf(lastRow);
@@ -66,7 +69,18 @@ export async function auditPage(
   return { entries, next: more ? last : null, length, head, origin };
 }
 
-type Row = Text & { size: number };
+type Row = Text & { size: number; isHidden?: boolean };
+type ReadRows = (last: Row | undefined, limit: number) => Promise<Row[]>;
+
+/** Marks the rows that are not selected. */
+function selecting(select: AuditQuery["select"], read: ReadRows): ReadRows {
+  if (!select) return read;
+  return async (last, limit) => {
+    const rows = await read(last, limit);
+    const shown = new Set((await select(rows.map(({ text }) => JSON.parse(text) as AuditEntry))).map(({ id }) => id));
+    return rows.map((row) => ({ ...row, isHidden: !shown.has(idOf(row)) }));
+  };
+}
 
 const idOf = ({ id }: Text): number => Number(id);
 

@@ -3,7 +3,7 @@ import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { showAtTime } from "./expiry.ts";
-import { findChange } from "./records.ts";
+import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { isFinal } from "./rules/transitions.ts";
 
@@ -37,12 +37,12 @@ export interface Waiting {
  * the service closes, and at once where its status can move no more. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
  */
 export async function awaitStatus(
-  deps: Pick<ChangesDeps, "commits" | "longestWait"> & Parameters<typeof showAtTime>[0],
+  deps: Pick<ChangesDeps, "commits" | "longestWait" | "reader"> & Parameters<typeof showAtTime>[0],
   changeId: string,
   { seconds, from, name, signal }: Waiting,
   { pause, poll } = TIMES,
 ): Promise<{ change: Change; moved: boolean }> {
-  const { store, commits = createCommitSignal(), longestWait = LONGEST_WAIT } = deps;
+  const { commits = createCommitSignal(), longestWait = LONGEST_WAIT } = deps;
   const never = createCommitSignal();
   const ended = new AbortController();
   const end = (): void => ended.abort();
@@ -55,7 +55,7 @@ export async function awaitStatus(
     for (;;) {
       const { count } = commits;
       const isLast = ended.signal.aborted || commits.closed;
-      const [record] = await showAtTime(deps, [await findChange(store, changeId)]);
+      const [record] = await showAtTime(deps, [await findVisibleChange(deps, changeId)]);
       const { change } = record!;
       const { status } = change;
       seen ??= (now) => now.status === status;

@@ -14,6 +14,8 @@ export interface Identity {
   personSource: string;
   /** The agent whose secret came with the request; then `person` is `undefined`. */
   agent?: string | undefined;
+  /** The agent reads only the changes that it proposed. */
+  readsOwn?: true | undefined;
   /** True where the request carries the admin token. */
   hasToken: boolean;
 }

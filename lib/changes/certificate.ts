@@ -18,7 +18,7 @@ import { once } from "../kit/once.ts";
 import type { Reads } from "../store/store.ts";
 import { consultLog } from "./evidence.ts";
 import { refuseBroken } from "./reading.ts";
-import { findChange } from "./records.ts";
+import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent, digestOf } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
@@ -41,7 +41,7 @@ const DECIDING: readonly string[] = [
  */
 export async function certificateOf(deps: WitnessDeps, changeId: string): Promise<string> {
   // The record before the checkpoint, which then covers all its entries.
-  const { change, audit } = await findChange(deps.store, changeId);
+  const { change, audit } = await findVisibleChange(deps, changeId);
   return certifier(deps)({ change, entries: await entriesOf(deps.store, audit) });
 }
 

@@ -1,5 +1,6 @@
 import type { AuditDeps } from "../audit/deps.ts";
 import type { CommitSignal } from "../kit/commit_signal.ts";
+import type { Reader } from "./rules/reader.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** Dependencies of the core. */
@@ -14,6 +15,8 @@ export interface ChangesDeps extends AuditDeps {
   longestWait?: number | undefined;
   /** This process lasts, so that what it saw of target systems counts for what its cycle restores. */
   longLived?: boolean | undefined;
+  /** Limits a request to the changes that its caller may read; absent: all. */
+  reader?: Reader | undefined;
   /** Asks for a cycle soon, without waiting for it. */
   wake?: (() => void) | undefined;
 }

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { ChangesDeps } from "./deps.ts";
+import { listVisibleIds } from "./read_scope.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -67,9 +68,13 @@ export interface DriftCheck {
 }
 
 /** The episodes under way, and when the last check was. */
-export async function driftReport({ store }: ChangesDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
+export async function driftReport(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
+  const { store } = deps;
   const check = (await store.get("meta", "drift"))?.value;
-  const episodes = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);
+  const all = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);
+  const ids = all.map(({ change_id }) => change_id);
+  const visible = new Set(await listVisibleIds(deps, ids));
+  const episodes = all.filter(({ change_id }) => visible.has(change_id));
   const drifted = episodes.filter(({ state }) => state === "drifted");
   const missing = episodes.filter(({ state }) => state === "missing");
   const result = missing.length > 0 ? "missing" : drifted.length > 0 ? "drifted" : check ? "in_sync" : null;

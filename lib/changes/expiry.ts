@@ -10,6 +10,7 @@ import type { Change } from "./rules/change.ts";
 import { deadlineOf } from "./rules/in_force.ts";
 import { overdueStep, WAITED } from "./rules/overdue.ts";
 import { evolve } from "./rules/evolve.ts";
+import { maySee } from "./rules/reader.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { decide } from "./rules/state_machine.ts";
 import { allowedActions } from "./rules/transitions.ts";
@@ -59,15 +60,15 @@ export async function showAtTime<S extends Shown>(
   });
 }
 
-/** Returns the records of these changes as time has left them, in their order, without those that are missing or invalid. */
+/** Returns the records of these changes as time has left them, in their order, without those that are missing, invalid or hidden. */
 export async function readRecordsAtTime(
-  deps: Parameters<typeof showAtTime>[0],
+  deps: Parameters<typeof showAtTime>[0] & Pick<ChangesDeps, "reader">,
   changeIds: readonly string[],
 ): Promise<readonly ChangeRecord[]> {
   const records = await readRecords(deps.store, changeIds);
   return showAtTime(
     deps,
-    records.flatMap((record) => record ?? []),
+    records.flatMap((record) => (record && maySee(deps.reader, record.change) ? record : [])),
   );
 }
 

@@ -4,6 +4,7 @@ import { countProposal, limitReached } from "./agent_limits.ts";
 import { findPlaces, requireFreePlaces } from "./places.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { proposalFacts } from "./proposal_facts.ts";
+import { listVisibleIds } from "./read_scope.ts";
 import { liveOn, readRecord } from "./records.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
@@ -15,6 +16,7 @@ import { findCovered } from "./rules/list_entries.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
+import { maySee } from "./rules/reader.ts";
 import type { Presented } from "./rules/require_signature.ts";
 import { whyNotSuperseding } from "./rules/supersede.ts";
 import type { Findings } from "./examine_proposal.ts";
@@ -38,7 +40,7 @@ export async function fileProposal(
   proof: ProofInput,
   { asked, seen, not_allowed, readings }: Findings & { asked?: Asked } = {},
 ): Promise<ProposalResult | AppError> {
-  const { tx, at, ledger, evidence } = transaction;
+  const { tx, at, ledger, evidence, reader } = transaction;
   const { policy } = transaction.product.intent;
   const { facts: found, values } = await proposalFacts({ ledger, evidence, policy, at, readings }, requested);
   const facts = { ...found, seen };
@@ -55,7 +57,7 @@ export async function fileProposal(
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
     const superseded = (await readRecord(tx, input.supersedes))?.change;
-    const problem = superseded ? whyNotSuperseding(superseded, input) : "names no change";
+    const problem = superseded && maySee(reader, superseded) ? whyNotSuperseding(superseded, input) : "names no change";
     if (problem !== undefined) throw invalidField("supersedes", problem);
   }
   const limit_reached = agent ? await limitReached(transaction, agent) : undefined;
@@ -81,10 +83,11 @@ export async function fileProposal(
     await recordRefusal(transaction, input, error, actor);
     return error;
   }
-  await requireFreePlaces(tx, places, transaction.sha256);
+  await requireFreePlaces(tx, places, transaction.sha256, reader);
   if (agent) await countProposal(transaction, agent);
   const missing = missingConsents(enacted.record.change, transaction.product.intent);
-  return { ...enacted, conflicts, missing, ...respelling(requested.target, input.target) };
+  const named = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
+  return { ...enacted, conflicts: named, missing, ...respelling(requested.target, input.target) };
 }
 
 /** Says that the target is recorded as it was first applied, and not as requested. */

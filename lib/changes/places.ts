@@ -6,6 +6,7 @@ import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.t
 import type { Change, ValuePlace } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { listEntries } from "./rules/list_entries.ts";
+import type { Reader } from "./rules/reader.ts";
 import { samePlace } from "./rules/same_target.ts";
 
 declare module "../store/store.ts" {
@@ -86,19 +87,21 @@ export function describeMove({ recorded, now }: MovedPlaces): string {
 /** A place that is only the name of its system does not say which targets share it. */
 const isOwned = ({ system, place }: ValuePlace): boolean => place !== system;
 
-/** Requires that no other tenant or target has a place. Errors: 409 `target_conflict`. */
+/** Requires that no other tenant or target has a place. Errors: 409 `target_conflict`, which names the owner unless there is a reader. */
 export async function requireFreePlaces(
   reads: Pick<Reads, "get">,
   places: readonly ValuePlace[] | undefined,
   sha256: Sha256,
+  reader?: Reader,
 ): Promise<void> {
   for (const place of places?.filter(isOwned) ?? []) {
     const owner = (await reads.get("places", sha256(place.place)))?.value;
-    if (owner && !samePlace(owner, place))
-      throw new AppError(
-        "target_conflict",
-        `${place.place} belongs to ${owner.target} of tenant ${owner.tenant_id}; give ${place.target} of ${place.tenant_id} another place in the configuration of the target systems`,
-      );
+    if (!owner || samePlace(owner, place)) continue;
+    const named = reader ? "another target" : `${owner.target} of tenant ${owner.tenant_id}`;
+    throw new AppError(
+      "target_conflict",
+      `${place.place} belongs to ${named}; give ${place.target} of ${place.tenant_id} another place in the configuration of the target systems`,
+    );
   }
 }
 

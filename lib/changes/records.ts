@@ -128,9 +128,13 @@ export interface DayCount {
 /** Reads a change's record as it is stored, valid or not; 404 `change_not_found`. */
 export async function readStoredChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const found = await reads.get("changes", changeId);
-  if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
+  if (!found) throw changeNotFound(changeId);
   return asRead(found);
 }
+
+/** 404 for an id that names no change, or none that the caller may see. */
+export const changeNotFound = (changeId: string): AppError =>
+  new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
 
 /** A change's record, to be shown; 404 `change_not_found`, 409 `evidence_mismatch` where it is none. */
 export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {

@@ -6,10 +6,13 @@ import { isReviewDue } from "./rules/in_force.ts";
 
 /** Returns the changes whose review is due, the oldest first, `limit` at most. */
 export async function listReviewsDue(deps: ChangesDeps, limit = 100): Promise<Change[]> {
-  const due = await deps.store.list("review_due", { limit, keysOnly: true });
-  const records = await readRecordsAtTime(
-    deps,
-    due.map(({ id }) => id),
-  );
-  return records.map(({ change }) => change).filter(isReviewDue);
+  const shown: Change[] = [];
+  for (let after = ""; shown.length < limit;) {
+    const due = await deps.store.list("review_due", { after, limit, keysOnly: true });
+    const ids = due.map(({ id }) => id);
+    for (const { change } of await readRecordsAtTime(deps, ids)) if (isReviewDue(change)) shown.push(change);
+    if (due.length < limit) break;
+    after = ids.at(-1)!;
+  }
+  return shown.slice(0, limit);
 }

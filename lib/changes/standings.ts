@@ -1,4 +1,4 @@
-/** How changes stand: what may be asked of each now, whose consent it lacks, and what stands in its way. */
+/** How changes stand: their allowed actions, missing consents and gates. */
 import { byTarget } from "./by_target.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { FindHolds } from "./freeze.ts";
@@ -6,6 +6,7 @@ import { judgeValues, readRecordedBases } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
 import { allProven } from "./proven_consents.ts";
+import { listVisibleIds, maskOthers } from "./read_scope.ts";
 import { LISTED, placeOf, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
@@ -15,7 +16,7 @@ import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { rulesFor } from "./rules/value_limits.ts";
 
-/** What may be asked of a change now, and what stands in its way. */
+/** The allowed actions of a change, and its gates. */
 export interface Standing {
   allowed_actions: string[];
   /** Whose consent is still missing. */
@@ -24,10 +25,10 @@ export interface Standing {
 }
 
 /**
- * How these changes stand, in their order, with those of their consents that count: each proof is verified anew, as an apply
- * does it. What is looked up for one is looked up for all.
+ * Reads how these changes stand, in their order. Consents whose proof does not verify now do not count, as at an apply. Each read is
+ * made once for all of them.
  */
-export async function standingsOf(
+export async function readStandings(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
   findHolds: FindHolds,
@@ -48,14 +49,16 @@ export async function standingsOf(
     byTarget(store, "leases", approved, { most: MAX_LEASES_PER_TARGET }),
     findDisallowed(deps, records),
   ]);
-  return records.map((record, index) => {
+  const liveIds = [...live].flatMap(([key, rows]) => rows.map(({ id }) => id.slice(key.length)));
+  const visible = new Set(await listVisibleIds(deps, liveIds));
+  const standings = records.map((record, index) => {
     const { change } = record;
     const key = targetKey(change);
     const isApproved = change.status === "approved";
     const lease = leases[index]?.value;
     const others = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
     return standingIn(deps, proven[index]!, {
-      conflicts: others.filter((id) => id !== change.change_id).slice(0, LISTED),
+      conflicts: others.filter((id) => id !== change.change_id && visible.has(id)).slice(0, LISTED),
       holds: findHolds(change),
       operation: lease?.state,
       beside: isApproved
@@ -69,6 +72,14 @@ export async function standingsOf(
       owners: isApproved ? { before: targetOwnerOf(record), now: owners.get(key)?.[0]?.value ?? null } : undefined,
     });
   });
+  return deps.reader ? Promise.all(standings.map((standing) => withoutOthers(deps, standing))) : standings;
+}
+
+/** Returns a standing whose gates name no change that the reader may not see. */
+async function withoutOthers(deps: ChangesDeps, { gates, ...standing }: Standing): Promise<Standing> {
+  const sentences = gates.map(({ message }) => message);
+  const masked = await maskOthers(deps, sentences);
+  return { ...standing, gates: gates.map((gate, index) => ({ ...gate, message: masked[index]! })) };
 }
 
 /** Judges the values of live changes as an apply would; reads no target system. */

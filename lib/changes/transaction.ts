@@ -23,12 +23,13 @@ import { createLedger } from "./ledger/ledger.ts";
 import { mismatch } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
 import { reading, refuseBroken } from "./reading.ts";
-import { agentPlace, applyKey, placeOf } from "./records.ts";
+import { agentPlace, applyKey, changeNotFound, placeOf } from "./records.ts";
 import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
+import { maySee } from "./rules/reader.ts";
 import { changeOf, type ChangeRecord } from "./rules/record.ts";
 import { written } from "./rules/written_record.ts";
 import { evolve } from "./rules/evolve.ts";
@@ -144,7 +145,7 @@ type NamedMismatch = [changeId: string, fields: readonly string[]];
 
 function begin(
   tx: Tx,
-  { sha256, ids, integrity }: ChangesDeps,
+  { sha256, ids, integrity, reader }: ChangesDeps,
   product: ProductRuntime,
   { head: opened, coming, now, evidence, isBehind, mismatches }: Opened,
 ) {
@@ -181,6 +182,7 @@ function begin(
   const transaction = {
     tx,
     product,
+    reader,
     sha256,
     /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
     now,
@@ -218,6 +220,7 @@ function begin(
      */
     async change(changeId: string, use: Use = "any"): Promise<ChangeRecord> {
       const { record, fields } = await ledger.change(changeId);
+      if (reader && !maySee(reader, record.change)) throw changeNotFound(changeId);
       if (fields.length === 0 || (use === "closing" && fields.join() === "content")) return record;
       const made = use !== "any" && use !== "closing" && (await ledger.rebuild(changeId, record));
       if (made) return made;

@@ -4,6 +4,7 @@ import { once } from "../kit/once.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { findBase, readUnowned } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
+import { isInAgentScope } from "./rules/agent_scope.ts";
 import { KINDS } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { listSteps, rangeOfStep, rulesFor } from "./rules/value_limits.ts";
@@ -44,6 +45,9 @@ export async function valuePolicy(
   if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
   // No value is judged, so that any stands for one.
   const asked = { tenant_id, target, kind, value: null };
+  const { reader } = deps;
+  // The numbers show what the target holds. An agent that reads its own changes gets them where its proposals do.
+  if (reader && !isInAgentScope(reader.name, asked, deps.product!.intent)) return { rules, limits: [] };
   const readings = await readUnowned(deps, asked);
   const by = { policy, at: new Date(deps.clock.now()).toISOString(), readings };
   const limits = await readLedger(deps, (ledger) =>

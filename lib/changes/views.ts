@@ -4,11 +4,13 @@ import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/
 import type { ChangesDeps } from "./deps.ts";
 import { showAtTime } from "./expiry.ts";
 import { heldNow } from "./freeze.ts";
-import { findChange, readRecord } from "./records.ts";
+import { findVisibleChange, listVisibleIds } from "./read_scope.ts";
+import { readRecord } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { detailIn } from "./rules/event.ts";
+import { maySee } from "./rules/reader.ts";
 import { type Signer, signersOf } from "./rules/signers.ts";
-import { type Standing, standingsOf } from "./standings.ts";
+import { type Standing, readStandings } from "./standings.ts";
 
 /** A change with everything that a decision on it needs. */
 export interface ChangeView extends Change, Standing {
@@ -19,11 +21,11 @@ export interface ChangeView extends Change, Standing {
 /** Returns one change with its entries, its allowed actions and what blocks it; 404 `change_not_found`. */
 export async function changeView(deps: ChangesDeps, changeId: string): Promise<ChangeView> {
   const { store } = deps;
-  const records = await showAtTime(deps, [await findChange(store, changeId)]);
+  const records = await showAtTime(deps, [await findVisibleChange(deps, changeId)]);
   const { change, audit } = records[0]!;
   const [entries, standings] = await Promise.all([
     entriesOf(store, audit),
-    heldNow(deps).then((findHolds) => standingsOf(deps, records, findHolds)),
+    heldNow(deps).then((findHolds) => readStandings(deps, records, findHolds)),
   ]);
   const { allowed_actions, missing, gates } = standings[0]!;
   return {
@@ -42,11 +44,25 @@ export function recordedRevision({ revision, resolution, audit_entries }: Change
   return audit_entries.some(({ detail }) => detailIn(detail).decision === resolution) ? revision : undefined;
 }
 
-/** Returns a page of the log; with `change_id`, of the entries about that change. */
+/** Returns a page of the log; with `change_id`, of the entries about that change. A reader sees no entry about a change of others. */
 export async function logPage(
   deps: ChangesDeps,
   { change_id, ...query }: Omit<AuditQuery, "ids"> & { change_id?: string | undefined },
 ): Promise<AuditText> {
-  if (change_id === undefined) return auditPage(deps, query);
-  return auditPage(deps, { ...query, ids: (await readRecord(deps.store, change_id))?.audit ?? [] });
+  if (change_id === undefined) return auditPage(deps, { ...query, ...visibleEntries(deps) });
+  const record = await readRecord(deps.store, change_id);
+  return auditPage(deps, { ...query, ids: record && maySee(deps.reader, record.change) ? record.audit : [] });
+}
+
+/** Selects the entries that a reader may see: those about its own changes, and about the service, but no rejected proposal. */
+function visibleEntries(deps: ChangesDeps): Pick<AuditQuery, "select"> {
+  if (deps.reader === undefined) return {};
+  return {
+    async select(entries) {
+      const own = new Set(await listVisibleIds(deps, [...new Set(entries.map(({ change_id }) => change_id))]));
+      return entries.filter(({ change_id, event_type }) =>
+        change_id === "" ? event_type !== "proposal_refused" : own.has(change_id),
+      );
+    },
+  };
 }

@@ -4,8 +4,10 @@
  */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import type { AuditDeps } from "../audit/deps.ts";
+import { maySee, type Reader } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
+import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store, Text } from "../store/store.ts";
 import { type Row, makeRow } from "./row.ts";
@@ -22,6 +24,8 @@ const MAX_BEHIND = 5000;
 
 /** Rows as of one moment, newest first. */
 export interface Rows {
+  /** Whose rows they are; absent: all. */
+  reader?: Reader | undefined;
   rows: readonly Row[];
   /** The id behind which older changes are left in the store; undefined where there are none. */
   rest: string | undefined;
@@ -34,8 +38,28 @@ interface Known extends Rows {
 
 const known = new WeakMap<Store, Promise<Known>>();
 
-/** Returns the rows up to the end of the log. */
-export async function rowsNow(deps: Pick<AuditDeps, "store" | "requestCache">): Promise<Rows> {
+type Reading = Pick<AuditDeps, "store" | "requestCache"> & { reader?: Reader | undefined };
+
+/** Rows of readers; a list of rows is immutable. */
+const visible = new WeakMap<Rows, Map<string, Rows>>();
+
+/** Returns the rows up to the end of the log: those that the reader may see. */
+export async function rowsNow(deps: Reading): Promise<Rows> {
+  const all = await allRows(deps);
+  const { reader } = deps;
+  if (!reader) return all;
+  const byReader = visible.get(all) ?? new Map<string, Rows>();
+  visible.set(all, byReader);
+  const rows = byReader.get(reader.name) ?? {
+    ...all,
+    reader,
+    rows: all.rows.filter(({ change }) => maySee(reader, change)),
+  };
+  byReader.set(reader.name, rows);
+  return rows;
+}
+
+async function allRows(deps: Pick<AuditDeps, "store" | "requestCache">): Promise<Rows> {
   const { store } = deps;
   const chain = await readCurrentHead(deps);
   const [length, head] = [chain?.length ?? 0, chain?.head ?? ""];
@@ -51,12 +75,23 @@ export async function rowsNow(deps: Pick<AuditDeps, "store" | "requestCache">): 
 }
 
 /** All rows in slices, newest first; other work runs between them. */
-export async function* readSlices(store: Store, { rows, rest }: Rows): AsyncGenerator<readonly Row[]> {
+export async function* readSlices(store: Store, { rows, rest, reader }: Rows): AsyncGenerator<readonly Row[]> {
   for (let begin = 0; begin < rows.length; begin += SLICE) {
     if (begin > 0) await turn();
     yield rows.slice(begin, begin + SLICE);
   }
-  if (rest !== undefined) yield* stored(store, rest);
+  if (rest === undefined) return;
+  for await (const slice of stored(store, rest)) yield slice.filter(({ change }) => maySee(reader, change));
+}
+
+/** Returns the ids of the changes that the reader may see and that match, newest first. */
+export async function listIds(deps: Reading, matches: (change: Row["change"]) => boolean): Promise<string[]> {
+  return widely(deps.store, async () => {
+    const ids: string[] = [];
+    for await (const slice of readSlices(deps.store, await rowsNow(deps)))
+      for (const { change } of slice) if (matches(change)) ids.push(change.change_id);
+    return ids;
+  });
 }
 
 async function* stored(store: Store, before: string | undefined): AsyncGenerator<Row[] & { text?: number }> {

@@ -4,6 +4,7 @@ import { readProjection } from "../projections/snapshot.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { DriftEpisode } from "../changes/drift.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
+import { maySee } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
@@ -145,7 +146,8 @@ class Run {
   async #cursor(id: string): Promise<Found> {
     const [text] = await this.deps.store.texts("changes", [id]);
     const record = text && recordIn(text);
-    if (!record || !isRecord(record)) throw invalidField("after", "is no change; give the next of the page before");
+    if (!record || !isRecord(record) || !maySee(this.deps.reader, record.change))
+      throw invalidField("after", "is no change; give the next of the page before");
     const [row] = await showRowsAtTime(this.deps, [makeRow(record.change)]);
     return this.#found(row!);
   }

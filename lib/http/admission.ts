@@ -1,10 +1,11 @@
 /** Who asks, and whether they may: what stands before a request's body is read. */
 import type { Identity } from "../changes/caller.ts";
+import { ownReadsOnly } from "../changes/read_scope.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { carriesToken, refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
 import { personOf, personSource } from "./identity.ts";
-import { agentMayNot, agentOf, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
+import { agentMayNot, findAgent, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
 import { holdBack } from "./wrong_tokens.ts";
 
 /** What an endpoint asks of whoever asks it. */
@@ -22,6 +23,11 @@ export interface Terms {
   nameless?: true;
   /** A write that an agent may ask for, with its own secret in place of the admin token. */
   agents?: true;
+  /**
+   * How a read answers an agent that reads its own changes only: `filtered` to these, or the same as everybody, `neutral`, since
+   * it shows no change. Absent: 403 `agent_may_not`.
+   */
+  ownReads?: "filtered" | "neutral";
   /** A product write that programs make: behind a trusted proxy it needs no person. */
   unnamed?: true;
 }
@@ -52,11 +58,13 @@ export async function turnAway(request: Request, deps: HttpDeps, error: AppError
 async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
   const write = isWrite(terms);
   if (terms.method === "POST") requireSameSite(request, deps.allowedHosts);
-  const agent = terms.open ? undefined : agentOf(request, deps);
+  const agent = terms.open ? undefined : findAgent(request, deps);
   if (agent !== undefined) {
-    if (write && !terms.agents) throw agentMayNot(agent);
+    const { name, readsOwn } = agent;
+    if (write && !terms.agents) throw agentMayNot(name);
+    if (!write && readsOwn && !terms.ownReads) throw ownReadsOnly(name);
     personOf(deps, request);
-    return { agent, person: undefined, personSource: personSource(deps), hasToken: false };
+    return { agent: name, readsOwn, person: undefined, personSource: personSource(deps), hasToken: false };
   }
   if (write && !terms.open) refuseAnonymousWrites(deps);
   // What chat answers, it has read.

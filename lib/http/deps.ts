@@ -17,8 +17,8 @@ export interface HttpDeps {
   allowAnonymousWrites?: boolean | undefined;
   /** Chat, tasks and feedback need the admin token too. */
   protectAll?: boolean | undefined;
-  /** The agents of the intent, each by the SHA-256 of its secret in lower-case hex. */
-  agents?: readonly { name: string; token_sha256: string }[] | undefined;
+  /** The agents of the intent, each by the SHA-256 of its secret in lower-case hex; `readsOwn`: only its own changes. */
+  agents?: readonly { name: string; token_sha256: string; readsOwn?: true | undefined }[] | undefined;
   /** Reads need a credential too: the admin token, the read token, an agent's secret or the proxy's word. */
   protectReads?: boolean | undefined;
   /** Opens reads, and no write that needs a token, in `Authorization: Bearer` or `X-Svc-Read-Token`. */

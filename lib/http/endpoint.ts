@@ -12,6 +12,7 @@ import { readFields } from "./body.ts";
 import { admit, isWrite, type Terms, turnAway } from "./admission.ts";
 import type { Caller, Identity } from "../changes/caller.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
+import { maskErrors, withReader } from "../changes/read_scope.ts";
 import { expectedRevisions } from "./if_match.ts";
 import type { IdempotencyKey } from "../changes/idempotency.ts";
 import { idempotencyKey } from "./idempotency.ts";
@@ -116,10 +117,20 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const known = identity.agent ?? identity.person;
       if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
       const idempotency = write ? idempotencyKey(request, identity, text, deps.sha256) : undefined;
-      const call = { deps, request, identity, expected: expectedRevisions(request), idempotency };
+      const { agent, readsOwn } = identity;
+      const reader = readsOwn && agent !== undefined ? { name: agent } : undefined;
+      const call = {
+        deps: reader ? withReader(deps, reader) : deps,
+        request,
+        identity,
+        expected: expectedRevisions(request),
+        idempotency,
+      };
       const given = parseInput(input(), Object.assign(fields, inPath));
-      if (write && declaration.product) return withPriority(deps, () => handle(given, call));
-      if (!together || !declaration.shared!(given)) return handle(given, call);
+      const run = () => (reader ? maskErrors(call.deps, () => handle(given, call)) : handle(given, call));
+      if (write && declaration.product) return withPriority(deps, run);
+      // A shared answer shows every change.
+      if (reader || !together || !declaration.shared!(given)) return run();
       return together(JSON.stringify(given), async () => {
         const answered = await handle(given, call);
         return isAnswer(answered) ? forMany(answered) : answered;

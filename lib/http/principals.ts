@@ -4,6 +4,8 @@ import type { HttpDeps } from "./deps.ts";
 import { carriesToken, CHALLENGE, sameText } from "./guards.ts";
 import { statesPerson } from "./identity.ts";
 
+type Agent = NonNullable<HttpDeps["agents"]>[number];
+
 /** The scheme wherever a header, or several that were joined, may have it, and not as a part of another word. */
 const ODD_BEARER = /(?:^|,)\s*bearer(?![\w!#$%&'*+.^`|~-])/i;
 
@@ -25,7 +27,7 @@ const knowsBearers = ({ agents = [], readToken }: HttpDeps): boolean => agents.l
  * The agent whose secret the request carries. 401 `unauthorized` for a bearer that nobody has, where somebody has one, unless
  * another credential vouches for the request: then the bearer is somebody else's.
  */
-export function agentOf(request: Request, deps: HttpDeps): string | undefined {
+export function findAgent(request: Request, deps: HttpDeps): Agent | undefined {
   if (!knowsBearers(deps)) return undefined;
   const bearer = bearerOf(request);
   if (bearer === undefined) return undefined;
@@ -35,9 +37,9 @@ export function agentOf(request: Request, deps: HttpDeps): string | undefined {
 }
 
 /** Every one is compared, so that time does not tell which is near. */
-function agentWith(bearer: string, { agents = [], sha256 }: HttpDeps): string | undefined {
+function agentWith(bearer: string, { agents = [], sha256 }: HttpDeps): Agent | undefined {
   const digest = sha256(bearer);
-  return agents.filter(({ token_sha256 }) => sameText(digest, token_sha256))[0]?.name;
+  return agents.filter(({ token_sha256 }) => sameText(digest, token_sha256))[0];
 }
 
 /** 401 `unauthorized` for a read without a credential, where reads are protected. */

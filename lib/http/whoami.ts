@@ -4,7 +4,7 @@ import { once } from "../kit/once.ts";
 import type { Call } from "./endpoint.ts";
 import { carriesToken } from "./guards.ts";
 import { personOf } from "./identity.ts";
-import { agentOf, requireReader } from "./principals.ts";
+import { findAgent, requireReader } from "./principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { Intent } from "../changes/rules/intent.ts";
@@ -52,7 +52,7 @@ export function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "requ
   let agent: string | undefined;
   let person: string | undefined;
   try {
-    agent = agentOf(request, deps);
+    agent = findAgent(request, deps)?.name;
     person = personOf(deps, request);
   } catch (error) {
     if (error instanceof AppError) return nobody;

@@ -3,6 +3,7 @@
  * would add a third to the Worker and two thirds to an install, and answers its older era in event streams alone, which a
  * Lambda function cannot pass on. The protocol's own conformance scenarios hold it to both eras.
  */
+import { maskErrors, ownReadsOnly } from "../changes/read_scope.ts";
 import { type Answer, textAnswer } from "../http/answer.ts";
 import { parseInput, rejectInexactValue } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
@@ -88,11 +89,15 @@ async function called(call: ToolCall, { params, text }: Message, tasks: boolean)
   if (!tool) throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown(name)}; tools/list tells what there is`, 200);
   if (!isObject(given)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
   try {
-    if (tool.writes && call.identity.agent === undefined) throw agentRequired(tool.name);
+    const { agent, readsOwn } = call.identity;
+    if (tool.writes && agent === undefined) throw agentRequired(tool.name);
+    if (readsOwn && !tool.ownReads) throw ownReadsOnly(agent!);
     rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
     const input = parseInput(readInput(tool, call.deps), given);
-    const task = tasks ? await tool.task?.(input, call) : undefined;
-    return task ?? resultOf(await tool.run(input, call));
+    return await maskErrors(call.deps, async () => {
+      const task = tasks ? await tool.task?.(input, call) : undefined;
+      return task ?? resultOf(await tool.run(input, call));
+    });
   } catch (error) {
     return { content: [{ type: "text", text: refusalText(error) }], isError: true };
   }

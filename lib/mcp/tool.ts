@@ -14,6 +14,8 @@ interface Declared<I extends z.ZodType, O extends z.ZodType> {
   description: string;
   /** It writes, so that it needs an agent's secret; `again`: a second time changes nothing more. */
   writes?: "once" | "again";
+  /** False: it shows the service as a whole, which an agent that reads its own changes only may not see. */
+  ownReads: boolean;
   /** A function where it depends on the intent. */
   input: I | ((deps: OperationsDeps) => I);
   output: O;

@@ -26,16 +26,17 @@ export const TOOLS: readonly Tool[] = [
 ];
 
 /** The tools that a caller is offered: without an agent's secret those that only read. */
-const offered = ({ identity }: ToolCall): readonly Tool[] =>
-  identity.agent === undefined ? TOOLS.filter(({ writes }) => !writes) : TOOLS;
+const offered = ({ identity: { agent, readsOwn } }: ToolCall): readonly Tool[] =>
+  TOOLS.filter(({ writes, ownReads }) => (agent !== undefined || !writes) && (ownReads || !readsOwn));
 
-/** Made once for a service: its intent, on which inputs depend, is read at start. */
-const described = new WeakMap<OperationsDeps, ReadonlyMap<Tool, object>>();
+/** Made once for an intent, on which inputs depend. */
+const described = new WeakMap<object, ReadonlyMap<Tool, object>>();
 
 /** The tools as `tools/list` tells them. */
 export function listed(call: ToolCall): (object | undefined)[] {
-  const all = described.get(call.deps) ?? new Map(TOOLS.map((tool) => [tool, descriptionOf(tool, call.deps)]));
-  described.set(call.deps, all);
+  const { product } = call.deps;
+  const all = described.get(product!) ?? new Map(TOOLS.map((tool) => [tool, descriptionOf(tool, call.deps)]));
+  described.set(product!, all);
   return offered(call).map((tool) => all.get(tool));
 }
 

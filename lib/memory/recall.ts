@@ -17,6 +17,8 @@ import { readProjection } from "../projections/snapshot.ts";
 import { sequenceKey } from "../projections/buffer.ts";
 import { label, quote } from "../kit/quote.ts";
 import { turn } from "../kit/turn.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { listVisibleIds } from "../changes/read_scope.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
@@ -74,11 +76,17 @@ interface Kept {
   read: Record<MemorySource, { ids: string[]; last: string }>;
 }
 
-const kept = new WeakMap<Store, Kept>();
+/** By the name of the reader; `""`: of all memories. */
+const kept = new WeakMap<Store, Map<string, Kept>>();
 
-/** The memories that fit best, best first. */
-export async function recall(deps: ProjectionDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
-  let state = kept.get(deps.store);
+type Reading = ProjectionDeps & Pick<ChangesDeps, "reader">;
+
+/** The memories that fit best, best first. A reader has an index of its own, whose scores say nothing of the changes of others. */
+export async function recall(deps: Reading, search: Omit<Search, "now">): Promise<Recalled[]> {
+  const name = deps.reader?.name ?? "";
+  const states = kept.get(deps.store) ?? new Map<string, Kept>();
+  kept.set(deps.store, states);
+  let state = states.get(name);
   if (!state) {
     const none = () => ({ ids: [], last: "" });
     const read = {
@@ -88,7 +96,7 @@ export async function recall(deps: ProjectionDeps, search: Omit<Search, "now">):
       memories: none(),
       chat_memories: none(),
     };
-    kept.set(deps.store, (state = { index: memoryIndex(), read }));
+    states.set(name, (state = { index: memoryIndex(), read }));
   }
   const { index } = state;
   // One after the other: each sees all that is durable when it begins.
@@ -143,7 +151,7 @@ const recalled = (key: string, memory: Memory, score: number): Recalled => ({
  * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
  * is just being made and not yet another before it, which would then never be read.
  */
-async function catchUp(deps: ProjectionDeps, { index, read }: Kept): Promise<Sources> {
+async function catchUp(deps: Reading, { index, read }: Kept): Promise<Sources> {
   const sources = await sourcesNow(deps);
   // Side by side: what waits for one need not keep the others.
   const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, FIRST)));
@@ -157,8 +165,9 @@ async function catchUp(deps: ProjectionDeps, { index, read }: Kept): Promise<Sou
         read.map(({ value }) => value),
         asStored(deps.store),
       );
+      const visible = await listVisible(deps, name, memories);
       for (const [place, { id }] of read.entries()) {
-        if (memories[place]) index.add(`${name}/${id}`, memories[place]);
+        if (memories[place] && visible(memories[place])) index.add(`${name}/${id}`, memories[place]);
         known.ids.push(id);
         known.last = id;
       }
@@ -169,6 +178,19 @@ async function catchUp(deps: ProjectionDeps, { index, read }: Kept): Promise<Sou
     while (first && known.ids.length > 0 && known.ids[0]! < first.id) index.drop(`${name}/${known.ids.shift()}`);
   }
   return sources;
+}
+
+/** Selects memories of a reader: those of its own changes, but no outcome, whose text counts the changes of others. */
+async function listVisible(
+  deps: Reading,
+  source: MemorySource,
+  memories: readonly (Memory | undefined)[],
+): Promise<(memory: Memory) => boolean> {
+  if (!deps.reader) return () => true;
+  if (source === "outcome_memories") return () => false;
+  const refs = memories.flatMap((memory) => memory?.ref ?? []);
+  const own = new Set(await listVisibleIds(deps, [...new Set(refs)]));
+  return ({ ref, kind }) => memoryBasis(kind) === "record" && ref !== null && own.has(ref);
 }
 
 async function sourcesNow(deps: ProjectionDeps): Promise<Sources> {

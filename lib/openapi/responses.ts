@@ -56,7 +56,20 @@ const refused = ({ bodies }: Refusals): Record<string, ApiResponse> =>
 
 /** The codes of an endpoint: its own, and those of its kind. */
 export function errorCodesOf(endpoint: Documented): ErrorCode[] {
-  const { method, path, product, open, agents, reads, unnamed, nameless, text, textType, errors = [] } = endpoint;
+  const {
+    method,
+    path,
+    product,
+    open,
+    agents,
+    reads,
+    ownReads,
+    unnamed,
+    nameless,
+    text,
+    textType,
+    errors = [],
+  } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Of the serverless hosts alone, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
@@ -68,7 +81,8 @@ export function errorCodesOf(endpoint: Documented): ErrorCode[] {
   if (product && method === "POST" && !reads)
     codes.push("evidence_mismatch", "chain_broken", "clock_behind", "intent_outdated");
   if (!open) codes.push("unauthorized");
-  if (method === "POST" && !agents && !open) codes.push("agent_may_not");
+  const isForAgents = method === "POST" && !reads ? agents : ownReads;
+  if (!isForAgents && !open) codes.push("agent_may_not");
   if (method === "POST" && product && !unnamed && !reads) codes.push("person_required");
   return [...new Set([...codes, ...errors])];
 }

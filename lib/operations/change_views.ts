@@ -1,4 +1,4 @@
-/** What is read of changes beyond one's own record: pages, what waits, outcomes. A page costs what it shows. */
+/** Reads of changes beyond their own records: pages, lists of those that wait, outcomes. A page costs what it shows. */
 import { type Calibration, listCalibration } from "../projections/outcomes/calibration.ts";
 import { type OutcomeSnapshot, measureOutcomes } from "../projections/outcomes/measure.ts";
 import { outcomes } from "../projections/outcomes.ts";
@@ -12,9 +12,11 @@ import type { Change, Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/in_force.ts";
 import type { Gate } from "../changes/rules/gates.ts";
 import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
+import { outcomeWords } from "../changes/rules/outcome_words.ts";
+import { listVisibleIds } from "../changes/read_scope.ts";
 import { readSeen } from "../changes/seen.ts";
 import type { Outcome, OutcomeRecord } from "../changes/rules/outcome.ts";
-import { standingsOf } from "../changes/standings.ts";
+import { readStandings } from "../changes/standings.ts";
 import { changeView } from "../changes/views.ts";
 import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
@@ -23,6 +25,7 @@ import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";
+import { listIds } from "../find/change_index.ts";
 import { findChanges, isFiltered } from "../find/list_changes.ts";
 import { findRelated } from "./related.ts";
 
@@ -36,9 +39,9 @@ export interface ChangePage {
   next: string | null;
 }
 
-/** Lists changes: by status and tenant page by page, by other fields with a query. */
+/** Lists changes: by status and tenant page by page; by other fields, and those of a reader, with a query. */
 export const listChanges = (deps: ChangesDeps, query: Parameters<typeof findChanges>[1]): Promise<ChangePage> =>
-  isFiltered(query) ? findChanges(deps, query) : changePage(deps, query);
+  isFiltered(query) || deps.reader ? findChanges(deps, query) : changePage(deps, query);
 
 /** Changes, newest first, 1 MiB of them at most. With a filter at most 5,000 are looked at, and `next` goes on from there. */
 export async function changePage(
@@ -127,15 +130,7 @@ async function outcomeNow(deps: ChangesDeps, changeId: string): Promise<Outcome 
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
 export async function approvals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
-  const read = await readProjection(deps, waiting);
-  const listed = await Promise.all(
-    (["pending_consent", "approved"] as const).map(async (status) => {
-      const prefix = waitingPrefix(status);
-      const options = { prefix, after: prefix + (query.after ?? ""), limit: query.limit + 1, keysOnly: true } as const;
-      return (await read.list("waiting", options)).map(({ id }) => id.slice(prefix.length));
-    }),
-  );
-  const inOrder = listed.flat().sort();
+  const inOrder = (await (deps.reader ? listOwnLive(deps, query.after) : listLive(deps, query))).sort();
   let begun = 0;
   const page = await gather({
     limit: query.limit,
@@ -148,7 +143,7 @@ export async function approvals(deps: ChangesDeps, query: { limit: number; after
   });
   const records = page.rows.map(({ record }) => record!);
   const [standings, reviews] = await Promise.all([
-    heldNow(deps).then((findHolds) => standingsOf(deps, records, findHolds)),
+    heldNow(deps).then((findHolds) => readStandings(deps, records, findHolds)),
     listReviewsDue(deps),
   ]);
   const shown = records.map(({ change }, index) => {
@@ -162,6 +157,23 @@ export async function approvals(deps: ChangesDeps, query: { limit: number; after
     next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
   };
 }
+
+/** Lists as many pending and approved changes of each status as a page has, and one more. */
+async function listLive(deps: ChangesDeps, query: { limit: number; after?: string | undefined }): Promise<string[]> {
+  const read = await readProjection(deps, waiting);
+  const listed = await Promise.all(
+    (["pending_consent", "approved"] as const).map(async (status) => {
+      const prefix = waitingPrefix(status);
+      const options = { prefix, after: prefix + (query.after ?? ""), limit: query.limit + 1, keysOnly: true } as const;
+      return (await read.list("waiting", options)).map(({ id }) => id.slice(prefix.length));
+    }),
+  );
+  return listed.flat();
+}
+
+/** Lists all pending and approved changes of a reader. */
+const listOwnLive = (deps: ChangesDeps, after = ""): Promise<string[]> =>
+  listIds(deps, ({ change_id, status }) => isLive(status) && change_id > after);
 
 const REVIEWED = ["change_id", "status", "tier", "target", "summary", "review"] as const;
 
@@ -194,16 +206,57 @@ export async function outcomePage(
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; calibration: Calibration[] | null; next: string | null }> {
   const read = await readProjection(deps, outcomes);
-  const page = await read.list("outcomes", { ...newestFirst(query.before), limit: query.limit + 1 });
-  const records = page.slice(0, query.limit).map(({ value }) => value);
-  const shown = await shownOutcomes(deps, read, records);
-  const calibration = query.before === undefined ? await listCalibration(read) : null;
+  const page = await (deps.reader ? listOwnOutcomes(deps, read, query) : listOutcomes(read, query));
+  const shown = await shownOutcomes(deps, read, page.slice(0, query.limit));
+  // The calibration is made of everybody's changes.
+  const calibration = query.before === undefined && !deps.reader ? await listCalibration(read) : null;
   return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
 }
 
+interface OutcomeQuery {
+  limit: number;
+  before?: string | undefined;
+}
+
+/** Lists the outcomes of a page, and one more. */
+const listOutcomes = async (read: OutcomeSnapshot, { limit, before }: OutcomeQuery): Promise<OutcomeRecord[]> =>
+  (await read.list("outcomes", { ...newestFirst(before), limit: limit + 1 })).map(({ value }) => value);
+
+async function listOwnOutcomes(
+  deps: ChangesDeps,
+  read: OutcomeSnapshot,
+  { limit, before }: OutcomeQuery,
+): Promise<OutcomeRecord[]> {
+  const isWanted = ({ change_id, applied_at }: Pick<Change, "change_id" | "applied_at">) =>
+    applied_at !== null && (before === undefined || change_id < before);
+  const ids = await listIds(deps, isWanted);
+  const records: OutcomeRecord[] = [];
+  for (let begin = 0; begin < ids.length && records.length <= limit; begin += limit)
+    for (const stored of await read.getMany("outcomes", ids.slice(begin, begin + limit)))
+      if (stored) records.push(stored.value);
+  return records.slice(0, limit + 1);
+}
+
 /** Outcomes as they stand now. */
-export const shownOutcomes = (
-  { clock, product }: ChangesDeps,
+export async function shownOutcomes(
+  deps: ChangesDeps,
   read: OutcomeSnapshot,
   records: readonly OutcomeRecord[],
-): Promise<Outcome[]> => measureOutcomes(read, records, product!.intent, new Date(clock.now()).toISOString());
+): Promise<Outcome[]> {
+  const { clock, product, reader } = deps;
+  const measured = await measureOutcomes(read, records, product!.intent, new Date(clock.now()).toISOString());
+  return reader ? Promise.all(measured.map((outcome) => withoutOthers(deps, outcome))) : measured;
+}
+
+/** Returns an outcome without the changes that the reader may not see, and without their number. */
+async function withoutOthers(deps: ChangesDeps, outcome: Outcome): Promise<Outcome> {
+  const { shared_with, replaced_by } = outcome;
+  const visible = await listVisibleIds(deps, [...shared_with, ...(replaced_by === null ? [] : [replaced_by])]);
+  const shown = {
+    ...outcome,
+    shared_with: shared_with.filter((id) => visible.includes(id)),
+    shared_count: shared_with.filter((id) => visible.includes(id)).length,
+    replaced_by: replaced_by !== null && visible.includes(replaced_by) ? replaced_by : null,
+  };
+  return { ...shown, words: outcomeWords(shown) };
+}

@@ -12,8 +12,10 @@ import { type Change, changeSchema, RISKS } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
 import { deadlineOf, LAST_PART, limitOf } from "../changes/rules/in_force.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
+import { maySee } from "../changes/rules/reader.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
-import { type Standing, standingsOf } from "../changes/standings.ts";
+import { type Standing, readStandings } from "../changes/standings.ts";
+import { listIds } from "../find/change_index.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
@@ -184,6 +186,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
 
 /** The changes in a status, the oldest first, as many as are put in order, and how many there are. */
 async function waitingIn(deps: ChangesDeps, read: Snapshot<(typeof waiting)["start"]>, status: WaitingStatus) {
+  if (deps.reader) return ownWaiting(deps, status);
   const prefix = waitingPrefix(status);
   const kept: Kept[] = [];
   let ended = false;
@@ -199,14 +202,25 @@ async function waitingIn(deps: ChangesDeps, read: Snapshot<(typeof waiting)["sta
   return { kept, ended, total: ended ? kept.length : Math.max(read.state.counts[status] ?? 0, kept.length) };
 }
 
-async function driftedNow({ store }: ChangesDeps) {
+/** The changes of a reader in a status. */
+async function ownWaiting(deps: ChangesDeps, status: WaitingStatus) {
+  const ids = (await listIds(deps, (change) => change.status === status)).reverse();
+  const records = await readRecordsAtTime(deps, ids.slice(0, MOST_ORDERED));
+  const kept = records.filter(({ change }) => change.status === status).map(keptOf);
+  const ended = ids.length <= MOST_ORDERED;
+  return { kept, ended, total: ended ? kept.length : ids.length };
+}
+
+async function driftedNow({ store, reader }: ChangesDeps) {
   const episodes = (await store.list("drift", { limit: MOST_ORDERED })).map(({ value }) => value);
   const records = await readRecords(
     store,
     episodes.map(({ change_id }) => change_id),
   );
   return episodes.flatMap(({ state: drift, since }, index) =>
-    records[index] ? [{ record: keptOf(records[index]), episode: { drift, since } }] : [],
+    records[index] && maySee(reader, records[index].change)
+      ? [{ record: keptOf(records[index]), episode: { drift, since } }]
+      : [],
   );
 }
 
@@ -249,7 +263,7 @@ async function itemsOf(
     const record = byId.get(one.change.change_id);
     return record?.change.status === one.change.status ? [{ one, record }] : [];
   });
-  const standings = await standingsOf(
+  const standings = await readStandings(
     deps,
     same.map(({ record }) => record),
     findHolds,

@@ -5,11 +5,13 @@ import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { tenantPrefix, valueKey, values, type ValueSource } from "../projections/values.ts";
 import { listLaterOwners, readVerifiedChanges, type VerifiedChange } from "../changes/ledger/read_changes.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import type { Place } from "../changes/records.ts";
+import { type Place, readRecords } from "../changes/records.ts";
+import { listEntries } from "../changes/rules/list_entries.ts";
 import { changeSchema, KINDS } from "../changes/rules/change.ts";
 import { base64UrlBytes, base64UrlOf } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
-import { gather } from "../kit/gather.ts";
+import { listIds } from "../find/change_index.ts";
+import { gather, PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 
@@ -70,6 +72,7 @@ const TRIES = 3;
 export const valuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }: ValueQuery): Promise<ValuePage> =>
   settled(deps, async (read, shown) => {
     const position = { as_of: read.as_of, behind: read.behind };
+    if (deps.reader) return { ...(await ownPage(deps, read, shown, { tenant_id, target, limit, after })), ...position };
     if (tenant_id !== undefined && target !== undefined) {
       const place = valueKey(tenant_id, target);
       const found = await read.get("values", place);
@@ -97,6 +100,36 @@ export const valuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }
     const next = ended || !last ? null : base64UrlOf(new TextEncoder().encode(last.place));
     return { values: rows.map(({ value }) => value!), next, ...position };
   });
+
+/** A page of the values that a reader's own changes set. */
+async function ownPage(
+  deps: ChangesDeps,
+  read: Snapshot<null>,
+  shown: Shown,
+  { tenant_id, target, limit, after }: ValueQuery,
+): Promise<Pick<ValuePage, "values" | "next">> {
+  const begin = after === undefined ? "" : placeIn(after);
+  const own = new Set(await listIds(deps, ({ status }) => status === "applied"));
+  const records = await readRecords(deps.store, [...own]);
+  const places = records.flatMap((record) => (record ? listEntries(record.change) : []));
+  const keys = [...new Set(places.map((place) => valueKey(place.tenant_id, place.target)))].sort();
+  const stored = await read.getMany("values", keys);
+  const sources = keys.flatMap((place, index): Source[] => {
+    const source = stored[index]?.value;
+    const isWanted =
+      (tenant_id === undefined || place.startsWith(tenantPrefix(tenant_id))) &&
+      (target === undefined || place.endsWith(`\n${target.toLowerCase()}`));
+    return source && own.has(source.change_id) && isWanted && place > begin ? [{ place, source }] : [];
+  });
+  const page: Value[] = [];
+  for (let bytes = 0; page.length < Math.min(limit, sources.length) && bytes < PAGE_BYTES;) {
+    const [value] = await shown([sources[page.length]!]);
+    page.push(value!);
+    bytes += bytesOfText(JSON.stringify(value));
+  }
+  const last = page.length < sources.length ? sources[page.length - 1] : undefined;
+  return { values: page, next: last ? base64UrlOf(new TextEncoder().encode(last.place)) : null };
+}
 
 interface Row {
   place: string;

@@ -6,7 +6,7 @@ import type { ProposeInput } from "../../lib/changes/rules/command.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
 import type { Action } from "../../lib/changes/rules/permission_lists.ts";
 import { permittedNames, requirePermission } from "../../lib/changes/rules/permissions.ts";
-import { agentLimits, agentsOf } from "../../lib/changes/rules/principals.ts";
+import { agentLimits, listAgents } from "../../lib/changes/rules/principals.ts";
 import { ACTIONS } from "../../lib/changes/rules/rules_in_force.ts";
 import { atPlaces, byEffect, type Difference, difference, compareNumbers, passes } from "./difference.ts";
 import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
@@ -82,8 +82,8 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
 
 function compareAgents(old: Intent, next: Intent, universe: Universe): Difference[] {
   const secretOf = (name: string, intent: Intent) =>
-    agentsOf(intent).find((agent) => agent.name === name)?.token_sha256;
-  const names = [...new Set([old, next].flatMap((intent) => agentsOf(intent).map(({ name }) => name)))];
+    listAgents(intent).find((agent) => agent.name === name)?.token_sha256;
+  const names = [...new Set([old, next].flatMap((intent) => listAgents(intent).map(({ name }) => name)))];
   return names.flatMap((name): Difference[] => {
     const field = `principals.${name}`;
     const shown = JSON.stringify(name);
@@ -110,6 +110,7 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
         const text = `The agent ${shown} may now ${what}, ${after} at most; it was ${before}.`;
         return before === after ? [] : [difference(`${field}.may.${limit}`, 3, compareNumbers(before, after), text)];
       }),
+      ...compareReads(name, old, next),
       ...(was === is
         ? []
         : [difference(`${field}.token_sha256`, 3, "other", `The agent ${shown} has another secret.`)]),
@@ -117,9 +118,21 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
   });
 }
 
+function compareReads(name: string, old: Intent, next: Intent): Difference[] {
+  const [before, after] = [agentLimits(name, old).read, agentLimits(name, next).read];
+  if (before === after) return [];
+  const [what, effect] =
+    after === "all"
+      ? (["every change", "wider"] as const)
+      : (["only the changes that it proposed", "narrower"] as const);
+  return [
+    difference(`principals.${name}.may.read`, 2, effect, `The agent ${JSON.stringify(name)} may now read ${what}.`),
+  ];
+}
+
 const countsOf = (name: string, intent: Intent): string => {
-  const { max_open, max_per_day } = agentLimits(name, intent);
-  return `it may have ${max_open} open changes and propose ${max_per_day} a day at most`;
+  const { max_open, max_per_day, read } = agentLimits(name, intent);
+  return `it may read ${read === "own" ? "only the changes that it proposed" : "every change"}, have ${max_open} open changes and propose ${max_per_day} a day at most`;
 };
 
 const ofKinds = (kinds: readonly string[]): string =>

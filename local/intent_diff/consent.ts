@@ -5,7 +5,7 @@ import { KINDS, RISKS } from "../../lib/changes/rules/change_terms.ts";
 import type { ProposeInput } from "../../lib/changes/rules/command.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
 import { approvesOwn, isDecider, refuseForbiddenTarget } from "../../lib/changes/rules/policy.ts";
-import { agentsOf } from "../../lib/changes/rules/principals.ts";
+import { listAgents } from "../../lib/changes/rules/principals.ts";
 import { proposedContent } from "../../lib/changes/rules/propose.ts";
 import { canSign, mustSign } from "../../lib/changes/rules/signing.ts";
 import {
@@ -217,7 +217,7 @@ function compareAgentsMinor(
   isMinor: (place: Place, input: object, today: number, intent: Intent, actor: Actor) => boolean,
 ): Difference[] {
   const may = (intent: Intent): boolean => {
-    const [agent = { name: "agent:one" }] = agentsOf(intent);
+    const [agent = { name: "agent:one" }] = listAgents(intent);
     const actors: Actor[] = [{ actor: agent.name, authenticated: "agent" }, signerActor(ANYBODY)];
     return universe.places.some((place) =>
       KINDS.some((kind) => actors.every((actor) => isMinor(place, { kind }, 0, intent, actor))),

@@ -218,8 +218,8 @@ export const policy = [
   {
     name: "a proposal may put in force again what never was",
     file: "lib/changes/file_proposal.ts",
-    find: 'const problem = superseded ? whyNotSuperseding(superseded, input) : "names no change";',
-    replace: "const problem = superseded && whyNotSuperseding(superseded, input);",
+    find: 'superseded && maySee(reader, superseded) ? whyNotSuperseding(superseded, input) : "names no change";',
+    replace: "superseded && maySee(reader, superseded) ? whyNotSuperseding(superseded, input) : undefined;",
     tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {

@@ -84,8 +84,22 @@ export const principals = [
   {
     ...admission,
     name: "an agent may whatever nobody else has to prove",
-    find: "if (write && !terms.agents) throw agentMayNot(agent);",
+    find: "if (write && !terms.agents) throw agentMayNot(name);",
     replace: "",
+  },
+  {
+    file: "lib/changes/rules/reader.ts",
+    name: "an agent that reads its own changes sees those of others",
+    find: "reader === undefined ||",
+    replace: "true ||",
+    tests: ["test/handlers/own_reads.test.ts"],
+  },
+  {
+    file: "lib/http/endpoint.ts",
+    name: "a shared answer shows every change to an agent that reads its own",
+    find: "if (reader || !together",
+    replace: "if (!together",
+    tests: ["test/handlers/own_reads.test.ts"],
   },
   {
     ...admission,
@@ -96,7 +110,7 @@ export const principals = [
   {
     ...admission,
     name: "with a person's name beside its secret an agent is that person",
-    find: "return { agent, person: undefined, ",
+    find: "return { agent: name, readsOwn, person: undefined, ",
     replace: "return { agent: undefined, person: personOf(deps, request), ",
   },
   {

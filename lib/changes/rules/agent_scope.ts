@@ -19,3 +19,13 @@ export function requireAgentScope(agent: string, input: ProposeInput, intent: { 
     if (!isInScope(entry, { tenants })) refuse("tenant_id", `a change for tenant ${entry.tenant_id}`, tenants);
   }
 }
+
+/** Returns whether the intent lets an agent propose changes of a kind at a place. */
+export function isInAgentScope(
+  agent: string,
+  { kind, ...place }: Pick<ProposeInput, "kind" | "target" | "tenant_id">,
+  intent: { principals: Principals },
+): boolean {
+  const { kinds, targets, tenants } = agentLimits(agent, intent);
+  return (!kinds || kinds.includes(kind)) && isInScope(place, { targets, tenants });
+}

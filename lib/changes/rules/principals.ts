@@ -14,17 +14,18 @@ import { sameName } from "./names.ts";
 export type Principal =
   { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string; may?: AgentLimits | undefined };
 
-/** Limits of an agent: the changes that it may propose, how many may wait, and how many it may propose on a UTC day. */
+/** Limits of an agent: the changes that it may propose and read, how many may wait, and how many it may propose on a UTC day. */
 export interface AgentLimits {
   targets?: readonly string[] | undefined;
   tenants?: readonly string[] | undefined;
   kinds?: readonly string[] | undefined;
+  read: "all" | "own";
   max_open: number;
   max_per_day: number;
 }
 
 /** Limits of an agent for which the intent names none. */
-const DEFAULT_LIMITS: AgentLimits = { max_open: 100, max_per_day: 1000 };
+const DEFAULT_LIMITS: AgentLimits = { read: "all", max_open: 100, max_per_day: 1000 };
 
 /** SHA-256 of no text at all. */
 const OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -51,6 +52,10 @@ const principalSchema = () =>
         .optional()
         .describe("Kinds of changes that it may propose; absent: all."),
       tenants: tenants().optional().describe("Tenants that it may propose for; absent: all."),
+      read: z
+        .enum(["all", "own"], "must be all or own")
+        .default(DEFAULT_LIMITS.read)
+        .describe("own: it reads only the changes that it proposed."),
       max_open: count(0)
         .default(DEFAULT_LIMITS.max_open)
         .describe("How many of its changes may wait for consent or apply at a time."),
@@ -121,9 +126,11 @@ export function agentLimits(name: string, intent: Named): AgentLimits {
 }
 
 /** The agents with the hashes of their secrets. */
-export const agentsOf = ({ principals }: Named): { name: string; token_sha256: string }[] =>
+export const listAgents = ({ principals }: Named): { name: string; token_sha256: string; readsOwn?: true }[] =>
   Object.entries(principals).flatMap(([name, principal]) =>
-    principal.kind === "agent" ? [{ name, token_sha256: principal.token_sha256 }] : [],
+    principal.kind === "agent"
+      ? [{ name, token_sha256: principal.token_sha256, ...(principal.may?.read === "own" && { readsOwn: true }) }]
+      : [],
   );
 
 /** The principals as the log keeps them: kinds, and which keys. */

@@ -191,13 +191,13 @@ function permissions(intent: Intent): string[] {
 
 function knownNames({ principals }: Intent): string[] {
   const limited = (name: string): string => {
-    const { targets, kinds, tenants, max_open, max_per_day } = agentLimits(name, { principals });
+    const { targets, kinds, tenants, read, max_open, max_per_day } = agentLimits(name, { principals });
     const scope = [
       ...(kinds ? [`only ${kinds.join(", ")}`] : []),
       ...(targets ? [`only on ${targets.join(", ")}`] : []),
       ...(tenants ? [`only${forTenants(tenants)}`] : []),
     ];
-    return `${JSON.stringify(name)} (${[...scope, `${max_open} open changes and ${max_per_day} proposals a UTC day at most`].join(", ")})`;
+    return `${JSON.stringify(name)} (${[...scope, `${max_open} open changes and ${max_per_day} proposals a UTC day at most`, ...(read === "own" ? ["reads only what it proposed, where reads are protected"] : [])].join(", ")})`;
   };
   const named = (kind: string) => Object.entries(principals).filter(([, principal]) => principal.kind === kind);
   const [people, agents] = [named("person"), named("agent")];

@@ -50,6 +50,7 @@ export const explainPolicy = tool(
     title: "Explain the policy",
     description:
       "The rules that govern changes, in words. With kind and target, also what they would say to such a proposal of yours: whether it would be refused, its tier, and whose consent it would need. Nothing is filed.",
+    ownReads: true,
     input: stated,
     output: z.object({
       product_id: z.string().describe("The product that the intent is for."),

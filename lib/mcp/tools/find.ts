@@ -15,6 +15,7 @@ export const findChanges = tool(
     title: "Find changes",
     description:
       "Finds, counts, groups and times changes by one query: free words and field:value terms that must all hold, such as `is:pending risk:high`, `applied:last-week group:tenant`, `-reason:present`, `users:>5000`, `10 euro deposit`. `total` is exact. An error names the nearest field or value.",
+    ownReads: true,
     input: z.strictObject({
       query: freeText(MAX_QUERY_LENGTH).describe("The query; empty: every change, newest first."),
       limit: wholeNumber(1, 50).default(20).describe("How many rows at most."),

@@ -9,6 +9,7 @@ export const getChange = tool(
     name: "get_change",
     title: "Get a change",
     description: "One change: its content and status, who consented, what the policy still asks for and of whom.",
+    ownReads: true,
     input: z.strictObject({ change_id: changeId().describe("Id of the change.") }),
     output: standingSchema,
   },

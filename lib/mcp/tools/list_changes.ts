@@ -32,6 +32,7 @@ export const listChanges = tool(
     name: "list_changes",
     title: "List changes",
     description: "Changes, newest first, a page at a time. Look here before proposing what is already proposed.",
+    ownReads: true,
     input: z.strictObject({
       status: word(STATUSES).optional().describe("Only changes of this status."),
       tenant_id: line(200).optional().describe("Only changes of this tenant."),

@@ -15,6 +15,7 @@ export const productState = tool(
     title: "State of the product",
     description:
       "How the product fares: effect, memory, reliability and need, each 0 to 1 and null without data; its goals; and whether the service is frozen.",
+    ownReads: false,
     input: z.strictObject({}),
     output: shown.extend({ identity: identitySchema(), about_texts: aboutTexts }),
   },

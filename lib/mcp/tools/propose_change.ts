@@ -32,6 +32,7 @@ export const proposeChange = tool(
     title: "Propose a change",
     description:
       "Proposes a change to the product. Nothing is changed by it: people consent to it or not, on the page that the answer names. You are the proposer. Say in the rationale why, and state reach, risk and reversibility honestly: consent binds to exactly these fields.",
+    ownReads: true,
     writes: "once",
     input: (deps) => {
       const { proposer: _, ...fields } = proposalFields(deps);

@@ -11,6 +11,7 @@ export const searchMemory = tool(
     title: "Search memory",
     description:
       "What the service remembers of earlier proposals, decisions, outcomes, verdicts, rollbacks, feedback and insights, records before what was said. Ask it what became of something like it before proposing.",
+    ownReads: true,
     input: z.strictObject({
       query: line(1000).describe("Words to look for."),
       limit: wholeNumber(1, 20).default(8).describe("How many at most."),

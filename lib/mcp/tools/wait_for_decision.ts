@@ -17,6 +17,7 @@ export const waitForDecision = tool(
     title: "Wait for a decision",
     description:
       "Waits until people have decided on a change, 50 seconds at most, and answers as get_change does. While `moved` is false, call it again: the change_id is all that is needed, also much later.",
+    ownReads: true,
     input: z.strictObject({
       change_id: changeId().describe("Id of the change."),
       seen_status: word(MOVING)

@@ -12,6 +12,7 @@ export const withdrawChange = tool(
     name: "withdraw_change",
     title: "Withdraw a change",
     description: "Takes back a change that you proposed and that still waits for consent. It is final.",
+    ownReads: true,
     writes: "again",
     input: z.strictObject({ change_id: decisionFields().change_id, note: decisionFields().note }),
     output: standingSchema.extend({

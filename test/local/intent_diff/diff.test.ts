@@ -183,8 +183,13 @@ const WIDER: [rule: string, found: () => string[], expected: string[]][] = [
     () => agents({}, { "agent:pricing": agent({ targets: ["price.*"], kinds: ["config"], max_per_day: 5 }) }),
     [
       '+ The agent "agent:pricing" may now propose changes of price.* of the kind config.',
-      '+ The agent "agent:pricing" is new; it may have 100 open changes and propose 5 a day at most.',
+      '+ The agent "agent:pricing" is new; it may read every change, have 100 open changes and propose 5 a day at most.',
     ],
+  ],
+  [
+    "what an agent reads",
+    () => agents({ "agent:a": agent({ read: "own" }) }, { "agent:a": agent({ max_open: 100 }) }),
+    ['+ The agent "agent:a" may now read every change.'],
   ],
   [
     "an agent's scope",

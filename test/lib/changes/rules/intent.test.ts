@@ -195,7 +195,7 @@ const EVERYTHING = manifest({
     "agent:pricing": {
       kind: "agent",
       token_sha256: "a".repeat(64),
-      may: { targets: ["ui.*"], kinds: ["config"], tenants: ["t1"], max_open: 5, max_per_day: 50 },
+      may: { targets: ["ui.*"], kinds: ["config"], tenants: ["t1"], read: "own", max_open: 5, max_per_day: 50 },
     },
   },
   policy: {
@@ -511,7 +511,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "a name that is only claimed satisfies no list of policy.permissions",
     'group:finance stands for "ana", "bo"',
     'known as people are "ana", "bo"',
-    'agents with a secret of their own, which propose and withdraw only, are "agent:pricing" (only config, only on ui.*, only for tenant "t1", 5 open changes and 50 proposals a UTC day at most)',
+    'agents with a secret of their own, which propose and withdraw only, are "agent:pricing" (only config, only on ui.*, only for tenant "t1", 5 open changes and 50 proposals a UTC day at most, reads only what it proposed, where reads are protected)',
   ]);
   expect(rulesInForce(load(JSON.stringify(manifest())).intent)).toEqual([
     "no change is minor",

@@ -1,6 +1,6 @@
 /** Who is who in an intent: what is taken, what is refused, and how names are looked up. */
 import { describe, expect, test } from "vitest";
-import { agentsOf, isAgent, principalOf, principalsToldOf } from "../../../../lib/changes/rules/principals.ts";
+import { listAgents, isAgent, principalOf, principalsToldOf } from "../../../../lib/changes/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { intentOf } from "../../../support/intents.ts";
@@ -24,7 +24,7 @@ test("people and agents are found under any spelling of their name", () => {
   expect(principalOf("ANA@ACME.EXAMPLE ", intent)).toEqual({ kind: "person" });
   expect(principalOf("ａｇｅｎｔ:pricing", intent)).toEqual(agent());
   expect(principalOf("constructor", intent)).toBeUndefined();
-  expect(agentsOf(intent)).toEqual([
+  expect(listAgents(intent)).toEqual([
     { name: "agent:pricing", token_sha256: HASH },
     { name: "robo", token_sha256: OTHER },
   ]);
