@@ -23,9 +23,16 @@ export function toFlagdDefinition(key: string, { unit, shares }: Split): Flag {
   };
 }
 
+/** Explains why Unleash cannot tell users apart by a unit: two names of its own assign at random. */
+export const findStickinessProblem = (by: Pick<Split, "unit">): string | undefined =>
+  findUnitProblem(by) ??
+  (by.unit === "default" || by.unit === "random"
+    ? `Unleash assigns users at random where the unit is ${by.unit}; name an attribute`
+    : undefined);
+
 /** Explains why Unleash cannot hold a split: a flag is on or off, by whole percents. */
 export function findUnleashSplitProblem(split: Split): string | undefined {
-  const problem = findUnitProblem(split);
+  const problem = findStickinessProblem(split);
   if (problem !== undefined) return problem;
   const isOnOff =
     canonicalJson(split.shares.map(({ variant, value }) => [variant, value])) === '[["on",true],["off",false]]';

@@ -15,6 +15,7 @@ import { isEqual } from "../../lib/targets/entry.ts";
 import { withSplits } from "../../lib/targets/with_splits.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
 import { findUnleashSplitProblem, toUnleashValue } from "./split.ts";
+import { findSplitProblem, isRolledOut, readWhole, split } from "./unleash_split.ts";
 import { NotSent, unleashApi } from "./unleash_api.ts";
 import {
   findSwitchProblem,
@@ -109,7 +110,8 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
 
   const toValue = ({ feature, enabled, strategies }: Found, entry: Entry): unknown => {
     if (!feature) return undefined;
-    if (typeof entry.value === "boolean") return enabled;
+    // What a flag gives while it is rolled out is neither true nor false.
+    if (typeof entry.value === "boolean" && !isRolledOut(strategies)) return enabled;
     const value = toFlagValue(enabled, strategies);
     return isFlagValue(entry.value) && isSameFlag(entry.value, value) ? entry.value : value;
   };
@@ -117,7 +119,12 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   const flags = new WeakMap<TargetValue, Found>();
   const toTargetValue = (found: Found, entry: Entry): TargetValue => {
     const value = toValue(found, entry);
-    const held = { version: found.version, ...(value !== undefined && { value }) };
+    const { enabled, strategies } = found;
+    const held: TargetValue = {
+      version: found.version,
+      ...(value !== undefined && { value }),
+      ...(typeof value === "boolean" && { raw: JSON.stringify(toFlagValue(enabled, strategies)) }),
+    };
     flags.set(held, found);
     return held;
   };
@@ -129,6 +136,13 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     if (!found.feature) return "the flag does not exist; propose {enabled, strategies}";
     return value ? findSwitchProblem(found.strategies) : undefined;
   };
+
+  /** A switch leaves the strategies alone, but those of a rollout, which it ends. */
+  const toNextFlag = ({ enabled, strategies }: Found, next: TargetValue): FlagValue =>
+    (isFlagValue(next.value) || isRolledOut(strategies) ? readWhole(next) : undefined) ?? {
+      ...toFlagValue(enabled, strategies),
+      enabled: next.value === true,
+    };
 
   const findSegments = async (strategies: readonly JsonObject[], signal: AbortSignal): Promise<JsonObject[]> => {
     const ids = new Set(strategies.flatMap(({ segments }) => (segments as number[] | undefined) ?? []));
@@ -243,9 +257,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
           if (!next) return await removeFlag(flag, found, signal);
           const rejected = findProblem(found, next.value);
           if (rejected !== undefined) return { done: false, rejected };
-          const value = isFlagValue(next.value)
-            ? next.value
-            : { ...toFlagValue(found.enabled, found.strategies), enabled: next.value as boolean };
+          const value = toNextFlag(found, next);
           await importFlag(flag, found, value, toTag(attempt), signal);
           return await afterWrite(async () => {
             const done = await readImport(flag, found, toTag(attempt), signal);
@@ -258,6 +270,9 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
           throw error;
         }
       }),
+
+    split,
+    findSplitProblem,
 
     async resolve(entry, attempt, signal) {
       const tag = toTag(attempt);

@@ -15,7 +15,7 @@ const CLIENT_TOKEN = "*:development.client-token-of-the-test";
 
 /** The part of the stock client that a test uses. */
 export interface UnleashClient {
-  isEnabled(name: string, context?: { userId?: string }): boolean;
+  isEnabled(name: string, context?: { userId?: string; properties?: Record<string, string> }): boolean;
   destroy(): void;
 }
 

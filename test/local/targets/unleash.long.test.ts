@@ -1,7 +1,9 @@
 /** Unleash as a target system: a real server on a real database, read by the stock client. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Staged } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
+import { stagesSchema } from "../../../lib/rollout/stages.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry, SetResult, TargetValue } from "../../../lib/targets/port.ts";
@@ -87,7 +89,7 @@ describe.skipIf(isMissing)("what every target system promises", () => {
     run(async () => {
       const own = `case-${++flags}`;
       const { system } = bench({ flagName: ({ tenant_id, target }) => `${own}.${tenant_id}.${target}` });
-      const values = [flag(10), flag(20), { enabled: false, strategies: [] }];
+      const values = [flag(10), flag(20), { enabled: false, strategies: [] }, flag(100)];
       return { system, values, overwrite: ({ tenant_id, target }) => editRollout(`${own}.${tenant_id}.${target}`, 77) };
     }),
   );
@@ -312,6 +314,96 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     await viewer.system.ping!(calm);
     await expect(viewer.apply(change(name, flag(10)))).rejects.toThrow("lacks a permission (403)");
     await bench().system.ping!(calm);
+  });
+});
+
+describe.skipIf(isMissing)("a share of the users, read by the stock client", () => {
+  const accounts = Array.from({ length: 1000 }, (_, index) => `account-${index}`);
+  /** Polls the accounts for whom a flag is on, and whether it is on without an account. */
+  async function watch(name: string) {
+    const client = await server.startClient();
+    onTestFinished(() => client.destroy());
+    const list = () => accounts.filter((account) => client.isEnabled(name, { properties: { account } }));
+    return {
+      list,
+      expectOn: async (low: number, high: number) => {
+        await expect.poll(() => list().length, { timeout: 10_000 }).toSatisfy((on) => on >= low && on <= high);
+        return new Set(list());
+      },
+      isOnWithout: () => client.isEnabled(name, {}),
+    };
+  }
+  const stages = stagesSchema().parse({
+    unit: "account",
+    fed_by: "agent:analytics",
+    steps: [1000, 5000].map((share) => ({ share, advance: "manual", min_hours: 0 })),
+    watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
+  });
+  const readFlag = async (name: string) => {
+    const { enabled, strategies } = await server.call("GET", `${pathOf(name)}/environments/${ENVIRONMENT}`);
+    return { enabled, strategies: strategies.map(({ id: _, ...rest }: { id: string }) => rest) };
+  };
+
+  test("a switch is given to more users at each step, and its rollback restores the strategies", async () => {
+    const name = newFlag();
+    const { adapter, apply, rollback } = bench();
+    const strategies = [{ name: "default", parameters: {} }];
+    await apply(change(name, { enabled: false, strategies }));
+    const before = await readFlag(name);
+    const one: Change & Staged = { ...change(name, true), stages };
+    const { expectOn, isOnWithout } = await watch(name);
+    await apply(one);
+    const first = await expectOn(60, 140);
+    expect([await adapter.verify(one, calm), isOnWithout()]).toEqual(["applied", false]);
+    await adapter.setStage!(one, 1, calm);
+    const second = await expectOn(430, 570);
+    expect([[...first].filter((account) => !second.has(account)), isOnWithout()]).toEqual([[], false]);
+    await adapter.setStage!(one, 2, calm);
+    await expectOn(1000, 1000);
+    expect([isOnWithout(), await adapter.verify(one, calm)]).toEqual([true, "applied"]);
+    expect(await readFlag(name)).toEqual({ ...before, enabled: true });
+    await rollback(one);
+    expect(await readFlag(name)).toEqual(before);
+  });
+
+  test("users outside of the share have what the flag gave them, and a rollback from a step restores it", async () => {
+    const name = newFlag();
+    const { apply, rollback, adapter } = bench();
+    const parameters = { rollout: "30", stickiness: "account", groupId: name };
+    await apply(change(name, { enabled: true, strategies: [rollout(30, { parameters })] }));
+    const before = await readFlag(name);
+    const { expectOn, list } = await watch(name);
+    const old = await expectOn(240, 360);
+    const everybody = { enabled: true, strategies: [{ name: "default", parameters: {} }] };
+    const one: Change & Staged = { ...change(name, everybody), stages };
+    await apply(one);
+    await expect.poll(() => list().length, { timeout: 10_000 }).toBeGreaterThan(old.size);
+    const now = new Set(list());
+    expect([...old].filter((account) => !now.has(account))).toEqual([]);
+    // Of those who were off, a tenth is treated.
+    const treated = [...now].filter((account) => !old.has(account)).length / (1000 - old.size);
+    expect(treated > 0.06 && treated < 0.14).toBe(true);
+    await editRollout(name, 11);
+    expect(await adapter.verify(one, calm)).toBe("unknown");
+    await adapter.restore!(one, "r1", calm);
+    await rollback(one);
+    expect(await readFlag(name)).toEqual(before);
+  });
+
+  test("a split value is on for its share of the accounts, and off without one", async () => {
+    const name = newFlag();
+    const { apply, rollback } = bench();
+    const shares = [
+      ["on", true, 2000],
+      ["off", false, 8000],
+    ];
+    const one = change(name, { $split: { unit: "account", shares } });
+    await apply(one);
+    const { expectOn, isOnWithout } = await watch(name);
+    await expectOn(150, 250);
+    expect(isOnWithout()).toBe(false);
+    await rollback(one);
+    await expectOn(0, 0);
   });
 });
 
