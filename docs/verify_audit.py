@@ -30,6 +30,7 @@ import decimal
 import errno
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -1334,6 +1335,251 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
         "remarks": list(remarks),
     }
+
+
+# Rollouts: the rule cs1, of plans as the field `stages` of a change has them
+
+
+BUCKETS = 10_000
+WRONG_BOUND = 0.05
+WRONG_MISMATCH = 0.01
+LEAST_USERS = 2
+
+
+def murmur3(data):
+    """Returns MurmurHash3 for 32 bits, seed 0, of bytes."""
+
+    def rotated(number, by):
+        return (number << by | number >> (32 - by)) & 0xFFFFFFFF
+
+    def stirred(word):
+        return rotated(word * 0xCC9E2D51 & 0xFFFFFFFF, 15) * 0x1B873593 & 0xFFFFFFFF
+
+    state = 0
+    whole_words = len(data) // 4 * 4
+    for at in range(0, whole_words, 4):
+        state ^= stirred(int.from_bytes(data[at : at + 4], "little"))
+        state = (rotated(state, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    state ^= stirred(int.from_bytes(data[whole_words:], "little"))
+    state ^= len(data)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        state = (state ^ state >> shift) * factor & 0xFFFFFFFF
+    return state
+
+
+def bucket_of(salt, unit):
+    """Returns the bucket of a user, 0 to 9,999; a step treats those below its share."""
+    return murmur3((salt + unit).encode()) * BUCKETS >> 32
+
+
+def rounded(number):
+    """Rounds to 10 significant digits; None is no bound."""
+    return None if number is None or math.isinf(number) else float(f"{number:.9e}")
+
+
+def bounds_in(kpi):
+    return (0, 1) if kpi["kind"] == "binary" else tuple(kpi["bounds"])
+
+
+def exceeds(number, most):
+    """Compares to 9 digits: feeders add up floating-point numbers. A number that is missing exceeds everything."""
+    if number is None or most is None or math.isnan(number) or math.isnan(most):
+        return True
+    return number - most > 1e-9 * max(abs(number), abs(most))
+
+
+def why_outside(name, users, total, squares, low, high):
+    if exceeds(users * low, total) or exceeds(total, users * high):
+        return f"{name} is outside the bounds of {users} users"
+    if squares is None or exceeds(total * total / users, squares):
+        return f"{name}2 is less than equal values would give"
+    if exceeds(squares, (low + high) * total - users * low * high):
+        return f"{name}2 is more than values within the bounds give"
+    return None
+
+
+def why_impossible(kpi, fed):
+    """Says why the totals of an arm cannot be."""
+    users, total = fed["n"], fed["sum"]
+    if kpi["kind"] == "binary":
+        if total < 0:
+            return "fewer successes than none"
+        return "more successes than users" if total > users else None
+    why = why_outside("sum", users, total, fed.get("sum2"), *bounds_in(kpi))
+    if why is not None or kpi["kind"] == "mean":
+        return why
+    if "per" not in fed:
+        return f"per is outside the bounds of {users} users"
+    why = why_outside("per", users, fed["per"], fed.get("per2"), *kpi["per_bounds"])
+    if why is not None:
+        return why
+    cross = fed.get("cross")
+    if cross is None or exceeds(cross * cross, fed["sum2"] * fed["per2"]):
+        return "cross is beyond what the sums of squares allow"
+    return None
+
+
+def arm_of(kpi, fed):
+    """Returns mean, variance and range of a user of an arm, as if one more user lay half the range off."""
+    users = fed["n"]
+    low, high = bounds_in(kpi)
+    if kpi["kind"] == "ratio":
+        per_low, per_high = kpi["per_bounds"]
+        mean, scale = fed["sum"] / fed["per"], fed["per"] / users
+        squares = (fed["sum2"] - 2 * mean * fed["cross"] + mean**2 * fed["per2"]) / scale**2
+        span = (high - low + mean * (per_high - per_low)) / scale
+    else:
+        mean, span = fed["sum"] / users, high - low
+        # A success is 1, and so is its square.
+        squares = (fed["sum"] if kpi["kind"] == "binary" else fed["sum2"]) - fed["sum"] ** 2 / users
+    return mean, (squares + span**2 / 4) / users, span
+
+
+def roots_of(square, linear, constant):
+    """Returns both roots, the smaller first; None where the numbers between them have no end."""
+    inner = linear**2 - 4 * square * constant
+    if square <= 0 or inner < 0:
+        return None
+    half = math.sqrt(inner)
+    return (-linear - half) / (2 * square), (-linear + half) / (2 * square)
+
+
+class Harm:
+    """How much worse the treated are than the control; positive is worse. Relative allowances are parts of the control's mean."""
+
+    def __init__(self, kpi, treated, control):
+        mean_t, variance_t, _ = arm_of(kpi, treated)
+        self.mean, self.variance, span = arm_of(kpi, control)
+        self.users_t, users_c = treated["n"], control["n"]
+        self.up = kpi["good"] == "up"
+        self.relative = isinstance(kpi["allowed"], dict)
+        self.pairs = self.users_t * users_c / (self.users_t + users_c)
+        self.harm = (self.mean - mean_t) if self.up else (mean_t - self.mean)
+        larger = max(variance_t, self.variance)
+        self.noise_t = (larger if self.users_t <= users_c else variance_t) / self.users_t
+        self.noise_c = (larger if users_c <= self.users_t else self.variance) / users_c
+        low, high = bounds_in(kpi)
+        if kpi["kind"] == "ratio":
+            low, high = low / kpi["per_bounds"][1], high / kpi["per_bounds"][0]
+        self.room = abs((high if self.up else low) - self.mean) + span / (4 * users_c)
+
+    def width(self, risk):
+        stretch = 1 + self.pairs / 100
+        return 2 * (1 + 100 / self.pairs) * math.log(1 + math.sqrt(stretch) / (2 * risk))
+
+    def relative_roots(self, wide, fixed, growth):
+        """Solves (x*mean - harm)^2 = wide * (fixed + growth*x*mean + noise_c*(1 -+ x)^2), by Fieller."""
+        sign = -1 if self.up else 1
+        return roots_of(
+            self.mean**2 - wide * self.noise_c,
+            -2 * self.mean * self.harm - wide * (growth * self.mean + 2 * sign * self.noise_c),
+            self.harm**2 - wide * (fixed + self.noise_c),
+        )
+
+    def at_least(self, risk):
+        wide = self.width(risk)
+        if self.relative:
+            roots = self.relative_roots(wide, self.noise_t, 0)
+            return None if roots is None else roots[0]
+        return self.harm - math.sqrt(wide * (self.noise_t + self.noise_c))
+
+    def at_most(self, risk):
+        wide = self.width(risk)
+        # The second form has the variance of a treated arm that is so much worse.
+        fixed, growth = self.variance / self.users_t, self.variance / self.users_t / self.room
+        if self.relative:
+            found = self.relative_roots(wide, self.noise_t, 0), self.relative_roots(wide, fixed, growth)
+            return None if None in found else max(found[0][1], found[1][1])
+        plain = self.harm + math.sqrt(wide * (self.noise_t + self.noise_c))
+        # x = harm + s, where s^2 - wide*growth*s - wide*(fixed + growth*harm + noise_c) = 0.
+        half = wide * growth / 2
+        inner = half**2 + wide * (fixed + growth * self.harm + self.noise_c)
+        return None if inner < 0 else max(plain, self.harm + half + math.sqrt(inner))
+
+
+def split_evidence(treated, control, share):
+    """Returns the logarithm of the evidence that the counted users are not in the proportion of the share."""
+    users, p = treated + control, share / BUCKETS
+    tilts = [sign / 2**power for power in range(8) for sign in (1, -1)]
+    logs = [tilt * treated - users * math.log1p(p * math.expm1(tilt)) for tilt in tilts]
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(one - top) for one in logs) / len(logs))
+
+
+def allowed_in(kpi):
+    return kpi["allowed"]["relative"] if isinstance(kpi["allowed"], dict) else kpi["allowed"]
+
+
+def tests_in(plan):
+    return sum(step["share"] < BUCKETS for step in plan["steps"]) * len(plan["watch"])
+
+
+def reading_of(plan, at, kpi, cell):
+    """Returns the figures of a KPI in a step; none where an arm has fewer than two users."""
+    reading = {"step": at, "kpi": kpi["kpi"]}
+    if cell is None or min(cell["treated"]["n"], cell["control"]["n"]) < LEAST_USERS:
+        return reading
+    why = why_impossible(kpi, cell["treated"]) or why_impossible(kpi, cell["control"])
+    if why is not None:
+        return {**reading, "bad": why}
+    harm, tests = Harm(kpi, cell["treated"], cell["control"]), tests_in(plan)
+    low, best = rounded(harm.at_least(WRONG_BOUND / tests)), rounded(harm.at_most(WRONG_BOUND / tests))
+    evidence = rounded(split_evidence(cell["treated"]["n"], cell["control"]["n"], plan["steps"][at]["share"]))
+    return {
+        **reading,
+        "treated": rounded(arm_of(kpi, cell["treated"])[0]),
+        "control": rounded(arm_of(kpi, cell["control"])[0]),
+        "worse_low": low,
+        "worse_high": rounded(harm.at_most(WRONG_BOUND)),
+        "is_worse": low is not None and low > allowed_in(kpi),
+        "is_better": best is not None and best < 0,
+        "mismatch_ln": evidence,
+        "is_mismatched": evidence >= math.log(tests / WRONG_MISMATCH),
+    }
+
+
+def decide_step(plan, state):
+    """Decides by the rule cs1: `plan` is the field `stages`, `state` has step, hours, silent and the newest totals by step and KPI."""
+    at, cells = state["step"], state["cells"]
+
+    def cells_of(step):
+        return (cells[step] if step < len(cells) else None) or {}
+
+    readings = [
+        reading_of(plan, step, kpi, cells_of(step).get(kpi["kpi"])) for step in range(at + 1) for kpi in plan["watch"]
+    ]
+
+    def decision(word, reason, reading=None):
+        about = {} if reading is None else {"kpi": reading["kpi"], "step": reading["step"]}
+        return {"decision": word, "reason": reason, **about, "readings": readings}
+
+    for word, reason, member in (
+        ("rollback", "worse", "is_worse"),
+        ("hold", "mismatch", "is_mismatched"),
+        ("hold", "impossible_data", "bad"),
+    ):
+        found = next((one for one in readings if one.get(member)), None)
+        if found is not None:
+            return decision(word, reason, found)
+    fed, step = cells_of(at), plan["steps"][at]
+    if any(kpi["kpi"] not in fed for kpi in plan["watch"]) or state["silent"] > plan["max_silent_hours"]:
+        return decision("hold", "no_data")
+    if step["advance"] == "manual":
+        return decision("hold", "manual")
+    if state["hours"] < step["min_hours"]:
+        return decision("hold", "min_hours")
+    following = plan["steps"][at + 1]["share"] if at + 1 < len(plan["steps"]) else BUCKETS
+    for kpi, reading in zip(plan["watch"], readings[-len(plan["watch"]) :]):
+        cell = fed[kpi["kpi"]]
+        if step["advance"] == "unless_worse":
+            passes = min(cell["treated"]["n"], cell["control"]["n"]) >= step.get("min_users", LEAST_USERS)
+        else:
+            high = reading.get("worse_high")
+            exposed = following / BUCKETS if step["advance"] == "budget" else 1
+            passes = high is not None and high * exposed <= allowed_in(kpi)
+        if not passes:
+            return decision("hold", "not_yet", reading)
+    return decision("advance", step["advance"])
 
 
 # Certificates

@@ -3,21 +3,7 @@ import type { Cell, Plan, Totals, Watched } from "../../../lib/rollout/plan.ts";
 import { decideStep, type Decision, type RolloutState } from "../../../lib/rollout/rule.ts";
 import { dice } from "../../support/dice.ts";
 import vectors from "./vectors.json" with { type: "json" };
-
-type Vector = (typeof vectors.cases)[number];
-
-/** Writes a vector's plan in the words of a proposal. */
-const planOf = ({ plan: { stages, kpis, max_silent_hours } }: Vector): Plan => ({
-  max_silent_hours,
-  steps: stages as unknown as Plan["steps"],
-  watch: kpis.map(({ name, allowed, relative, ...rest }: Record<string, unknown>) => ({
-    ...rest,
-    kpi: name,
-    allowed: relative ? { relative: allowed } : allowed,
-  })) as unknown as Watched[],
-});
-
-const stateOf = ({ state: { stage, ...rest } }: Vector) => ({ ...rest, step: stage }) as unknown as RolloutState;
+import { planOf, stateOf } from "./vectors.ts";
 
 /** Writes a decision in the words of a vector. */
 const inVectorWords = ({ step, readings, ...rest }: Decision) => ({

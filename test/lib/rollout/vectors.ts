@@ -1,0 +1,18 @@
+/** The vectors of the rule `cs1` in the words of a proposal. */
+import type { Plan, Watched } from "../../../lib/rollout/plan.ts";
+import type { RolloutState } from "../../../lib/rollout/rule.ts";
+import vectors from "./vectors.json" with { type: "json" };
+
+export type Vector = (typeof vectors.cases)[number];
+
+export const planOf = ({ plan: { stages, kpis, max_silent_hours } }: Vector): Plan => ({
+  max_silent_hours,
+  steps: stages as unknown as Plan["steps"],
+  watch: kpis.map(({ name, allowed, relative, ...rest }: Record<string, unknown>) => ({
+    ...rest,
+    kpi: name,
+    allowed: relative ? { relative: allowed } : allowed,
+  })) as unknown as Watched[],
+});
+
+export const stateOf = ({ state: { stage, ...rest } }: Vector) => ({ ...rest, step: stage }) as unknown as RolloutState;
