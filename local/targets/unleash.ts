@@ -110,7 +110,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
 
   const toValue = ({ feature, enabled, strategies }: Found, entry: Entry): unknown => {
     if (!feature) return undefined;
-    // What a flag gives while it is rolled out is neither true nor false.
+    // A flag that is being rolled out is neither true nor false.
     if (typeof entry.value === "boolean" && !isRolledOut(strategies)) return enabled;
     const value = toFlagValue(enabled, strategies);
     return isFlagValue(entry.value) && isSameFlag(entry.value, value) ? entry.value : value;

@@ -3,7 +3,7 @@ import type { Cell, Plan, Totals, Watched } from "../../../lib/rollout/plan.ts";
 import { decideStep, type Decision, type RolloutState } from "../../../lib/rollout/rule.ts";
 import { dice } from "../../support/dice.ts";
 import vectors from "./vectors.json" with { type: "json" };
-import { planOf, stateOf } from "./vectors.ts";
+import { readPlan, readState } from "./vectors.ts";
 
 /** Writes a decision in the words of a vector. */
 const inVectorWords = ({ step, readings, ...rest }: Decision) => ({
@@ -13,7 +13,7 @@ const inVectorWords = ({ step, readings, ...rest }: Decision) => ({
 });
 
 test.each(vectors.cases)("$name", (vector) => {
-  expect(inVectorWords(decideStep(planOf(vector), stateOf(vector)))).toEqual(vector.expected);
+  expect(inVectorWords(decideStep(readPlan(vector), readState(vector)))).toEqual(vector.expected);
 });
 
 const CONVERSION: Watched = { kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 };

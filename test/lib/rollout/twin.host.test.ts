@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { decideStep, type Decision } from "../../../lib/rollout/rule.ts";
 import { randomFeed } from "./random_plans.ts";
 import vectors from "./vectors.json" with { type: "json" };
-import { planOf, stateOf } from "./vectors.ts";
+import { readPlan, readState } from "./vectors.ts";
 
 /** `ROLLOUT_PLANS=20000` compares as many; a plan that differs is named by its seed. */
 const PLANS = Number(process.env["ROLLOUT_PLANS"] ?? 300);
@@ -47,10 +47,10 @@ const isNear = (a: unknown, b: unknown): boolean =>
 
 test("Python decides each vector as it is written, and puts each unit into its bucket", () => {
   const answers = python([
-    ...vectors.cases.map((vector) => ["decide_step", planOf(vector), stateOf(vector)] as const),
+    ...vectors.cases.map((vector) => ["decide_step", readPlan(vector), readState(vector)] as const),
     ...vectors.buckets.map(({ salt, key }) => ["bucket_of", salt, key] as const),
   ]);
-  const decisions = vectors.cases.map((vector) => decideStep(planOf(vector), stateOf(vector)));
+  const decisions = vectors.cases.map((vector) => decideStep(readPlan(vector), readState(vector)));
   const buckets = vectors.buckets.map(({ bucket }) => bucket);
   expect(coarse(answers)).toEqual(coarse([...decisions, ...buckets]));
 });

@@ -5,7 +5,7 @@ import vectors from "./vectors.json" with { type: "json" };
 
 export type Vector = (typeof vectors.cases)[number];
 
-export const planOf = ({ plan: { stages, kpis, max_silent_hours } }: Vector): Plan => ({
+export const readPlan = ({ plan: { stages, kpis, max_silent_hours } }: Vector): Plan => ({
   max_silent_hours,
   steps: stages as unknown as Plan["steps"],
   watch: kpis.map(({ name, allowed, relative, ...rest }: Record<string, unknown>) => ({
@@ -15,4 +15,5 @@ export const planOf = ({ plan: { stages, kpis, max_silent_hours } }: Vector): Pl
   })) as unknown as Watched[],
 });
 
-export const stateOf = ({ state: { stage, ...rest } }: Vector) => ({ ...rest, step: stage }) as unknown as RolloutState;
+export const readState = ({ state: { stage, ...rest } }: Vector) =>
+  ({ ...rest, step: stage }) as unknown as RolloutState;

@@ -366,7 +366,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
     expect(await readFlag(name)).toEqual(before);
   });
 
-  test("users outside of the share have what the flag gave them, and a rollback from a step restores it", async () => {
+  test("users outside of the share have what the flag gave them, which a rollback restores", async () => {
     const name = newFlag();
     const { apply, rollback, adapter } = bench();
     const parameters = { rollout: "30", stickiness: "account", groupId: name };
@@ -380,7 +380,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
     await expect.poll(() => list().length, { timeout: 10_000 }).toBeGreaterThan(old.size);
     const now = new Set(list());
     expect([...old].filter((account) => !now.has(account))).toEqual([]);
-    // Of those who were off, a tenth is treated.
+    // A tenth of those who were off is treated.
     const treated = [...now].filter((account) => !old.has(account)).length / (1000 - old.size);
     expect(treated > 0.06 && treated < 0.14).toBe(true);
     await editRollout(name, 11);
