@@ -14,13 +14,11 @@ import { Shell } from "./shell.tsx";
 /** Decisions are made on the inbox and on a change's page; the code of the others comes when they are opened. */
 const AuditLogPage = lazy(() => import("./pages/audit.tsx").then((page) => page.AuditLogPage));
 const ChangesPage = lazy(() => import("./pages/changes.tsx").then((page) => page.ChangesPage));
-const ChatPage = lazy(() => import("./pages/chat.tsx").then((page) => page.ChatPage));
-const FindPage = lazy(() => import("./pages/find.tsx").then((page) => page.FindPage));
+const AskPage = lazy(() => import("./pages/ask.tsx").then((page) => page.AskPage));
 const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
 const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
-const SystemPage = lazy(() => import("./pages/system.tsx").then((page) => page.SystemPage));
+const SettingsPage = lazy(() => import("./pages/settings.tsx").then((page) => page.SettingsPage));
 const YouPage = lazy(() => import("./pages/you.tsx").then((page) => page.YouPage));
-const TasksPage = lazy(() => import("./pages/tasks.tsx").then((page) => page.TasksPage));
 
 /** The console. */
 export function App() {
@@ -53,21 +51,17 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
     case "":
       return <InboxPage onYou={onYou} />;
     case "changes":
-      return id === undefined ? <ChangesPage /> : <ChangePage id={id} />;
-    case "find":
-      return <FindPage route={route} />;
+      return id === undefined ? <ChangesPage route={route} /> : <ChangePage id={id} />;
     case "propose":
       return <ProposePage key={route.query.toString()} route={route} />;
     case "kpis":
       return <KpisPage route={route} />;
     case "audit":
       return <AuditLogPage route={route} />;
-    case "tasks":
-      return <TasksPage route={route} />;
-    case "chat":
-      return <ChatPage />;
-    case "system":
-      return <SystemPage />;
+    case "ask":
+      return <AskPage />;
+    case "settings":
+      return <SettingsPage />;
     case "you":
       return <YouPage onYou={onYou} />;
     default:

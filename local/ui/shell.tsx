@@ -27,13 +27,9 @@ const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
 export const PAGES: readonly (readonly [string, string])[] = [
   ["", "Inbox"],
   ["changes", "Changes"],
-  ["find", "Find"],
-  ["propose", "Propose"],
-  ["kpis", "KPIs and outcomes"],
+  ["kpis", "KPIs"],
   ["audit", "Audit"],
-  ["tasks", "Tasks"],
-  ["chat", "Chat and memory"],
-  ["system", "System"],
+  ["settings", "Settings"],
 ];
 
 /** The frame around a page. */
@@ -91,6 +87,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
               <button type="button" class="link" onClick={() => setOpen("find")}>
                 Find <kbd>/</kbd>
               </button>
+              <a href={href(["ask"])}>Ask</a>
               <button type="button" class="link" onClick={() => setOpen("help")}>
                 Keys <kbd>?</kbd>
               </button>

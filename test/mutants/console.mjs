@@ -2,7 +2,6 @@
 
 const DOMAIN = ["test/ui/domain.test.ts"];
 const check = { file: "local/ui/domain/audit_check.ts", tests: DOMAIN };
-const foretold = { file: "local/ui/domain/policy_answer.ts", tests: DOMAIN };
 const offers = { file: "local/ui/domain/offers.ts", tests: DOMAIN };
 const walk = {
   file: "local/ui/domain/walk_chain.ts",
@@ -103,28 +102,16 @@ export const console = [
     replace: "if (!entry || expect) return undefined;",
   },
   {
-    ...foretold,
-    name: "the console foretells a minor change that the service will not grant",
-    find: "affected_users > (minor.max_affected_users ?? Infinity) &&",
-    replace: "false &&",
-  },
-  {
-    ...foretold,
-    name: "the console does not foretell that a target is forbidden",
-    find: "policy.forbidden_targets.find((one) => matchesPattern(target, one))",
-    replace: "policy.forbidden_targets.find((one) => one === target)",
-  },
-  {
     ...offers,
     name: "the console offers proposers their own change to approve",
-    find: "if (named && isOwn(change, name) && policy?.self_approval === false) return",
-    replace: "if (false) return",
+    find: "return !hasApproved(change, name) && isMissing(change, name);",
+    replace: "return !hasApproved(change, name);",
   },
   {
     ...offers,
     name: "the console offers an apply that a gate blocks",
-    find: "return blocking.length === 0 ? null :",
-    replace: "return true ? null :",
+    find: "return listBlocking(action, change).length === 0;",
+    replace: "return true;",
   },
   {
     ...sending,

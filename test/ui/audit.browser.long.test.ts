@@ -1,4 +1,5 @@
 /** The audit page: the log can be held against itself, against a receipt, and taken along. */
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
@@ -105,23 +106,22 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     expect(await page.getByText("altered", { exact: true }).count()).toBe(1);
   });
 
-  test("the export saves the whole log, one entry a line", async () => {
+  test("the log, a checkpoint and the pack of a period are saved as files", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "audit");
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name: /^Export \d+ entries$/ }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe("audit.jsonl");
+    const today = new Date().toISOString().slice(0, 10);
+    await visit(page, service.url, `audit?from=${today}`);
+    const download = async (name: RegExp | string) => {
+      const button = page.getByRole("button", { name });
+      const [saved] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      return { name: saved.suggestedFilename(), text: readFileSync(await saved.path(), "utf8") };
+    };
     const { length } = await service.get("api/product/audit?limit=1");
-    await page.getByText(`Saved ${length} entries`).waitFor();
-  });
-
-  test("the checkpoint shows, to be kept elsewhere", async () => {
-    const page = await open(ANA);
-    await visit(page, service.url, "audit");
-    await button(page, "Show the checkpoint…").click();
-    await page.getByRole("dialog").getByText("acme-crm/audit/").first().waitFor();
+    const log = await download(`Log of ${length} entries`);
+    expect([log.name, log.text.trimEnd().split("\n").length]).toEqual(["audit.jsonl", length]);
+    expect(JSON.parse((await download("Checkpoint")).text)).toMatchObject({ length });
+    const pack = await download("Pack of the days below");
+    expect(pack.name).toBe(`audit-${today}.tar`);
+    expect(pack.text).toContain("README");
   });
 });
 

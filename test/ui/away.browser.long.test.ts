@@ -115,27 +115,25 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     before.server.child.kill("SIGTERM");
     await before.server.ended;
     await freshness(page, "Offline since").waitFor();
-    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByRole("link", { name: "Audit" }).click();
     await page.getByText("This page could not be loaded.").waitFor();
     await startService({ before });
-    await page.getByRole("heading", { name: "In running order" }).waitFor();
+    await page.getByRole("heading", { name: "Entries" }).waitFor();
   });
 
   test("what this service does not have is said to be so", async () => {
     const page = await open(ANA);
-    await page.route(/api\/(chat|memory|tasks|peers|l1l5_trend)/, (route) =>
+    await page.route(/api\/(peers|evolved)/, (route) =>
       route.fulfill({ status: 404, json: { error: "there is nothing here", code: "not_found", status: 404 } }),
     );
-    for (const place of ["chat", "tasks", "system"]) {
-      await visit(page, service.url, place);
-      await page.getByText("Not available on this service.").first().waitFor();
-    }
+    await visit(page, service.url, "settings");
+    await expect.poll(() => page.getByText("Not available on this service.").count()).toBe(2);
   });
 
   test("without an intent every page of the product says how to start with one", async () => {
     const off = await startService({ runtime: "off" });
     const page = await open(ANA);
-    for (const place of ["", "changes", "kpis", "audit", "propose", "system"]) {
+    for (const place of ["", "changes", "kpis", "audit", "propose", "settings"]) {
       await visit(page, off.url, place);
       await page.getByText("--product-intent product_intent.json").first().waitFor();
     }

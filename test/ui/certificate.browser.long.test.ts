@@ -23,7 +23,7 @@ describe.skipIf(!browser)("the certificate of a change", () => {
     await service.post("api/product/approve", { change_id: id, approver: "bo" });
     const page = await open({ name: "ana", token: TOKEN });
     await visit(page, service.url, `changes/${id}`);
-    const keep = button(page, "Keep a certificate of this change");
+    const keep = button(page, "Download proof of this change");
 
     let stale = true;
     const refusal = { error: "the content is not what was proposed", code: "approval_stale" };
@@ -38,7 +38,7 @@ describe.skipIf(!browser)("the certificate of a change", () => {
     stale = false;
 
     const [download] = await Promise.all([page.waitForEvent("download"), keep.click()]);
-    await page.getByText(`Saved ${id}.certificate, as the change stands now.`).waitFor();
+    await page.getByText(`Saved ${id}.certificate`).waitFor();
     expect(await page.getByText("The content is not what was proposed.").count()).toBe(0);
     expect(downloads).toEqual([`${id}.certificate`]);
     expect(await seriousOn(page, "certificate")).toEqual([]);

@@ -291,7 +291,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const bo = await open({ name: "bo", token: TOKEN });
     await visit(bo, named(service), `changes/${id}`);
     await showReasons(bo);
-    await bo.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
+    await bo.getByText("It can be approved by ana.").waitFor();
   });
 
   test("with an SSH key: the command's statement is signed elsewhere and its signature pasted", async () => {
@@ -328,7 +328,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("0 of 2 consents").waitFor();
     await visit(page, service.url, `changes/${id}`);
     await showReasons(page);
-    await page.getByText("1 that was given does not count under the intent in force").first().waitFor();
+    await page.getByText("1 approval does not count under the intent in force.").waitFor();
   });
 
   test("an emergency consent is signed as one, with its note", async () => {
@@ -355,7 +355,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const said = async (query: string) =>
       JSON.parse((await service.get(`api/product/audit?${query}`)).entries.at(-1).detail);
 
-    await visit(page, named(service), "system");
+    await visit(page, named(service), "settings");
     await button(page, "Stop…").click();
     await button(page, "Freeze…").click();
     await page.getByLabel("Note").fill("The ledger is audited.");

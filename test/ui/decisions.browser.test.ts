@@ -1,15 +1,12 @@
 /** A change goes through the console, in real windows over a real service. */
-import { exec } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { inLong, inShort } from "../support/length.ts";
 import { seriousOn } from "./axe.ts";
 import { button, freshness, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
-import { rulesAre, type Service, startService, TOKEN } from "./service.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
 
-const shell = promisify(exec);
 const browser = await startBrowser();
 let service: Service;
 
@@ -63,7 +60,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await decide(ana, "Approve", "ana", "Fits the contract.");
       await ana.getByText("Receipt: entry").waitFor();
       await showReasons(ana);
-      await ana.getByText("You have approved it; it has 1 of 2 consents.").waitFor();
+      await ana.getByText("You have approved it.").waitFor();
       await row.click();
       await bo.getByText("Fits the contract.", { exact: true }).waitFor();
       await decide(bo, "Approve", "bo");
@@ -185,33 +182,30 @@ describe.skipIf(!browser)("decisions in the console", () => {
     "what is refused stays visible with its reason: by status, by the gates, and in the service's own words",
     async () => {
       const id = await service.propose({ risk: "high" });
-      const told = await open({ name: "eve", token: TOKEN });
-      await rulesAre("shown", told);
-      await visit(told, service.url, place(id));
-      await showReasons(told);
-      await told.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
-      expect(await button(told, "Approve…").count()).toBe(0);
-
       const eve = await open({ name: "eve", token: TOKEN });
-      await rulesAre("hidden", eve);
       await visit(eve, service.url, place(id));
       const bar = eve.getByRole("region", { name: "Decision" });
+      expect(await bar.getByRole("button").count(), "nothing is offered to an outsider").toBe(0);
+      expect(await bar.innerText(), "what may not be done stays behind a word").not.toContain("0 of 2 consents");
+      await showReasons(eve);
+      await bar.getByText("It can be approved by ana or bo or cy.").waitFor();
+      expect(await bar.innerText()).toMatch(/Can't apply yet\W+0 of 2 consents/);
+
+      // Another page that believes to be an approver's is stopped by the service, in its words.
+      await eve.route(`**/changes/${id}?*`, async (route) => {
+        const body = await (await route.fetch()).json();
+        await route.fulfill({ json: { ...body, missing: [{ rule: "required_approvers", count: 2, of: [] }] } });
+      });
+      await eve.reload();
       await button(eve, "Approve…").click();
       await button(eve, "Approve as eve").click();
       await eve.getByRole("dialog").getByText("eve is not among the intent's approvers").waitFor();
       await button(eve, "Cancel").click();
       expect(await bar.innerText()).toContain("Approve was refused");
-      expect(await bar.innerText(), "what may not be done stays behind a word").not.toContain("0 of 2 consents");
-      await showReasons(eve);
-      expect(await bar.innerText()).toMatch(/Apply\W+It has 0 of 2 consents/);
-      expect(await bar.innerText()).toMatch(/Withdraw\W+Only pat, who proposed it, may withdraw it/);
 
       await service.post("api/product/deny", { change_id: id, approver: "bo", note: "No <b>need</b>." });
       await status(eve).getByText("Denied").waitFor();
       expect(await bar.getByRole("button").count()).toBe(0);
-      expect(await bar.innerText()).toMatch(
-        /Approve, Apply, Roll back, Deny, Withdraw, Take consent back\W+It was denied; propose it again\./,
-      );
       await eve.getByText("No <b>need</b>.", { exact: true }).waitFor();
     },
   );
@@ -239,18 +233,11 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(await service.get(`api/product/changes/${id}`)).toMatchObject({ status: "denied", resolution: "withdrawn" });
   });
 
-  inLong(test)("the commands on the page do what its buttons do, and the raw record is the service's", async () => {
+  inLong(test)("the raw record on the page is the service's", async () => {
     const id = await service.propose();
     const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, service.url, place(id));
-    await ana.getByText("The same with curl").click();
-    const commands = (await ana.getByRole("region", { name: "Commands" }).innerText()).split("\n\n");
-    const approve = commands.find((command) => command.includes("api/product/approve"))!;
-    expect(approve).not.toContain(TOKEN);
-    const { stdout } = await shell(`${approve} -sS`, { env: { ...process.env, SVC_ADMIN_TOKEN: TOKEN } });
-    expect(JSON.parse(stdout)).toMatchObject({ status: "approved", change: { approver: "ana" } });
-    await status(ana).getByText("Approved, not applied").waitFor();
-    await ana.getByText("Raw JSON").click();
+    await ana.getByText("For programs").click();
     const raw = await ana.getByRole("region", { name: "The change as JSON" }).innerText();
     expect(JSON.parse(raw)).toEqual(await service.get(`api/product/changes/${id}`));
   });

@@ -1,11 +1,6 @@
 /** What the console works out by itself: it must say what the service will say. */
 import { expect, test } from "vitest";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
-import { requiredApprovers, tierOf } from "../../lib/changes/rules/policy.ts";
-import { KINDS, RISKS, TIERS } from "../../lib/changes/rules/change.ts";
-import { serviceItself } from "../../lib/changes/rules/actor.ts";
-import type { Command } from "../../lib/changes/rules/command.ts";
-import { decide } from "../../lib/changes/rules/state_machine.ts";
 import { allowedActions } from "../../lib/changes/rules/transitions.ts";
 import { STATUSES } from "../../lib/changes/rules/change.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
@@ -18,11 +13,10 @@ import { draftAgain } from "../../local/ui/domain/draft.ts";
 import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
 import { offeredKpis } from "../../local/ui/domain/kpis.ts";
-import { offersOf } from "../../local/ui/domain/offers.ts";
-import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
-import { partsOf } from "../../local/ui/domain/report.ts";
+import { listObstacles, listOffers } from "../../local/ui/domain/offers.ts";
 import { asText, describeRequest, standingOf } from "../../local/ui/domain/sentences.ts";
 import { stepsOf } from "../../local/ui/domain/timeline.ts";
+import { listValueRules } from "../../local/ui/domain/value_rules.ts";
 import { INTENT } from "./service.ts";
 
 const { intent } = loadIntent(JSON.stringify(INTENT), sha256);
@@ -83,45 +77,6 @@ test("a relinked forgery of one entry is no link to what was checked before", as
     [2, false],
   ]);
 });
-
-test("what is foretold of a proposal is what the policy says, for every statement", () => {
-  const targets = ["ui.banner", "UI.Banner", "limits.x", "billing.rates", "Billing.x"];
-  let compared = 0;
-  for (const kind of KINDS)
-    for (const target of targets)
-      for (const tier of [undefined, ...TIERS])
-        for (const risk of [undefined, ...RISKS])
-          for (const affected_users of [undefined, 0, 50, 51])
-            for (const reversible of [undefined, true, false])
-              for (const proposer of [undefined, "pat"]) {
-                const stated: Stated = {
-                  tenant_id: "t1",
-                  kind,
-                  target,
-                  tier,
-                  risk,
-                  affected_users,
-                  reversible,
-                  proposer,
-                };
-                const told = foretell(stated, policy);
-                const decided = tierOf(stated, policy, 0);
-                expect([told.tier, told.required]).toEqual([decided, requiredApprovers(decided, policy)]);
-                expect(told.refused !== null).toBe(isRefused(stated));
-                compared++;
-              }
-  expect(compared).toBe(5 * 5 * 4 * 4 * 4 * 3 * 2);
-});
-
-function isRefused(stated: Stated): boolean {
-  const command = { type: "propose", input: { ...stated, tenant_id: "t", summary: "s" }, minor_today: 0, live: [] };
-  try {
-    decide(undefined, command as Command, { intent, manifest_hash: "", sha256, actor: serviceItself() });
-    return false;
-  } catch {
-    return true;
-  }
-}
 
 const CHANGE: ChangeDetail = {
   change_id: "chg_1",
@@ -198,60 +153,74 @@ test("where a change stands", () => {
   expect(plain(standingOf({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
 });
 
-test("every action of every status is offered, or refused with a reason", () => {
+const owners = (...of: string[]) => ({ rule: "owners crm.*", count: 1, of });
+const consent = (approver: string, over = {}) => ({ approver, note: "", at: "", ...over });
+
+test("what a status allows is offered to an approver, except the proposer's withdrawal", () => {
   for (const status of STATUSES) {
-    const resolution = status === "denied" ? "withdrawn" : null;
-    const bare = { ...CHANGE, status, resolution } as ChangeDetail;
+    const bare = { ...CHANGE, status, missing: [{ ...quorum(1), of: ["cy"] }] } as ChangeDetail;
     const allowed = allowedActions(bare, intent);
-    const change = { ...bare, allowed_actions: allowed } as ChangeDetail;
-    const offers = offersOf(change, "cy", { policy });
-    expect(
-      offers
-        .filter(({ refused }) => refused === null)
-        .map(({ action }) => action)
-        .sort(),
-    ).toEqual(allowed.filter((action) => action !== "withdraw").sort());
-    for (const { refused } of offers) expect(refused ?? "open.").toMatch(/\.$/);
+    const offers = listOffers({ ...bare, allowed_actions: allowed } as ChangeDetail, "cy", policy);
+    expect(offers.toSorted()).toEqual(allowed.filter((action) => action !== "withdraw").toSorted());
   }
 });
 
-test.each<[string, Partial<ChangeDetail>, string, string, string]>([
-  ["who has approved", { approvals: [{ approver: "Bo", note: "", at: "" }], missing: [quorum(1)] }, "bo ", "approve", "You have approved it; it has 1 of 2 consents."],
-  ["who approved before keys were asked for", { status: "approved", required_approvers: 1, approvals: [{ approver: "bo", note: "", at: "" }], missing: [quorum(1)], allowed_actions: ["approve"] }, "bo", "approve", "You have approved it; it has 0 of 1 consent; 1 that was given does not count under the intent in force."],
-  ["who comes after the deadline", { allowed_actions: ["deny"], gates: [{ gate: "deadline", state: "block", message: "it waited too long" }] }, "bo", "approve", "it waited too long."],
-  ["who waits for an owner", { required_approvers: 1, allowed_actions: [], missing: [{ rule: "owners crm.*", count: 1, of: ["cy"] }] }, "bo", "apply", "It has 1 of 1 consent; of those who own crm.*, 1 more must consent: cy."],
-  ["an outsider", {}, "eve", "approve", "You are not among the intent's approvers."],
-  ["an outsider", {}, "eve", "deny", "You are not among the intent's approvers."],
-  ["the proposer", { proposer: "ＡＮＡ" }, "ana", "approve", "You proposed it, and the intent forbids self-approval."],
-  ["whoever asked a model for it", { proposer: "llm:m", asked_by: "ＡＮＡ" }, "ana", "approve", "You asked the model for it, and the intent forbids self-approval."],
-  ["another than the proposer", {}, "bo", "withdraw", "Only Ana, who proposed it, may withdraw it."],
-  ["a blocked apply", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "forbidden_target", state: "block", message: "no" }] }, "bo", "apply", "no."],
-])("%s meets the reason: %j", (_name, over, name, action, reason) => {
-  const offers = offersOf({ ...CHANGE, ...over }, name, { policy });
-  expect(offers.find((one) => one.action === action)?.refused).toBe(reason);
+test.each<[string, Partial<ChangeDetail>, string, string[], string[]]>([
+  ["who has approved", { approvals: [consent("Bo")], missing: [{ ...quorum(1), of: ["ana"] }] }, "bo ", ["deny"], ["You have approved it."]],
+  ["who comes after the deadline", { allowed_actions: ["deny"], missing: [{ ...quorum(1), of: ["bo"] }] }, "bo", ["deny"], ["It is too late."]],
+  ["an outsider", { missing: [{ ...quorum(1), of: ["ana", "bo"] }] }, "eve", [], ["It can be approved by ana or bo."]],
+  ["an approver where an owner is missing", { missing: [owners("cy")] }, "bo", ["deny"], ["It can be approved by cy."]],
+  ["an owner", { missing: [owners("cy")] }, "CY", ["approve", "deny"], []],
+  ["anybody", { missing: [quorum(1)] }, "eve", ["approve", "deny"], []],
+  ["nobody who may", { missing: [{ ...quorum(1), unreachable: true as const }] }, "eve", [], ["Nobody who may is left."]],
+  ["the proposer", { proposer: "ＡＮＡ", missing: [{ ...quorum(1), of: ["bo"] }] }, "ana", ["withdraw"], ["It can be approved by bo."]],
+  ["a blocked apply", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "forbidden_target", state: "block", message: "no" }] }, "bo", [], ["no."]],
+  ["an apply with a warning", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "target_conflict", state: "warn", message: "x" }] }, "bo", ["apply"], []],
+  ["a rollback during an operation", { status: "applied", allowed_actions: ["rollback"], gates: [{ gate: "operation", state: "block", message: "busy" }] }, "bo", [], ["busy."]],
+])("%s gets what the service answers", (_name, over, name, offers, reasons) => {
+  const change = { ...CHANGE, ...over } as ChangeDetail;
+  expect(listOffers(change, name, policy)).toEqual(offers);
+  expect(listObstacles(change, name).map(([, reason]) => reason)).toEqual(reasons);
 }); // prettier-ignore
 
-test("the proposer may withdraw, and a warning gate blocks nothing", () => {
-  const gates = [{ gate: "target_conflict", state: "warn", message: "other changes" }] as ChangeDetail["gates"];
-  const change = { ...CHANGE, status: "approved" as const, allowed_actions: ["apply"], gates };
-  expect(offersOf(CHANGE, "ANA", { policy }).find(({ action }) => action === "withdraw")?.refused).toBeNull();
-  expect(offersOf(change, "bo", { policy }).find(({ action }) => action === "apply")?.refused).toBeNull();
+test("a consent that no longer counts lets another approver close the change", () => {
+  const change = { ...CHANGE, status: "approved" as const, approvals: [consent("gone")], allowed_actions: ["revoke"] };
+  const may = (over: Partial<ChangeDetail>, name: string) => listOffers({ ...change, ...over }, name, policy);
+  expect(may({ missing: [{ ...quorum(1), of: ["bo"] }] }, "bo")).toEqual(["revoke"]);
+  expect(may({ missing: [] }, "bo")).toEqual([]);
+  expect(may({ missing: [] }, "gone")).toEqual(["revoke"]);
+  expect(may({ approvals: [] }, "bo"), "a minor one, which the intent approved").toEqual(["revoke"]);
 });
 
-test("where nobody who approved it can decide any more, whoever may decide closes it", () => {
-  const approvals = [{ approver: "gone", note: "", at: "" }];
-  const change = { ...CHANGE, status: "approved" as const, approvals, allowed_actions: ["apply", "revoke"] };
-  const revoke = (over: Partial<ChangeDetail>, name: string, rules: object = {}) =>
-    offersOf({ ...change, ...over }, name, { policy, ...rules }).find(({ action }) => action === "revoke")?.refused;
-  expect(revoke({}, "bo")).toBeNull();
-  expect(revoke({ approvals: [] }, "bo"), "a minor one, which the intent approved").toBeNull();
-  expect(revoke({}, "eve")).toBe("You have not approved it.");
-  const standing = [{ approver: "cy", note: "", at: "" }];
-  expect(revoke({ approvals: standing }, "bo")).toBe("You have not approved it.");
-  const keys = { bo: [{ id: "SHA256:1", type: "ssh" as const, unattended: true }] };
-  const signed = { policy: { ...policy, signed_only: true }, keys };
-  expect(revoke({ approvals: standing }, "bo", signed), "cy has no key").toBeNull();
+test("an emergency is reviewed by a person who had no part in it", () => {
+  const review = { due_at: "2027-01-01T00:00:00.000Z", verdict: null };
+  const over = {
+    status: "applied",
+    allowed_actions: ["rollback"],
+    review,
+    approvals: [consent("bo", { emergency: true })],
+  };
+  const change = { ...CHANGE, ...over } as unknown as ChangeDetail;
+  expect(listOffers(change, "cy", policy)).toEqual(["accept_emergency", "reject_emergency", "rollback"]);
+  expect(listOffers(change, "bo", policy)).toEqual(["rollback"]);
+  expect(listObstacles(change, "bo")).toEqual([
+    ["Can't review", "You had a part in this change; someone else reviews it."],
+  ]);
 });
+
+test("the rules for a value are short sentences", () => {
+  const schema = { type: "object", required: ["seats"], properties: { seats: { type: "integer", minimum: 1, maximum: 500 }, plan: { enum: ["a", "b"] } } };
+  const limits = [{ path: "value.seats", base: [40], minimum: 38, maximum: 42, problem: null }, { path: "value", base: [], minimum: null, maximum: null, problem: "it held no number" }];
+  expect(listValueRules({ rules: [{ match: ["limits.*"], schema, unit: "seats", kpi_required: true }], limits })).toEqual([
+    "Value: object, with seats.",
+    "seats: integer, at least 1, at most 500.",
+    'plan: one of "a", "b".',
+    "Unit: seats.",
+    "seats now: 38 to 42.",
+    "Value: it held no number.",
+    "Name the KPI that it is to move.",
+  ]);
+}); // prettier-ignore
 
 test.each([
   ["config", { text: "25" }, "25", undefined],
@@ -293,18 +262,6 @@ test("a count is told to its last digit, a fraction to its sixth", () => {
   expect([people(123_456_789), figure(1_000_001), figure(1_234_567.891), figure(1.050123456), signed(-0.0001)]).toEqual(
     ["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"],
   );
-});
-
-test("a model's words in a report stand apart from the facts, and no word of theirs is taken for one", () => {
-  const words = ["> Fine \\<b>, \\\\\\<i>.", ">", "> ## From the records", ">", "> E is 1.000."].join("\n");
-  const report = `# “t”\n\n## Worded by \`llm:m\`, unverified\n\n${words}\n\n## From the records\n\nAs of today.\n`;
-  expect(partsOf(report)).toEqual({
-    by: "llm:m",
-    words: "Fine <b>, \\<i>.\n\n## From the records\n\nE is 1.000.",
-    facts: "# “t”\n\nAs of today.\n",
-  });
-  const plain = "# “t”\n\nAs of today.\n\n## Effect\n";
-  expect(partsOf(plain)).toEqual({ by: "", words: null, facts: plain });
 });
 
 const cautioned = (over: Partial<ChangeDetail>): string[] =>

@@ -50,7 +50,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await bo.getByText("ana froze the service until 1 Jan 2099, 08:00: The ledger is audited.").waitFor();
     await showReasons(bo);
     await bo
-      .getByText(/^Apply: the service is frozen by ana until 1 Jan 2099, 08:00: "The ledger is audited\."$/)
+      .getByText(/^Can't apply yet: the service is frozen by ana until 1 Jan 2099, 08:00: "The ledger is audited\."$/)
       .waitFor();
     expect(await seriousOn(bo, "frozen")).toEqual([]);
     await visit(bo, service.url, "kpis");
@@ -92,9 +92,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await button(sam, "Apply as sam").click();
     await sam.getByText("The change is applied and verified.").waitFor();
     await showReasons(sam);
-    await sam
-      .getByText("Accepted, Not accepted: You had a part in this change, and somebody else reviews it.")
-      .waitFor();
+    await sam.getByText("You had a part in this change; someone else reviews it.").waitFor();
     await service.post("api/product/unfreeze", { actor: "bo" });
 
     await visit(ana, service.url, "");

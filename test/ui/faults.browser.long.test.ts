@@ -181,11 +181,10 @@ describe.skipIf(!browser)("what was stumbled over", () => {
 
   test("whoever is new is told what a value says and what a field takes", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "system");
-    const need = page.getByRole("region", { name: "Need" });
-    await need.getByText("What is overdue: the less, the better.").waitFor();
+    await visit(page, service.url, "settings");
+    await page.getByText(/^Need: \d+%, less is better$/).waitFor();
     await page.getByLabel("Theme").waitFor();
-    await visit(page, service.url, "find");
+    await visit(page, service.url, "changes");
     await page.getByText("Words and terms such as is:pending").waitFor();
   });
 
@@ -209,8 +208,8 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await page.getByText("the entry fits its content").waitFor();
     await page.getByText("The host product was asked").waitFor();
     await page.emulateMedia({ media: "print" });
-    expect(await page.locator(".diff").first().isVisible(), "what will be different").toBe(true);
-    for (const shown of ["What will be different?", "Gates", "What happened so far?", "Can you believe this page?"])
+    expect(await page.locator(".diff").first().isVisible(), "the changes").toBe(true);
+    for (const shown of ["Changes", "Gates", "History", "Verification"])
       expect(await page.getByRole("heading", { name: shown }).isVisible(), shown).toBe(true);
     expect(await page.locator("button:visible, nav:visible").count()).toBe(0);
     const { diff, ground } = await page.evaluate(() => {

@@ -32,7 +32,8 @@ describe.skipIf(!browser)("find in the console", () => {
 
   test("a query is completed by keys, runs from the address, and Back leads to the one before", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "find");
+    await visit(page, service.url, "changes");
+    await page.getByText("Saved questions").click();
     await page.getByRole("link", { name: "My proposals" }).click();
     await page.getByText("2 changes match.").waitFor();
     expect([address(page), await query(page).inputValue()]).toEqual(["is:mine", "is:mine"]);
@@ -63,20 +64,20 @@ describe.skipIf(!browser)("find in the console", () => {
     await visit(
       page,
       service.url,
-      `find?${new URLSearchParams({ q: "IS:pending group:tenant time:proposed-decided" })}`,
+      `changes?${new URLSearchParams({ q: "IS:pending group:tenant time:proposed-decided" })}`,
     );
     await page.getByText("2 changes match.").waitFor();
     await page.getByText("is:pending_consent group:tenant time:proposed-decided", { exact: true }).waitFor();
     const table = page.getByRole("table", { name: "Changes by tenant" });
     expect(await table.locator("tbody tr").allInnerTexts()).toEqual(["north wind\t1", "t1\t1"]);
-    await visit(page, service.url, `find?${new URLSearchParams({ q: "is:denied time:proposed-decided" })}`);
+    await visit(page, service.url, `changes?${new URLSearchParams({ q: "is:denied time:proposed-decided" })}`);
     await page.getByText("Median less than a minute, longest less than a minute.").waitFor();
     await page.getByText("took less than a minute").waitFor();
   });
 
   test("an unknown field is named with the nearest, and the query stays as it was typed", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "find");
+    await visit(page, service.url, "changes");
     await query(page).fill("tennant:t1");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("The query has no field tennant: did you mean tenant:?").waitFor();
@@ -86,7 +87,7 @@ describe.skipIf(!browser)("find in the console", () => {
 
   test("is:mine asks for a name where the reader gave none", async () => {
     const page = await open({ token: TOKEN });
-    await visit(page, service.url, "find?q=is:mine");
+    await visit(page, service.url, "changes?q=is:mine");
     await page
       .getByRole("alert")
       .getByText("The query is:mine needs to know who asks: give your name under “You”.")
@@ -98,7 +99,7 @@ describe.skipIf(!browser)("find in the console", () => {
     for (let index = 0; index < 52; index++)
       await many.propose({ summary: `Number ${index}`, target: `many.${index}` });
     const page = await open(ANA);
-    await visit(page, many.url, "find?q=is:pending");
+    await visit(page, many.url, "changes?q=is:pending");
     await page.getByText("52 changes match.").waitFor();
     expect(await rows(page).count()).toBe(50);
     await page.getByRole("link", { name: "Next page" }).click();
@@ -111,7 +112,8 @@ describe.skipIf(!browser)("find in the console", () => {
 
   test("suggestions close with Escape; a saved question has its Chinese title in Chinese", async () => {
     const page = await open({ ...ANA, locale: "zh-CN" });
-    await visit(page, service.url, "find");
+    await visit(page, service.url, "changes");
+    await page.getByText("Saved questions").click();
     await page.getByRole("link", { name: "等我处理的" }).waitFor();
     await query(page).fill("ris");
     await page.getByRole("listbox").waitFor();
@@ -123,7 +125,7 @@ describe.skipIf(!browser)("find in the console", () => {
 
   test("the palette finds by words and queries, opens by Enter, and gives the focus back on Escape", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "system");
+    await visit(page, service.url, "settings");
     const link = page.getByRole("link", { name: "Audit" });
     await link.focus();
     await page.keyboard.press("Control+k");
@@ -141,10 +143,11 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.waitForURL(`**/changes/${deposit}`);
   });
 
-  test("a reply of the chat leads to its query in Find", async () => {
-    await service.post("api/chat", { message: "is:pending risk:high", author: "ana" });
+  test("an answer leads to its query in the list of changes", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "chat");
+    await visit(page, service.url, "ask");
+    await page.getByLabel("Message").fill("is:pending risk:high");
+    await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "is:pending_consent risk:high" }).click();
     await page.getByText("1 change matches.").waitFor();
   });

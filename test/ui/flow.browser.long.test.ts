@@ -106,9 +106,9 @@ describe.skipIf(!browser)("the way through the console", () => {
     await page.route("**/api/evolved", (route) =>
       route.fulfill({ json: { files: [{ name: "a.md", modified_at: "" }] } }),
     );
-    await visit(page, service.url, "system");
+    await visit(page, service.url, "settings");
     await page.getByText("This part could not be shown.").waitFor();
-    await page.getByRole("heading", { name: "Capabilities" }).waitFor();
+    await page.getByRole("heading", { name: "Health" }).waitFor();
     const id = await service.propose({ target: "limits.aged", summary: "Just now" });
     await visit(page, service.url, `changes/${id}`);
     await page.getByText("It has waited less than a minute").waitFor();

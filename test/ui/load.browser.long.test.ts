@@ -10,8 +10,6 @@ import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
 const CHANGES = 10_000;
 const WAITING = 500;
 const FIRST_LOAD = 69_000;
-/** What a tall screen shows, and a few rows beyond each end. */
-const ROWS_AT_MOST = 60;
 const ANA = { name: "ana", token: TOKEN };
 
 const browser = await startBrowser();
@@ -43,30 +41,15 @@ describe.skipIf(!browser)("the cost of the console", () => {
     expect(total).toBeLessThanOrEqual(FIRST_LOAD);
   });
 
-  test(
-    "of ten thousand changes only those in sight are in the page, wherever one scrolls, and none of them is missing",
-    { timeout: 120_000 },
-    async () => {
-      // Counts follow the log: after so many proposals at once they may take a moment.
-      const total = async () => (await (await fetch(`${service.url}/api/product/runtime?limit=1`)).json()).total;
-      await expect.poll(total, { timeout: 60_000, interval: 200 }).toBe(CHANGES);
-      const page = await open(ANA);
-      await visit(page, service.url, "changes");
-      await page.getByText("10,000 changes, newest first").waitFor();
-      const rows = page.locator(".virtual > li");
-      expect(await page.evaluate(scrollToTheEnd)).toBeLessThanOrEqual(ROWS_AT_MOST);
-      const last = rows.last();
-      await last.getByText("number-0 of many").waitFor();
-      expect(await last.getAttribute("aria-posinset")).toBe(String(CHANGES));
-      expect(await last.getAttribute("aria-setsize")).toBe(String(CHANGES));
-      const { most, gaps } = await page.evaluate(scrollThrough);
-      expect({ most: most <= ROWS_AT_MOST, gaps }).toEqual({ most: true, gaps: [] });
-    },
-  );
-
   test("a query counts ten thousand changes and shows a page of them", async () => {
+    // Counts follow the log: after so many proposals at once they may take a moment.
+    const total = async () => (await service.get("api/product/runtime?limit=1")).total;
+    await expect.poll(total, { timeout: 60_000, interval: 200 }).toBe(CHANGES);
     const page = await open(ANA);
-    await visit(page, service.url, "find?q=is:pending_consent+number-7");
+    await visit(page, service.url, "changes");
+    await page.getByText("10,000 changes, newest first.").waitFor();
+    expect(await page.locator(".change-row").count()).toBe(50);
+    await visit(page, service.url, "changes?q=is:pending_consent+number-7");
     await page.getByText("1 change matches.").waitFor();
     expect(await page.locator(".change-name").innerText()).toContain("number-7 of many");
     const field = page.getByRole("combobox", { name: "Query" });
@@ -86,20 +69,20 @@ describe.skipIf(!browser)("the cost of the console", () => {
     const { changes } = await (await fetch(`${service.url}/api/product/runtime?text=number-0&entries=0`)).json();
     const id: string = changes[0].change_id;
     const page = await open(ANA);
-    await visit(page, service.url, "system");
+    await visit(page, service.url, "settings");
     for (const words of ["number-0", id]) {
       await page.keyboard.press("Control+k");
       await page.keyboard.type(words);
       await page.getByRole("dialog").getByRole("option", { name: "number-0 of many" }).first().waitFor();
       await page.keyboard.press("Enter");
       await page.waitForURL(`**/changes/${id}`);
-      await visit(page, service.url, "system");
+      await visit(page, service.url, "settings");
     }
     await page.keyboard.press("/");
     await page.keyboard.type("many");
-    await page.getByRole("link", { name: "All 10,000 in Find" }).click();
+    await page.getByRole("link", { name: "All 10,000 in Changes" }).click();
     await page.getByText("10,000 changes match.").waitFor();
-    expect(page.url()).toContain("find?q=many");
+    expect(page.url()).toContain("changes?q=many");
   });
 
   test("what is proposed meanwhile is counted, and shown when it is asked for", async () => {
@@ -139,7 +122,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await page.getByText(`${WAITING} changes wait for your consent`).waitFor();
   });
 
-  test("a long log is checked and taken along with a bar that moves, and can be called off", async () => {
+  test("a long log is checked with a bar that moves and can be stopped, and is downloaded", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "audit");
     await page.evaluate(noteProgress);
@@ -149,9 +132,8 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await button(page, "Check in this browser").click();
     await page.getByText(/^19,50\d entries checked here, 1 to 1950\d: each fits its hash/).waitFor();
     expect((await noted()).length, "values on the way").toBeGreaterThanOrEqual(9);
-    await page.getByRole("button", { name: /^Export 19,50\d entries$/ }).click();
-    await page.getByText(/^Saved 19,50\d entries/).waitFor();
-    expect((await noted()).length, "values on the way").toBeGreaterThanOrEqual(1);
+    await page.getByRole("button", { name: /^Log of 19,50\d entries$/ }).click();
+    await page.getByText(/^Saved audit\.jsonl, \d+\.\d MB/).waitFor();
   });
 });
 
@@ -206,40 +188,6 @@ async function sendMany(url: URL, forms: readonly Record<string, string>[]): Pro
   };
   await Promise.all(Array.from({ length: 32 }, worker));
   agent.destroy();
-}
-
-/** Scrolls until the list has ended; resolves with the most rows that were in the page at once. In the page. */
-async function scrollToTheEnd(): Promise<number> {
-  let most = 0;
-  for (let quiet = 0; quiet < 3;) {
-    const before = document.documentElement.scrollHeight;
-    scrollTo(0, before);
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-    most = Math.max(most, document.querySelectorAll(".virtual > li").length);
-    const more = document.querySelector(".more button");
-    if (!more && document.documentElement.scrollHeight === before) quiet++;
-  }
-  return most;
-}
-
-/** Scrolls through the whole list: the most rows at once, and where the window was not filled with them. In the page. */
-async function scrollThrough(): Promise<{ most: number; gaps: number[] }> {
-  const gaps: number[] = [];
-  let most = 0;
-  const list = document.querySelector(".virtual")!;
-  for (let step = 0; step <= 60; step++) {
-    scrollTo(0, (document.documentElement.scrollHeight * step) / 60);
-    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-    const rows = [...list.children].map((row) => row.getBoundingClientRect());
-    most = Math.max(most, rows.length);
-    const { top, bottom } = list.getBoundingClientRect();
-    const from = Math.max(top, 0);
-    const to = Math.min(bottom, innerHeight);
-    if (Math.min(...rows.map((row) => row.top)) > from + 1 || Math.max(...rows.map((row) => row.bottom)) < to - 1)
-      gaps.push(step);
-  }
-  return { most, gaps };
 }
 
 /** Notes every value between nothing and everything that a bar shows. In the page. */

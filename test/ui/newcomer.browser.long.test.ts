@@ -59,22 +59,4 @@ describe.skipIf(!browser)("a new approver", () => {
     const [shown, whole] = await field.evaluate((one) => [one.clientHeight, one.scrollHeight]);
     expect(shown).toBe(whole);
   });
-
-  test("reads a long answer from its question on", async () => {
-    for (let index = 0; index < 12; index++)
-      await service.propose({ target: `limits.asked_${index}`, summary: `The change of number ${index}` });
-    const page = await open({ name: "ana", token: TOKEN, viewport: { width: 390, height: 700 } });
-    await visit(page, service.url, "chat");
-    await page.getByLabel("Message").fill("What is waiting for me?");
-    await page.keyboard.press("Enter");
-    await page.getByText("The service, by rules").waitFor();
-    const log = page.getByRole("log");
-    expect(await log.evaluate((one) => one.scrollHeight > one.clientHeight), "it is longer than its box").toBe(true);
-    const above = () =>
-      log.evaluate((one) => {
-        const question = one.querySelector("li.user")!.getBoundingClientRect();
-        return question.top - one.getBoundingClientRect().top;
-      });
-    await expect.poll(above).toBeGreaterThanOrEqual(-1);
-  });
 });

@@ -37,7 +37,7 @@ describe.skipIf(!browser)("what is on record", () => {
     const service = await startService();
     const { result } = await service.post("api/action/run-now", { action: "write_report" });
     const page = await open({ name: "bo", token: TOKEN, viewport: { width: 360, height: 900 } });
-    await visit(page, service.url, "system");
+    await visit(page, service.url, "settings");
     await button(page, result.files[0]).click();
     await page.getByRole("dialog").getByText("# Week").waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);

@@ -33,7 +33,7 @@ const README = [
   { file: "inbox_phone", page: () => "", width: 390, theme: "light" },
 ];
 
-const PAGES = ["", "changes", "find", "propose", "kpis", "audit", "tasks", "chat", "system"];
+const PAGES = ["", "changes", "propose", "kpis", "audit", "settings", "ask"];
 
 /** Every page, whole. */
 const everything = (ids) =>

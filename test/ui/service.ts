@@ -1,9 +1,6 @@
 /** A real service behind the console: a process of its own, with an intent that asks for two names. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
-import { loadIntent } from "../../lib/changes/rules/intent.ts";
-import { sha256 } from "../../local/node_ports.ts";
 import { serve, type Server, temporaryFolder } from "../e2e/server.ts";
 
 /** The intent that the browser tests run under. */
@@ -91,15 +88,6 @@ export async function startService({
     get: async (path) => read(await fetch(new URL(path, url))),
     propose: async (fields = {}) => (await post("api/product/propose", { ...PROPOSAL, ...fields })).change_id,
   };
-}
-
-/** A service may show its rules or keep them to itself: what this page is told of them, whatever the service does. */
-export async function rulesAre(told: "shown" | "hidden", page: Page): Promise<void> {
-  const { policy } = loadIntent(JSON.stringify(INTENT), sha256).intent;
-  await page.route("**/api/product/intent", async (route) => {
-    const { policy: _own, ...intent } = await (await route.fetch()).json();
-    await route.fulfill({ json: told === "shown" ? { ...intent, policy } : intent });
-  });
 }
 
 /** A proposal that two of the approvers may decide on. */

@@ -6,7 +6,6 @@ import type { ChatAnswer } from "../../../lib/chat/reply.ts";
 import type { FindAnswer, FindRow } from "../../../lib/find/answer.ts";
 import type { Completion } from "../../../lib/find/completion.ts";
 import type { SavedQuestion } from "../../../lib/find/saved.ts";
-import type { Recalled } from "../../../lib/memory/recall.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/http/change_answers.ts";
 import type { driftSchema } from "../../../lib/changes/drift.ts";
 import type { Intent } from "../../../lib/changes/rules/intent.ts";
@@ -21,11 +20,7 @@ import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
 import type { ActionName, ActionRecord } from "../../../lib/operations/action_log.ts";
 import type { capabilitySchema } from "../../../lib/operations/capability.ts";
-import type { ActivityRow } from "../../../lib/projections/activity.ts";
-import type { Phase } from "../../../lib/operations/phases.ts";
 import type { EvolvedFile } from "../../../lib/operations/deps.ts";
-import type { Task, taskStatsSchema } from "../../../lib/operations/tasks.ts";
-import type { trendSchema } from "../../../lib/operations/trend.ts";
 
 export type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
 export type { AuditPage } from "../../../lib/audit/page.ts";
@@ -34,20 +29,7 @@ export type { Gate } from "../../../lib/changes/rules/gates.ts";
 export type { Outcome, Verdict } from "../../../lib/changes/rules/outcome.ts";
 export type { Action } from "../../../lib/changes/rules/transitions.ts";
 export type { State } from "../../../lib/operations/state.ts";
-export type {
-  ActionName,
-  ActionRecord,
-  ChatAnswer,
-  EvolvedFile,
-  Evidence,
-  ActivityRow,
-  Insight,
-  PeerRow,
-  Phase,
-  Recalled,
-  Task,
-  Whoami,
-};
+export type { ActionName, ActionRecord, ChatAnswer, EvolvedFile, Evidence, Insight, PeerRow, Whoami };
 
 /** The rules of the intent. */
 export type Policy = Omit<Intent["policy"], "signing">;
@@ -103,11 +85,7 @@ export type Drift = z.infer<ReturnType<typeof driftSchema>>;
 export type Capability = z.infer<typeof capabilitySchema>;
 export interface CapabilityMap {
   capabilities: Capability[];
-  phases: Phase[];
-  current_phase: string | null;
 }
-export type TaskStats = z.infer<typeof taskStatsSchema>;
-export type Trend = z.infer<typeof trendSchema>;
 export interface Peers {
   peers: PeerRow[];
   self: SelfRow;

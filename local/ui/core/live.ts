@@ -1,5 +1,5 @@
 /** Keeps what is shown fresh: server-sent events, or, where they do not get through, asking every few seconds. */
-import type { AuditEntry, ActivityRow } from "./api_types.ts";
+import type { AuditEntry } from "./api_types.ts";
 import { address, contact, tokens } from "./api.ts";
 import { readEvents } from "./event_stream.ts";
 import { adminToken, readToken } from "./session.ts";
@@ -8,7 +8,7 @@ import { value } from "./value.ts";
 /** Something that happened at the service; `null` when anything may have. */
 export type News =
   | { type: "audit"; data: AuditEntry }
-  | { type: "growth"; data: ActivityRow }
+  | { type: "growth" }
   | { type: "tick"; data: { tick: number; at: string } }
   | null;
 

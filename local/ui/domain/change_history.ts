@@ -1,5 +1,5 @@
 /** What is known of a change's place: what was there before, and what came of changes like it. */
-import type { Change, ChangeDetail, Outcome, RuntimePage } from "../core/api_types.ts";
+import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
 /** Changes of one tenant on one target, newest first. */
@@ -23,31 +23,4 @@ export function setBefore(change: Change, history: readonly Change[]): { value: 
     )
     .sort((a, b) => (a.applied_at! < b.applied_at! ? 1 : -1));
   return owner && { value: owner.value, by: owner.change_id };
-}
-
-/** An earlier change with what came of it. */
-export interface Precedent {
-  change: Change;
-  outcome: Outcome;
-}
-
-const LOOKED_AT = 16;
-const SHOWN = 8;
-
-/** Earlier changes that named the same KPI, those on the same target first. */
-export async function readPrecedents(change: Change, signal: AbortSignal): Promise<Precedent[]> {
-  if (change.kpi === null) return [];
-  const { outcomes } = await get<{ outcomes: Outcome[] }>("api/product/outcomes", { limit: 500 }, signal);
-  const alike = outcomes
-    .filter(({ kpi, change_id }) => kpi === change.kpi && change_id !== change.change_id)
-    .slice(0, LOOKED_AT);
-  const found = await Promise.all(
-    alike.map(async (outcome): Promise<Precedent> => {
-      const path = `api/product/changes/${encodeURIComponent(outcome.change_id)}`;
-      return { outcome, change: await get<ChangeDetail>(path, {}, signal) };
-    }),
-  );
-  const sameTarget = (one: Precedent): number =>
-    one.change.target.toLowerCase() === change.target.toLowerCase() ? 0 : 1;
-  return found.sort((a, b) => sameTarget(a) - sameTarget(b)).slice(0, SHOWN);
 }

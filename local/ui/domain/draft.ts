@@ -2,7 +2,6 @@
 import type { Change, ChangeDetail, Kind, Risk, Tier } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import { EMPTY_VALUE, KINDS, type ValueDraft, valueDraftOf } from "./kinds.ts";
-import type { Stated } from "./policy_answer.ts";
 import { isUnstated } from "./sentences.ts";
 
 /** What was typed; empty is "not stated". */
@@ -19,6 +18,8 @@ export interface Draft {
   risk: Risk | "";
   tier: Tier | "";
   proposer: string;
+  /** Empty: a person applies it; `approved`, or a local time. */
+  apply_when: string;
   value: ValueDraft;
 }
 
@@ -39,6 +40,7 @@ export function draftFrom(query: URLSearchParams, name: string): Draft {
     risk: given("risk") as Risk | "",
     tier: given("tier") as Tier | "",
     proposer: given("proposer") || name,
+    apply_when: given("apply_when"),
     value: { ...EMPTY_VALUE, text: KINDS[kind].value === "json" ? given("value") : "" },
   };
 }
@@ -59,6 +61,7 @@ export function draftAgain(change: Change, name: string): Draft {
     risk: isUnstated(change, "risk") ? "" : change.risk,
     tier: tier === "standard" ? "" : tier,
     proposer: name,
+    apply_when: "",
     value: valueDraftOf(KINDS[kind].value, change.value),
   };
 }
@@ -78,23 +81,27 @@ const stated = (figure: number | null): string => (figure === null ? "" : String
 
 /** The form's fields; what was left empty is not stated. */
 export function fieldsOf(draft: Draft, value: string | undefined): Fields {
-  const { value: _typed, ...given } = draft;
+  const { value: _typed, apply_when, ...given } = draft;
+  const at = new Date(apply_when);
   const filled = Object.entries(given).map(([field, text]) => [field, text.trim() === "" ? undefined : text.trim()]);
-  return { ...Object.fromEntries(filled), value };
+  return {
+    ...Object.fromEntries(filled),
+    apply_when: Number.isNaN(at.getTime()) ? apply_when || undefined : at.toISOString(),
+    value,
+  };
 }
 
-/** What the policy judges of it. */
-export function readStated({ tenant_id, kind, target, proposer, affected_users, ...rest }: Draft): Stated {
-  const { reversible, risk, tier } = rest;
+/** Returns what the policy judges; a field that is not stated is absent. */
+export function readStated({ tenant_id, kind, target, affected_users, reversible, risk, tier, apply_when }: Draft) {
   const users = affected_users.trim();
   return {
     tenant_id: tenant_id.trim(),
     kind,
     target: target.trim(),
-    proposer: proposer.trim() || undefined,
-    affected_users: users === "" || !Number.isFinite(Number(users)) ? undefined : Number(users),
-    reversible: reversible === "" ? undefined : reversible === "true",
-    risk: risk || undefined,
-    tier: tier || undefined,
+    ...(users !== "" && Number.isFinite(Number(users)) && { affected_users: Number(users) }),
+    ...(reversible !== "" && { reversible: reversible === "true" }),
+    ...(risk !== "" && { risk }),
+    ...(tier !== "" && { tier }),
+    ...(apply_when !== "" && { apply_when }),
   };
 }

@@ -1,15 +1,8 @@
 /** What waits, and for whom. */
-import type {
-  Capability,
-  CapabilityMap,
-  InboxAnswer,
-  InboxItem,
-  IntentView,
-  Outcome,
-  State,
-} from "../core/api_types.ts";
+import type { Capability, CapabilityMap, InboxAnswer, InboxItem, IntentView, State } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { counted } from "../core/format.ts";
+import { readOutcomes } from "./outcomes.ts";
 import { titled } from "./statuses.ts";
 
 /** Rows that are shown of a list; the rest is behind a link. */
@@ -60,7 +53,7 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
 
 /** Reads which KPIs have got worse since changes were applied; which change it was, nobody can say. */
 export async function readWorseKpis(signal: AbortSignal): Promise<Concern[]> {
-  const { outcomes } = await get<{ outcomes: Outcome[] }>("api/product/outcomes", { limit: 100 }, signal);
+  const { outcomes } = await readOutcomes(signal);
   const worse = outcomes.filter(
     ({ state, verdict, kpi }) => state === "open" && verdict === "regressed" && kpi !== null,
   );
@@ -103,7 +96,7 @@ export function serviceConcerns(
       tone: "bad",
       title: `The ${intent.adapter.name} adapter fails`,
       detail: intent.adapter.last_error ?? "",
-      page: "system",
+      page: "settings",
     });
   if (overdue("pending_changes") > 0)
     concerns.push({
@@ -131,7 +124,7 @@ const TOLD_ALREADY = ["product_adapter", "audit_chain"];
 
 function failing({ id, status, reason }: Capability): Concern[] {
   if ((status !== "failing" && status !== "degraded") || TOLD_ALREADY.includes(id)) return [];
-  return [{ tone: "warn", title: `${titled(id)} is ${status}`, detail: reason ?? "", page: "system" }];
+  return [{ tone: "warn", title: `${titled(id)} is ${status}`, detail: reason ?? "", page: "settings" }];
 }
 
 const ofHost = ({ change_id, target, tenant_id, drift, title }: InboxItem): Concern => ({

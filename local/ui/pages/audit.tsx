@@ -7,14 +7,13 @@ import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href, refine, type Route } from "../core/router.tsx";
 import { type LogQuery, searchLog } from "../domain/log_search.ts";
+import { Download } from "../parts/download.tsx";
 import { EntryText } from "../parts/entry.tsx";
 import { Choice, Line } from "../parts/field.tsx";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Given, ShortId } from "../parts/text.tsx";
 import { Moment } from "../parts/time.tsx";
-import { Checkpoint } from "./audit/checkpoint.tsx";
-import { Export } from "./audit/export.tsx";
 import { Verify } from "./audit/verify.tsx";
 
 /** Filters that are typed. */
@@ -54,10 +53,17 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
       {!page && <Pending error={error} what="the log" />}
       {page && (
         <>
-          <div class="columns thirds">
+          <div class="columns">
             <Verify origin={page.origin} />
-            <Export length={page.length} />
-            <Checkpoint />
+            <Panel title="Download">
+              <Download label="Pack of the days below" {...packOf(filter)} />
+              <Download label={`Log of ${figure(page.length)} entries`} {...LOG} />
+              <Download label="Checkpoint" path="api/product/audit/checkpoint" name="checkpoint.json" />
+              <p class="quiet">
+                The pack has entries, contents and certificates of a change or of a period. All of them can be verified
+                offline; a checkpoint shows later that no entry was lost.
+              </p>
+            </Panel>
           </div>
           <Panel title="Entries">
             <form
@@ -102,6 +108,18 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
       )}
     </>
   );
+}
+
+const LOG = { path: "api/product/audit", query: { format: "jsonl" }, name: "audit.jsonl" };
+
+/** Returns the auditor's pack of the change or of the days in the filter; the end of a period is exclusive. */
+function packOf({ change_id, from, to }: Typed) {
+  if (change_id !== "") return { path: "api/product/pack", query: { change_id }, name: `${change_id}.tar` };
+  const start = new Date(`${from || "2000-01-01"}T00:00`);
+  const end = to === "" ? undefined : new Date(`${to}T00:00`);
+  end?.setDate(end.getDate() + 1);
+  const query = { from: start.toISOString(), to: end?.toISOString() };
+  return { path: "api/product/pack", query, name: `audit-${from || "all"}${to && `-${to}`}.tar` };
 }
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {

@@ -2,22 +2,20 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive, isReviewDue } from "../../../lib/changes/rules/in_force.ts";
-import type { Action, ChangeDetail, IntentView } from "../core/api_types.ts";
+import type { ChangeDetail, IntentView } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
 import { href, refine, useRoute } from "../core/router.tsx";
-import { adminToken, personName } from "../core/session.ts";
+import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { isAbout } from "../domain/again.ts";
 import { listCautions } from "../domain/cautions.ts";
-import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
-import { type ChangeAction, CHANGE_ACTIONS, makeFields } from "../domain/change_actions.ts";
-import { makeSeenField } from "../domain/seen.ts";
+import { type ChangeAction, CHANGE_ACTIONS } from "../domain/change_actions.ts";
 import { isPasskey, keysOf } from "../domain/keys.ts";
-import { offersOf } from "../domain/offers.ts";
+import { listOffers } from "../domain/offers.ts";
 import { describeAsk, asText, shortly, standingOf } from "../domain/sentences.ts";
 import { REVIEW_DUE, statusMark, words } from "../domain/statuses.ts";
 import { Cautions } from "../parts/cautions.tsx";
@@ -38,7 +36,7 @@ import { NextWaiting, useNeighbours } from "./change/next_waiting.tsx";
 
 /** The history stands below the decision, so its code comes after the page. */
 const Timeline = lazy(() => import("./change/timeline.tsx").then((part) => part.Timeline));
-const AuditSlice = lazy(() => import("./change/audit_slice.tsx").then((part) => part.AuditSlice));
+const Verification = lazy(() => import("./change/verification.tsx").then((part) => part.Verification));
 
 /** Loaded behind the page, so that it is there when it is wanted. */
 const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
@@ -115,9 +113,8 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     setMissed(undefined);
     setDeciding({ action, change });
   };
-  const rules = { policy: intent?.policy, keys: intent?.keys };
-  const offers = offersOf(change, name, rules);
-  const isOpen = (action: ChangeAction) => offers.some((offer) => offer.action === action && offer.refused === null);
+  const offers = listOffers(change, name, intent?.policy);
+  const isOpen = (action: ChangeAction) => offers.includes(action);
   const neighbours = useNeighbours(change.change_id);
   usePageKeys([
     ...KEYS.flatMap(([key, action]) =>
@@ -182,7 +179,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       {missed && !taps && <ChangedSince now={change} error={missed} />}
       <DecisionBar
         change={change}
-        rules={rules}
+        offers={offers}
         refusals={refusals}
         onDecide={decide}
         soon={expiry?.soon ?? false}
@@ -202,8 +199,8 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         </div>
         <div>
           <Timeline change={change} />
-          <AuditSlice change={change} />
-          <Raw change={change} intent={intent} commands={commandsOf(change, name)} />
+          <Verification key={change.change_id} change={change} />
+          <Raw change={change} intent={intent} />
         </div>
       </div>
       {deciding && (
@@ -231,14 +228,3 @@ const Done = ({ decided: { action, answer }, children }: { decided: Decided; chi
     {children}
   </Notice>
 );
-
-/** The reading of this page, and each step that is possible now, as commands. */
-function commandsOf(change: ChangeDetail, name: string): string {
-  const token = adminToken.get() !== "";
-  const steps = (change.allowed_actions as Action[]).map((action) => {
-    const seen = makeSeenField(action === "approve" ? action : undefined, change);
-    const fields = { ...makeFields(action, change.change_id, name || "YOUR_NAME", ""), ...seen };
-    return curlPost(`api/product/${action}`, fields, { revision: change.revision, token });
-  });
-  return [curlGet(`api/product/changes/${change.change_id}`), ...steps].join("\n\n");
-}

@@ -1,86 +1,210 @@
-/** All changes, newest first: pages are read as the reader comes to them, and only the rows in sight are in the page. */
-import { useEffect, useState } from "preact/hooks";
+/** Changes: all of them, or those that match the query in the address. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { FindAnswer, FindRow, QueryField, SavedQuestion } from "../core/api_types.ts";
 import { counted, figure } from "../core/format.ts";
-import { useTitle } from "../core/hooks.tsx";
-import { href } from "../core/router.tsx";
-import { useDrift } from "../core/shared.ts";
-import type { Listed } from "../domain/change_list.ts";
+import { arrive, useTitle } from "../core/hooks.tsx";
+import { LOCALE } from "../core/locale.ts";
+import { goTo, href, type Route } from "../core/router.tsx";
+import { useFindHelp, useFound } from "../core/shared.ts";
+import { describeDuration, parseGroup, describeFault, describeTimes } from "../domain/find_answer.ts";
+import { completeQuery, insertSuggestion } from "../domain/query_completion.ts";
+import { titled, words } from "../domain/statuses.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
-import { ConsentCount } from "../parts/consent_count.tsx";
-import { Failure, Pending } from "../parts/notice.tsx";
+import { Combobox } from "../parts/combobox.tsx";
+import { Notice, Pending } from "../parts/notice.tsx";
 import { PageHead } from "../parts/panel.tsx";
-import { VirtualList } from "../parts/virtual_list.tsx";
-import { useChanges } from "./changes/use_changes.tsx";
+import { Given } from "../parts/text.tsx";
 
-const NARROW = matchMedia("(max-width: 47.99rem)");
-const ROW = { wide: 64, narrow: 96 };
+const PAGE = 50;
 
-/** The list. */
-export function ChangesPage() {
-  const { listed, error, fresh, loading, readMore, again } = useChanges();
-  const drifted = useDrift();
-  const rowHeight = useNarrow() ? ROW.narrow : ROW.wide;
-  useTitle("Changes");
+/** The page. */
+export function ChangesPage({ route: { query } }: { route: Route }) {
+  const q = query.get("q") ?? "";
+  const after = query.get("after") ?? undefined;
+  const { data: help } = useFindHelp();
+  const { data, error } = useFound(q, { limit: PAGE, after });
+  const fault = describeFault(error);
+  useTitle(q === "" ? "Changes" : `${q} · Changes`);
+  useEffect(() => {
+    if (after === undefined) return;
+    scrollTo(0, 0);
+    arrive();
+  }, [after]);
   return (
     <>
-      <PageHead title="Changes" lead={<span role="status">{listed && leadOf(listed)}</span>}>
-        <a class="button secondary" href={href(["find"])}>
-          Find changes
-        </a>
+      <PageHead title="Changes" lead={<span role="status">{leadOf(q, data, error)}</span>}>
         <a class="button secondary" href={href(["propose"])}>
           Propose a change
         </a>
       </PageHead>
-      <div aria-live="polite">
-        {fresh > 0 && (
-          <button type="button" class="secondary small" onClick={again}>
-            {counted(fresh, "newer change", "newer changes")}: show
-          </button>
-        )}
-      </div>
-      {error !== undefined && listed && <Failure error={error} />}
-      {!listed && <Pending error={error} what="changes" />}
-      {listed?.changes.length === 0 && listed.next === null && (
-        <p class="quiet">
-          Nothing was proposed yet. <a href={href(["propose"])}>Propose a change</a>
-        </p>
+      <QueryForm q={q} fields={help?.fields ?? []} />
+      <Saved questions={help?.saved ?? []} q={q} />
+      {fault !== undefined && (
+        <Notice tone="bad" alert>
+          <p>
+            <Given text={fault} />
+          </p>
+        </Notice>
       )}
-      {listed && (
-        <VirtualList
-          items={listed.changes}
-          rowHeight={rowHeight}
-          keyOf={({ change_id }) => change_id}
-          row={(change) => (
-            <ChangeRow change={change} drift={drifted.get(change.change_id)}>
-              <ConsentCount change={change} />
-            </ChangeRow>
-          )}
-          label="Changes, newest first"
-          total={listed.total}
-          page={listed.next}
-          onEnd={readMore}
-        />
-      )}
-      {listed && listed.next !== null && (
-        <p class="more" aria-busy={loading}>
-          <button type="button" class="secondary small" onClick={readMore} aria-disabled={loading}>
-            {loading ? "Reading on…" : "Read on"}
-          </button>
-        </p>
-      )}
+      {fault === undefined && (!data || error !== undefined) && <Pending error={error} what="changes" />}
+      {data && error === undefined && <Found key={`${q} ${after}`} answer={data} q={q} isFirst={after === undefined} />}
     </>
   );
 }
 
-const leadOf = ({ changes, total, next }: Listed): string =>
-  `${counted(total, "change")}, newest first${next === null ? "" : `; ${figure(changes.length)} read so far`}.`;
-
-function useNarrow(): boolean {
-  const [narrow, setNarrow] = useState(NARROW.matches);
-  useEffect(() => {
-    const follow = () => setNarrow(NARROW.matches);
-    NARROW.addEventListener("change", follow);
-    return () => NARROW.removeEventListener("change", follow);
-  }, []);
-  return narrow;
+/** Returns a line for each state, so that nothing below moves when an answer comes. */
+function leadOf(q: string, answer: FindAnswer | undefined, error: unknown): string {
+  if (error !== undefined) return "The query did not run.";
+  if (!answer) return "Looking…";
+  return q === ""
+    ? `${counted(answer.total, "change")}, newest first.`
+    : `${counted(answer.total, "change matches", "changes match")}.`;
 }
+
+/** Keeps the rows that are shown in their places; `refresh` shows the list as it is now. */
+function useSteadyRows(rows: readonly FindRow[]) {
+  const held = useRef(rows);
+  const [, draw] = useState({});
+  const current = new Map(rows.map((row) => [row.change_id, row]));
+  const known = new Set(held.current.map(({ change_id }) => change_id));
+  const newer = rows.filter(({ change_id }) => !known.has(change_id)).length;
+  held.current = held.current.map((row) => current.get(row.change_id) ?? row);
+  const refresh = () => {
+    held.current = rows;
+    draw({});
+  };
+  const isMoved = newer > 0 || rows.length !== held.current.length;
+  return { rows: held.current, newer, isMoved, refresh };
+}
+
+function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) {
+  const [{ text, caret }, setTyped] = useState({ text: q, caret: q.length });
+  useEffect(() => setTyped({ text: q, caret: q.length }), [q]);
+  const completion = completeQuery(text, caret, fields);
+  return (
+    <form
+      role="search"
+      class="query"
+      onSubmit={(event) => {
+        event.preventDefault();
+        goTo(href(["changes"], { q: text.trim() }));
+      }}
+    >
+      <Combobox
+        label="Query"
+        hint="Words and terms such as is:pending or risk:high; all must match. A minus excludes."
+        value={text}
+        caret={caret}
+        popup
+        onValue={(given, at) => setTyped({ text: given, caret: at })}
+        options={completion.suggestions.map(({ text: key, hint }) => ({
+          key,
+          content: (
+            <>
+              <Given text={key} code />
+              <small class="quiet">{hint}</small>
+            </>
+          ),
+        }))}
+        onChoose={(index) => {
+          const next = insertSuggestion(text, completion, completion.suggestions[index]!);
+          setTyped({ text: next.query, caret: next.caret });
+        }}
+      />
+      <button type="submit">Find</button>
+    </form>
+  );
+}
+
+function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst: boolean }) {
+  const { query, groups, next } = answer;
+  const { rows, newer, isMoved, refresh } = useSteadyRows(answer.rows);
+  const times = describeTimes(answer);
+  return (
+    <div class="answer">
+      {query !== "" && (
+        <p>
+          <span class="quiet">Query:</span> <Given text={query} code />
+        </p>
+      )}
+      {q === "" && rows.length === 0 && (
+        <p class="quiet">
+          Nothing was proposed yet. <a href={href(["propose"])}>Propose a change</a>
+        </p>
+      )}
+      {times !== undefined && <p>{times}</p>}
+      {groups.length > 0 && <Groups of={groups} by={parseGroup(query) ?? ""} />}
+      {rows.length > 0 && (
+        <ul class="found-rows" aria-label="Changes found">
+          {rows.map((row) => (
+            <li key={row.change_id}>
+              <ChangeRow change={row} drift={row.drift}>
+                <RowTime of={row} />
+              </ChangeRow>
+            </li>
+          ))}
+        </ul>
+      )}
+      {isMoved && (
+        <button type="button" class="secondary small newer" onClick={refresh}>
+          {newer > 0 ? counted(newer, "newer change") : "This list has changed"}: show
+        </button>
+      )}
+      <p class="pager">
+        {!isFirst && <a href={href(["changes"], { q })}>First page</a>}
+        {next !== null && <a href={href(["changes"], { q, after: next })}>Next page</a>}
+      </p>
+    </div>
+  );
+}
+
+const RowTime = ({ of: { seconds, status, approvers, required_approvers } }: { of: FindRow }) => (
+  <>
+    {seconds != null && <span class="took">took {describeDuration(seconds)}</span>}
+    {status === "pending_consent" && (
+      <span>
+        {approvers.length} of {counted(required_approvers, "consent")}
+      </span>
+    )}
+  </>
+);
+
+const Groups = ({ of, by }: { of: FindAnswer["groups"]; by: string }) => (
+  <table class="groups">
+    <caption class="unseen">Changes by {words(by)}</caption>
+    <thead>
+      <tr>
+        <th scope="col">{titled(by)}</th>
+        <th scope="col">Changes</th>
+      </tr>
+    </thead>
+    <tbody>
+      {of.map(({ key, count }) => (
+        <tr key={key}>
+          <th scope="row">
+            <Given text={key} />
+          </th>
+          <td>{figure(count)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+const LANGUAGE = LOCALE.toLowerCase().startsWith("zh") ? "zh" : "en";
+
+/** Saved questions, as links. */
+const Saved = ({ questions, q }: { questions: readonly SavedQuestion[]; q: string }) => (
+  <details key={q} class="saved">
+    <summary>Saved questions</summary>
+    <ul lang={LANGUAGE}>
+      {questions.map(({ id, title, query }) => (
+        <li key={id}>
+          <a href={href(["changes"], { q: query })} title={query} aria-current={query === q ? "true" : undefined}>
+            {title[LANGUAGE]}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </details>
+);

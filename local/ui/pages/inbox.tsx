@@ -82,12 +82,12 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
       {(more || others > 0) && (
         <p>
           {others > 0 && (
-            <a href={href(["find"], { q: "is:pending_consent" })}>
+            <a href={href(["changes"], { q: "is:pending_consent" })}>
               {counted(others, "more waits", "more wait")} for others
             </a>
           )}
           {others > 0 && more && ". "}
-          {more && <a href={href(["find"], { q: "is:approved,pending_consent" })}>Show everything that waits</a>}
+          {more && <a href={href(["changes"], { q: "is:approved,pending_consent" })}>Show everything that waits</a>}
         </p>
       )}
       {concerns.length > 0 && (
@@ -187,7 +187,7 @@ function YourProposals() {
           </li>
         ))}
       </ul>
-      {data.total > SHOWN_OWN && <a href={href(["find"], { q })}>All your proposals</a>}
+      {data.total > SHOWN_OWN && <a href={href(["changes"], { q })}>All your proposals</a>}
     </Panel>
   );
 }

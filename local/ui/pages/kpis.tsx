@@ -1,42 +1,35 @@
 /** What moved, and whether the changes were worth it. */
 import { useState } from "preact/hooks";
-import type { Outcome, State } from "../core/api_types.ts";
-import { get } from "../core/api.ts";
+import type { State } from "../core/api_types.ts";
 import { percent } from "../core/format.ts";
 import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
 import { useServiceState } from "../core/shared.ts";
 import { directionOf, type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
+import { readOutcomes } from "../domain/outcomes.ts";
 import { offeredKpis } from "../domain/kpis.ts";
 import { titled } from "../domain/statuses.ts";
 import type { ChartLine } from "../parts/chart_drawing.ts";
 import { Pending } from "../parts/notice.tsx";
+import { OutcomeTable } from "../parts/outcomes.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { FeedDialog } from "./kpis/feed.tsx";
-import { OutcomeTable } from "./kpis/outcomes.tsx";
 import { KpiChart } from "./kpis/kpi_chart.tsx";
 import { KpiTable } from "./kpis/table.tsx";
-
-interface Outcomes {
-  outcomes: Outcome[];
-  next: string | null;
-}
 
 /** KPIs and outcomes. */
 export function KpisPage({ route: { query } }: { route: Route }) {
   const [feeding, setFeeding] = useState(false);
   const { data: state, error } = useServiceState();
   const { data: series, error: off } = useResource("kpi series", readKpiSeries);
-  const { data: found } = useResource("outcomes", (signal) =>
-    get<Outcomes>("api/product/outcomes", { limit: 200 }, signal),
-  );
-  useTitle("KPIs and outcomes");
+  const { data: found } = useResource("outcomes", readOutcomes);
+  useTitle("KPIs");
   usePageKeys([{ key: "f", label: "Enter KPI values", run: () => setFeeding(true) }]);
   if (!state || !series)
     return (
       <>
-        <PageHead title="KPIs and outcomes" />
+        <PageHead title="KPIs" />
         <Pending error={off ?? error} what="KPIs" />
       </>
     );
@@ -45,7 +38,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
   return (
     <>
       <PageHead
-        title="KPIs and outcomes"
+        title="KPIs"
         lead={
           state.E === null
             ? "No KPI counts yet, so nobody can say what the changes did."
@@ -71,7 +64,17 @@ export function KpisPage({ route: { query } }: { route: Route }) {
           </>
         )}
       </Panel>
-      <Panel title="Outcomes">{found && <OutcomeTable outcomes={found.outcomes} more={found.next !== null} />}</Panel>
+      <Panel title="Outcomes">
+        {found?.outcomes.length === 0 && (
+          <p class="quiet">No change was applied yet. Seven days after an apply its outcome is final.</p>
+        )}
+        {found && found.outcomes.length > 0 && <OutcomeTable outcomes={found.outcomes} />}
+        <p class="quiet">
+          {found && found.next !== null && "Only the newest 200 are shown. "}Realised is what the KPI did since the
+          apply, up being good. It is a correlation: other changes in force at the time moved it too, so these figures
+          do not add up.
+        </p>
+      </Panel>
       {feeding && <FeedDialog names={offeredKpis(names)} onClose={() => setFeeding(false)} />}
     </>
   );

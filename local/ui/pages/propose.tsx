@@ -7,7 +7,6 @@ import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { keptDraft, personName } from "../core/session.ts";
 import { useIntent, useServiceState } from "../core/shared.ts";
-import { curlPost } from "../domain/curl.ts";
 import { type Draft, draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../domain/draft.ts";
 import { whyApart } from "../domain/again.ts";
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
@@ -20,7 +19,6 @@ import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
-import { Code } from "../parts/text.tsx";
 import { useCurrentValue } from "./propose/current_value.ts";
 import { Foretelling } from "./propose/foretelling.tsx";
 import { InPlaceOf, type Instead, Intention } from "./propose/in_place_of.tsx";
@@ -131,6 +129,7 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
             draft={draft}
             onDraft={change}
             kpis={kpis}
+            automations={intent.policy?.apply_when ?? []}
             valueFault={value.fault}
             faultOf={(field) => faults.find((one) => one.field === field)?.message}
             onSend={() => void send()}
@@ -148,9 +147,6 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
               </button>
             )}
           </Foretelling>
-          <Panel title="The same with curl">
-            <Code label="Command">{curlPost("api/product/propose", fields, { token: false })}</Code>
-          </Panel>
         </div>
       </div>
     </>

@@ -20,7 +20,7 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
   const [text, setText] = useState("");
   const typed = text.trim();
   const query = asPrefix(useRested(typed));
-  const all = href(["find"], { q: query });
+  const all = href(["changes"], { q: query });
   const { data, error, loading } = useFound(query === "" ? null : query, { limit: SHOWN, concerns: () => false });
   const isLooking = typed !== "" && (loading || query !== asPrefix(typed));
   const named = pages.filter(([, title]) => title.toLowerCase().includes(typed.toLowerCase()));
@@ -41,7 +41,7 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed !== "") open(href(["find"], { q: typed }));
+          if (typed !== "") open(href(["changes"], { q: typed }));
         }}
       >
         <Combobox
@@ -62,7 +62,7 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
         {data && data.total > SHOWN && !isLooking && (
           <p>
             <a href={all} onClick={onClose}>
-              All {figure(data.total)} in Find
+              All {figure(data.total)} in Changes
             </a>
           </p>
         )}

@@ -11,16 +11,19 @@ export const DialogEnd = ({
 }: {
   verb: string;
   busy: boolean;
-  onClose: () => void;
+  /** Absent where the form is part of a page. */
+  onClose?: () => void;
   disabled?: boolean;
 }) => (
   <footer>
     <button type="submit" disabled={disabled} aria-disabled={busy} aria-busy={busy}>
       {busy ? "Sending…" : verb}
     </button>
-    <button type="button" class="secondary" onClick={onClose} disabled={busy}>
-      Cancel
-    </button>
+    {onClose && (
+      <button type="button" class="secondary" onClick={onClose} disabled={busy}>
+        Cancel
+      </button>
+    )}
   </footer>
 );
 
@@ -33,10 +36,9 @@ export function useSending(request: () => Promise<unknown>, onDone: () => void) 
     if (busy) return;
     setBusy(true);
     setError(undefined);
-    request().then(onDone, (failure: unknown) => {
-      setError(failure);
-      setBusy(false);
-    });
+    void request()
+      .then(onDone, setError)
+      .finally(() => setBusy(false));
   };
   const fields = error instanceof Refused ? (error.refusal.fields ?? []) : [];
   return { send, busy, error, faultOf: (field: string) => fields.find((one) => one.field === field)?.message };

@@ -3,7 +3,6 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { dateTime } from "../core/format.ts";
 import { useIntent } from "../core/shared.ts";
-import { quoted } from "../domain/curl.ts";
 import { keysOf, passkeyPlaces, passkeysHere } from "../domain/keys.ts";
 import { hasPasskeys } from "../domain/passkeys.ts";
 import type { Matter } from "../domain/statement.ts";
@@ -102,6 +101,9 @@ const Elsewhere = ({ places }: { places: readonly string[] }) => (
 );
 
 const TAKEN_MS = 10 * 60_000;
+
+/** Text as one word of a POSIX shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A command that signs the statement elsewhere, and a place for what it gives. */
 function BySsh({

@@ -5,7 +5,7 @@ import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { waysOn } from "../../domain/again.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
-import { type Offer, offersOf, type Rules } from "../../domain/offers.ts";
+import { listObstacles } from "../../domain/offers.ts";
 import { Named } from "../../parts/change_name.tsx";
 import { Sign } from "../../parts/mark.tsx";
 import { Ways } from "./ways.tsx";
@@ -19,14 +19,14 @@ export type Refusals = Partial<Record<ChangeAction, string>>;
 /** What can be done, and what cannot with the reason; `tap` is a consent that is given here, without a dialog. */
 export function DecisionBar({
   change,
-  rules,
+  offers,
   refusals,
   tap,
   soon,
   onDecide,
 }: {
   change: ChangeDetail;
-  rules: Rules;
+  offers: readonly ChangeAction[];
   refusals: Refusals;
   tap?: ComponentChildren;
   /** Its time is nearly over. */
@@ -34,16 +34,14 @@ export function DecisionBar({
   onDecide: (action: ChangeAction) => void;
 }) {
   const name = useValue(personName);
-  const offers = offersOf(change, name, rules);
-  const open = offers.filter(({ refused }) => refused === null);
+  const obstacles = listObstacles(change, name);
   // Those of a drifted change stand beside the picture of it.
   const ways = !change.drift && waysOn(change).length > 0;
-  const closed = offers.filter(({ refused }) => refused !== null);
-  const isUnusual = ({ action }: Offer) => action === "approve_emergency" && !isUrgent(change, soon);
-  const shown = open.filter((offer) => !isUnusual(offer));
-  const unusual = open.filter(isUnusual);
-  const choose = ({ action, label }: Offer) => {
-    const { look } = CHANGE_ACTIONS[action];
+  const isUnusual = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, soon);
+  const shown = offers.filter((action) => !isUnusual(action));
+  const unusual = offers.filter(isUnusual);
+  const choose = (action: ChangeAction) => {
+    const { label, look } = CHANGE_ACTIONS[action];
     const withNote = action === "approve" && tap !== undefined;
     return (
       <button
@@ -72,12 +70,12 @@ export function DecisionBar({
         </div>
       )}
       <ul class="refused">
-        {open
-          .filter(({ action }) => refusals[action])
-          .map(({ action, label }) => (
+        {offers
+          .filter((action) => refusals[action])
+          .map((action) => (
             <Closed
-              key={`said-${action}`}
-              label={`${label} was refused`}
+              key={action}
+              label={`${CHANGE_ACTIONS[action].label} was refused`}
               reason={ended(refusals[action]!)}
               related={change.related}
             />
@@ -89,12 +87,12 @@ export function DecisionBar({
           {unusual.map(choose)}
         </details>
       )}
-      {closed.length > 0 && (
+      {obstacles.length > 0 && (
         <details>
           <summary>Why not?</summary>
           <ul class="refused">
-            {groupByReason(closed).map(([reason, labels]) => (
-              <Closed key={reason} label={labels.join(", ")} reason={reason} related={change.related} />
+            {obstacles.map(([title, reason]) => (
+              <Closed key={title} label={title} reason={reason} related={change.related} />
             ))}
           </ul>
         </details>
@@ -106,15 +104,6 @@ export function DecisionBar({
 /** Returns true where the ordinary way is closed or nearly over. */
 const isUrgent = ({ gates }: ChangeDetail, soon: boolean): boolean =>
   soon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
-
-/** Groups what is refused for the same reason. */
-function groupByReason(closed: readonly Offer[]): [reason: string, labels: string[]][] {
-  const grouped = new Map<string, string[]>();
-  for (const { label, refused } of closed) {
-    grouped.set(refused!, [...(grouped.get(refused!) ?? []), label]);
-  }
-  return [...grouped];
-}
 
 const Closed = ({ label, reason, related }: { label: string; reason: string; related: readonly Related[] }) => (
   <li>

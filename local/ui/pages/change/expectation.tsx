@@ -3,37 +3,38 @@ import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { counted, figure, signed } from "../../core/format.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";
-import { changeHref, href } from "../../core/router.tsx";
+import { href } from "../../core/router.tsx";
 import { useServiceState } from "../../core/shared.ts";
-import { readPrecedents } from "../../domain/change_history.ts";
+import { readOutcomes } from "../../domain/outcomes.ts";
 import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
-import { shortly } from "../../domain/sentences.ts";
 import { titled, words } from "../../domain/statuses.ts";
 import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
 import { Panel } from "../../parts/panel.tsx";
-import { Sentence } from "../../parts/text.tsx";
 import { Verdict } from "../../parts/verdict.tsx";
 
 const Chart = lazy(() => import("../../parts/chart.tsx").then((part) => part.Chart));
 
-/** A baseline that is older is told of. */
+const OutcomeTable = lazy(() => import("../../parts/outcomes.tsx").then((part) => part.OutcomeTable));
+
+const MAX_PRECEDENTS = 8;
+/** A baseline that is older is mentioned. */
 const STALE_HOURS = 7 * 24;
 
 /** The expectation, the evidence and the chart. */
 export function Expectation({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
   const { kpi, expected_delta_k: expected, outcome } = change;
   return (
-    <Panel title="Is it worth it?">
+    <Panel title="Impact">
       <p>
         {expected === null ? (
-          "The proposer states no gain"
+          "The proposer expects no gain"
         ) : (
           <>
             The proposer expects <strong>{signed(expected)}</strong>
           </>
         )}
         {kpi === null ? (
-          <>. No KPI is named, so nobody will be able to tell.</>
+          <>. No KPI chosen, so its effect won't be measured.</>
         ) : (
           <>
             {" "}
@@ -125,47 +126,16 @@ function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
   );
 }
 
-function Precedents({ change }: { change: ChangeDetail }) {
-  const { data } = useResource(`precedents ${change.change_id}`, (signal) => readPrecedents(change, signal));
+/** Other changes that named the same KPI, the newest first. */
+function Precedents({ change: { change_id, kpi } }: { change: ChangeDetail }) {
+  const { data } = useResource(kpi === null ? null : "outcomes", readOutcomes);
   if (!data) return null;
-  if (data.length === 0) return change.kpi === null ? null : <p class="quiet">No other change here named this KPI.</p>;
+  const named = data.outcomes.filter((one) => one.kpi === kpi && one.change_id !== change_id).slice(0, MAX_PRECEDENTS);
+  if (named.length === 0) return <p class="quiet">No other change named this KPI.</p>;
   return (
     <>
-      <h3>Other changes that named {words(change.kpi!)}</h3>
-      <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Change</th>
-            <th scope="col" class="number">
-              Expected
-            </th>
-            <th scope="col" class="number">
-              Realised
-            </th>
-            <th scope="col">Verdict</th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.map(({ change: one, outcome }) => (
-            <tr key={one.change_id}>
-              <td>
-                <a href={changeHref(one.change_id)}>
-                  <Sentence parts={shortly(one)} />
-                </a>
-              </td>
-              <td data-label="Expected" class="number">
-                {outcome.expected_delta_k === null ? "–" : signed(outcome.expected_delta_k)}
-              </td>
-              <td data-label="Realised" class="number">
-                {outcome.realised_delta === null ? "–" : signed(outcome.realised_delta)}
-              </td>
-              <td data-label="Verdict">
-                <Verdict of={outcome} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <h3>Other changes that named {words(kpi!)}</h3>
+      <OutcomeTable outcomes={named} />
     </>
   );
 }

@@ -1,23 +1,11 @@
-/** What was not said when a change was decided can be said afterwards, once each, and is marked late. */
+/** Late notes: a reason that is missing can be added after a decision, once each. */
 import { useEffect, useState } from "preact/hooks";
 import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
-import type { AuditEntry, ChangeDetail } from "../../core/api_types.ts";
-import { post } from "../../core/api.ts";
-import { useValue } from "../../core/hooks.tsx";
+import type { ChangeDetail } from "../../core/api_types.ts";
 import { brief } from "../../core/format.ts";
-import { adminToken, personName } from "../../core/session.ts";
-import { useIntent } from "../../core/shared.ts";
-import { asSent, keysOf } from "../../domain/keys.ts";
-import { keepReceipt } from "../../domain/receipts.ts";
 import { decisionOn } from "../../domain/statement.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Lines } from "../../parts/field.tsx";
-import { Failure, tokenHint } from "../../parts/notice.tsx";
+import { ActionDialog } from "../../parts/action_dialog.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { KeptTokenField, NameField } from "../../parts/person_fields.tsx";
-import { DialogEnd, useKeys, useSending } from "../../parts/sending.tsx";
-import { Signing } from "../../parts/signing.tsx";
-import type { Prove } from "../../parts/use_signature.tsx";
 
 const ITEMS = {
   rationale: {
@@ -33,7 +21,7 @@ const ITEMS = {
 } as const;
 type Item = keyof typeof ITEMS;
 
-/** What M misses on a decided change, with a form for each; nothing where all is on record. A minor change needs no note. */
+/** Lists the reasons that a decided change lacks, with a form for each. A minor change needs no note. */
 export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: () => void }) {
   const [adding, add] = useState<Item | undefined>();
   const missing = (["rationale", "note"] as const).filter(
@@ -51,7 +39,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
     if (added > 0) document.querySelector<HTMLElement>("h1")?.focus();
   }, [added]);
   return (
-    <Panel title="What is not on record?">
+    <Panel title="Missing reasons">
       {missing.map((item) => (
         <p key={item}>
           {ITEMS[item].lacks}{" "}
@@ -77,62 +65,24 @@ function LateNoteDialog({
   onDone: () => void;
 }) {
   const { verb, hint } = ITEMS[item];
-  const kept = useValue(personName);
-  const [asksToken] = useState(adminToken.get() === "");
-  const [asksName] = useState(kept === "");
-  const [name, setName] = useState(kept);
-  const [note, setNote] = useState("");
-  const [prove, setProve] = useState<Prove | undefined>();
-  const { data: intent } = useIntent();
-  const actor = asSent(name);
-  const signs = keysOf(name, intent?.keys).length > 0;
-  const key = useKeys();
-  const request = async () => {
-    personName.set(name.trim());
-    const fields = { change_id: change.change_id, actor, item, note };
-    const sent = { ...fields, ...(signs && (await prove?.())) };
-    const answer = await post<{ audit_entry: AuditEntry }>("api/product/note", sent, { key: key(sent) });
-    keepReceipt(answer.audit_entry);
-  };
-  const { send, busy, error, faultOf } = useSending(request, onDone);
   return (
-    <Dialog title={`${verb}?`} onClose={onClose} busy={busy}>
-      <form onSubmit={send}>
-        {asksName && <NameField value={name} onValue={setName} required first />}
-        <Lines
-          label={item === "rationale" ? "Rationale" : "Note"}
-          hint={hint}
-          value={note}
-          onValue={setNote}
-          rows={3}
-          maxLength={4000}
-          required
-          error={faultOf("note")}
-          first={!asksName}
-        />
-        {signs && (
-          <Signing
-            name={actor}
-            matter={decisionOn(change, { decision: "note", approver: actor, note, item })}
-            facts={[["Content", <code title={change.digest}>{brief(change.digest)}</code>]]}
-            error={error}
-            onProve={(given) => setProve(() => given)}
-          >
-            adds this late {item}.
-          </Signing>
-        )}
-        {asksToken && error !== undefined && <KeptTokenField />}
-        <Failure error={error} alert tokenHint={tokenHint(asksToken ? "above" : "under “You”")} />
-        <p class="quiet">
-          It is an entry of its own, under your name and of now. Content and decisions stay as they are.
-        </p>
-        <DialogEnd
-          verb={signs ? `${verb} with your key` : verb}
-          busy={busy}
-          disabled={signs && !prove && !busy}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+    <ActionDialog
+      of={{
+        title: `${verb}?`,
+        path: "api/product/note",
+        verb,
+        decision: "note",
+        says: `adds this late ${item}`,
+        explained: "It is an entry of its own, under your name and dated now. Content and decisions stay as they are.",
+        noteHint: hint,
+        noteLabel: item === "rationale" ? "Rationale" : "Note",
+        isNoteRequired: true,
+      }}
+      fields={{ change_id: change.change_id, item }}
+      facts={[["Content", <code title={change.digest}>{brief(change.digest)}</code>]]}
+      matter={({ actor, note }) => decisionOn(change, { decision: "note", approver: actor, note, item })}
+      onClose={onClose}
+      onDone={onDone}
+    />
   );
 }

@@ -1,7 +1,7 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
 import { nothingSet } from "../../domain/cautions.ts";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
-import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
+import type { ChangeDetail, Gate, IntentView } from "../../core/api_types.ts";
 import { pretty } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
@@ -14,65 +14,40 @@ import { ChangeNames, Named } from "../../parts/change_name.tsx";
 import { Diff, Patch } from "../../parts/diff.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
-import { Code, Given, Json, Prose, Sentence } from "../../parts/text.tsx";
+import { Given, Json, Prose, Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
 import { HostLook } from "./host_look.tsx";
-
-const DIFFERENT: Readonly<Record<Status, string>> = {
-  proposed: "What will be different?",
-  pending_consent: "What will be different?",
-  approved: "What will be different?",
-  applied: "What is different?",
-  rolled_back: "What was different?",
-  denied: "What would be different?",
-};
 
 /** What the change sets, against what was there, and why. */
 export function WhatChanges({ change }: { change: ChangeDetail }) {
   const { data: history } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
   const before = history && setBefore(change, history);
+  const isComparable = change.value !== undefined && !isPatch(change.value);
   const live = inRelation(change, "live");
   const told = [change, ...live].map(({ change_id }) => change_id);
   const others = (history ?? []).filter(({ change_id }) => !told.includes(change_id)).slice(0, 5);
   return (
-    <Panel title={DIFFERENT[change.status]}>
+    <Panel title="Changes">
       {change.erased ? (
         <p>
           Its content was erased on <Moment at={change.erased.at} />: what it said and set is gone. The log and the
           digest stay.
         </p>
-      ) : change.value === undefined ? (
+      ) : isLive(change.status) ? (
         <>
-          {!isLive(change.status) && (
-            <p>
-              <Sentence parts={nothingSet(change.target)} />
-            </p>
-          )}
-          {isLive(change.status) && (
-            <HostLook change={change} before={undefined}>
-              {null}
-            </HostLook>
-          )}
+          {isPatch(change.value) && <Patch label="Patch" text={change.value.patch} />}
+          <HostLook change={change} before={isComparable ? before : undefined}>
+            {isComparable && <OnRecord change={change} before={before} />}
+          </HostLook>
         </>
       ) : isPatch(change.value) ? (
-        <>
-          <Patch label="Patch" text={change.value.patch} />
-          {isLive(change.status) && (
-            <HostLook change={change} before={undefined}>
-              {null}
-            </HostLook>
-          )}
-        </>
+        <Patch label="Patch" text={change.value.patch} />
+      ) : isComparable ? (
+        <OnRecord change={change} before={before} />
       ) : (
-        <>
-          {isLive(change.status) ? (
-            <HostLook change={change} before={before}>
-              <OnRecord change={change} before={before} />
-            </HostLook>
-          ) : (
-            <OnRecord change={change} before={before} />
-          )}
-        </>
+        <p>
+          <Sentence parts={nothingSet(change.target)} />
+        </p>
       )}
       {!change.erased && !isLive(change.status) && change.value_hint !== undefined && (
         <Cautions of={[[change.value_hint]]} />
@@ -161,28 +136,13 @@ export const Gates = ({ change }: { change: ChangeDetail }) =>
     </Panel>
   );
 
-/** The record as it is, and how to get it without this page. */
-export function Raw({
-  change,
-  intent,
-  commands,
-}: {
-  change: ChangeDetail;
-  intent: IntentView | undefined;
-  commands: string;
-}) {
+/** The record as the service returns it. */
+export function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
   // The values of target systems are no part of the record.
   const { seen: _, ...record } = change;
   return (
-    <Panel title="For programs">
-      <details>
-        <summary>The same with curl</summary>
-        <Code label="Commands">{commands}</Code>
-      </details>
-      <details>
-        <summary>Raw JSON</summary>
-        <Json label="The change as JSON" of={record} />
-      </details>
+    <details class="panel">
+      <summary>For programs</summary>
       <Facts
         wide
         of={[
@@ -192,6 +152,7 @@ export function Raw({
           ["Intent in force", <Given text={intent?.manifest_hash ?? "unknown"} code />],
         ]}
       />
-    </Panel>
+      <Json label="The change as JSON" of={record} />
+    </details>
   );
 }

@@ -9,7 +9,7 @@ import { Moment } from "../../parts/time.tsx";
 
 /** Lists who did what, and their reasons. */
 export const Timeline = ({ change }: { change: ChangeDetail }) => (
-  <Panel title="What happened so far?">
+  <Panel title="History">
     <ol class="timeline">
       {stepsOf(change.audit_entries).map(({ id, at, what, proven, note, shape, tone }) => (
         <li key={id} class={tone}>

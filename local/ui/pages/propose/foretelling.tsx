@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import type { ValuePolicy } from "../../../../lib/changes/value_policy.ts";
 import type { IntentView, RuntimePage } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { counted, pretty } from "../../core/format.ts";
@@ -6,13 +7,14 @@ import { useRested } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { listCautions } from "../../domain/cautions.ts";
 import { formOf, valueOf } from "../../domain/kinds.ts";
-import { decidersOf, foretell, type Stated } from "../../domain/policy_answer.ts";
+import { listValueRules } from "../../domain/value_rules.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames } from "../../parts/change_name.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
+import { PolicyAnswer } from "./policy_answer.tsx";
 import { type Draft, readStated } from "../../domain/draft.ts";
 
 /** What the intent's rules will say, before anything is sent; below it stands what sends. */
@@ -46,14 +48,8 @@ export function Foretelling({
   return (
     <Panel title="What the policy will say">
       <div aria-live="polite">
-        {policy ? (
-          <PolicyAnswer stated={readStated(draft)} policy={policy} />
-        ) : (
-          <p class="quiet">
-            This service does not show its rules beforehand. It answers when you propose: with a tier, the consents it
-            needs, or a refusal.
-          </p>
-        )}
+        {policy && <PolicyAnswer draft={draft} policy={policy} />}
+        <ValueRules draft={draft} />
       </div>
       <Conflicts
         tenant={draft.tenant_id.trim()}
@@ -77,38 +73,24 @@ export function Foretelling({
   );
 }
 
-function PolicyAnswer({ stated, policy }: { stated: Stated; policy: NonNullable<IntentView["policy"]> }) {
-  const { refused, tier, required, reasons } = foretell(stated, policy);
-  if (refused !== null)
-    return (
-      <Notice tone="bad">
-        <p>
-          It will be refused. <Given text={refused} />
-        </p>
-      </Notice>
-    );
+/** Lists what the policy allows as a value of this target. */
+function ValueRules({ draft }: { draft: Draft }) {
+  const query = { target: draft.target.trim(), tenant_id: draft.tenant_id.trim(), kind: draft.kind };
+  const rested = useRested(JSON.stringify(query));
+  const isComplete = query.target !== "" && !query.target.includes("*") && rested === JSON.stringify(query);
+  const { data } = useResource(isComplete ? `value rules ${rested}` : null, (signal) =>
+    get<ValuePolicy>("api/product/policy", query, signal),
+  );
+  const rules = data ? listValueRules(data) : [];
+  if (rules.length === 0) return null;
   return (
-    <>
-      <p>
-        It will be a <strong>{tier}</strong> change and{" "}
-        {required === 0 ? "approved at once by the intent itself" : `needs ${counted(required, "consent")}`}.
-      </p>
-      <ul class="reasons">
-        {reasons.map((reason) => (
-          <li key={reason}>
-            <Given text={reason} />
-          </li>
-        ))}
-        {required > 0 && (
-          <li>
-            <Given text={decidersOf(policy, stated.proposer)} />
-          </li>
-        )}
-        {required > 0 && policy.consent_ttl_hours !== undefined && (
-          <li>Without consent it expires after {policy.consent_ttl_hours} hours.</li>
-        )}
-      </ul>
-    </>
+    <ul class="reasons" aria-label="Allowed values">
+      {rules.map((rule) => (
+        <li key={rule}>
+          <Given text={rule} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

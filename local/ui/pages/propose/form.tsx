@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
 import { useFindHelp } from "../../core/shared.ts";
@@ -14,6 +15,7 @@ export function ProposalForm({
   draft,
   onDraft,
   kpis,
+  automations,
   valueFault,
   faultOf,
   onSend,
@@ -22,6 +24,8 @@ export function ProposalForm({
   draft: Draft;
   onDraft: (draft: Draft) => void;
   kpis: readonly string[];
+  /** Entries of `policy.apply_when`. */
+  automations: readonly string[];
   valueFault: string | undefined;
   faultOf: (field: string) => string | undefined;
   onSend: () => void;
@@ -121,6 +125,8 @@ export function ProposalForm({
           ]}
         />
       </div>
+      {automations.length > 1 && <ApplyWhen draft={draft} onDraft={onDraft} allowed={automations} />}
+      {faultOf("apply_when") && <small class="error">{faultOf("apply_when")}</small>}
       <Line
         label="Proposer"
         {...field("proposer")}
@@ -134,6 +140,47 @@ export function ProposalForm({
         </button>
       )}
     </form>
+  );
+}
+
+/** Asks who applies the change: a person, or the service once it is approved or at a time. */
+function ApplyWhen({
+  draft,
+  onDraft,
+  allowed,
+}: {
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  allowed: readonly string[];
+}) {
+  const [scheduled, setScheduled] = useState(draft.apply_when !== "" && draft.apply_when !== "approved");
+  const set = (apply_when: string) => onDraft({ ...draft, apply_when });
+  return (
+    <div class="grid">
+      <Choice
+        label="Apply"
+        value={scheduled ? "scheduled" : draft.apply_when}
+        onValue={(mode) => {
+          setScheduled(mode === "scheduled");
+          set(mode === "scheduled" ? "" : mode);
+        }}
+        options={[
+          ["", "when a person does"],
+          ...(allowed.includes("approved") ? [["approved", "as soon as it is approved"] as const] : []),
+          ...(allowed.includes("scheduled") ? [["scheduled", "at a time"] as const] : []),
+        ]}
+      />
+      {scheduled && (
+        <Line
+          label="At"
+          hint="In your time zone. The service applies it then, if it is approved."
+          type="datetime-local"
+          required
+          value={draft.apply_when}
+          onValue={set}
+        />
+      )}
+    </div>
   );
 }
 

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
-import type { ChangeDetail, Outcome } from "../../core/api_types.ts";
-import { get } from "../../core/api.ts";
-import { signed } from "../../core/format.ts";
-import { useResource } from "../../core/resource.tsx";
-import { changeHref } from "../../core/router.tsx";
-import { shortly } from "../../domain/sentences.ts";
-import { titled } from "../../domain/statuses.ts";
-import { Sentence, ShortId } from "../../parts/text.tsx";
-import { Moment } from "../../parts/time.tsx";
-import { Verdict } from "../../parts/verdict.tsx";
+import type { ChangeDetail, Outcome } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { signed } from "../core/format.ts";
+import { useResource } from "../core/resource.tsx";
+import { changeHref } from "../core/router.tsx";
+import { shortly } from "../domain/sentences.ts";
+import { titled } from "../domain/statuses.ts";
+import { Sentence, ShortId } from "./text.tsx";
+import { Moment } from "./time.tsx";
+import { Verdict } from "./verdict.tsx";
 
 /** Rows at a time: each asks for its change's name. */
 const STEP = 20;
@@ -20,27 +20,23 @@ const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
   change: "replaced by another change",
 };
 
-/** What was expected of each applied change, and what came. */
-export function OutcomeTable({ outcomes, more }: { outcomes: readonly Outcome[]; more: boolean }) {
+/** Columns of figures. */
+const FIGURES = ["Expected", "Realised"];
+const COLUMNS = ["Change", "Applied", "KPI", ...FIGURES, "Verdict", "State"];
+
+/** A table of what was expected of applied changes and what was measured. */
+export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
   const [shown, setShown] = useState(STEP);
-  if (outcomes.length === 0)
-    return <p class="quiet">No change was applied yet. Seven days after an apply its outcome is final.</p>;
   return (
     <>
       <table class="cards">
         <thead>
           <tr>
-            <th scope="col">Change</th>
-            <th scope="col">Applied</th>
-            <th scope="col">KPI</th>
-            <th scope="col" class="number">
-              Expected
-            </th>
-            <th scope="col" class="number">
-              Realised
-            </th>
-            <th scope="col">Verdict</th>
-            <th scope="col">State</th>
+            {COLUMNS.map((name) => (
+              <th key={name} scope="col" class={FIGURES.includes(name) ? "number" : undefined}>
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -54,11 +50,6 @@ export function OutcomeTable({ outcomes, more }: { outcomes: readonly Outcome[];
           Show more
         </button>
       )}
-      <p class="quiet">
-        {more && "Only the newest 200 are shown. "}Realised is what the KPI did since the apply, up being good. It is a
-        correlation: where other changes were in force too, the movement is theirs as well, so these figures do not add
-        up.
-      </p>
     </>
   );
 }

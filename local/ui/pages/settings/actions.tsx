@@ -43,7 +43,7 @@ export function Actions() {
     await reload();
   };
   return (
-    <Panel title="Actions">
+    <Panel title="Run now">
       {!data && <Pending error={error} what="actions" />}
       {data && (
         <>

@@ -1,6 +1,6 @@
 import type { Capability, CapabilityMap } from "../../core/api_types.ts";
 import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
-import { Mark, Sign } from "../../parts/mark.tsx";
+import { Mark } from "../../parts/mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 
@@ -13,7 +13,7 @@ const STATUS: Readonly<Record<Capability["status"], MarkOf>> = {
 
 /** What works here, and what would switch on the rest. */
 export const Capabilities = ({ map: { capabilities } }: { map: CapabilityMap }) => (
-  <Panel title="Capabilities">
+  <Panel title="Health">
     <ul class="plain capabilities">
       {capabilities.map(({ id, status, reason, enable_with }) => (
         <li key={id}>
@@ -35,36 +35,5 @@ export const Capabilities = ({ map: { capabilities } }: { map: CapabilityMap }) 
         </li>
       ))}
     </ul>
-  </Panel>
-);
-
-/** How far the use of the service has come. */
-export const Phases = ({ map: { phases, current_phase } }: { map: CapabilityMap }) => (
-  <Panel title="Phases">
-    <ol class="plain phases">
-      {phases.map(({ id, title, met, total, items }) => (
-        <li key={id} aria-current={id === current_phase ? "step" : undefined}>
-          <details open={id === current_phase}>
-            <summary>
-              {title}
-              <span class="quiet">
-                {met} of {total}
-              </span>
-            </summary>
-            <ul class="plain">
-              {items.map((item) => (
-                <li key={item.title}>
-                  <span class={`mark ${item.met ? "good" : "quiet"}`}>
-                    <Sign shape={item.met ? "check" : "ring"} />
-                    {item.title}
-                  </span>
-                  {!item.met && <small class="quiet how">{item.how}</small>}
-                </li>
-              ))}
-            </ul>
-          </details>
-        </li>
-      ))}
-    </ol>
   </Panel>
 );

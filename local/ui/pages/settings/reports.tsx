@@ -12,13 +12,13 @@ import { Age } from "../../parts/time.tsx";
 const SHOWN = 12;
 
 /** The retrospectives and weekly reports of the service, as text. */
-export function EvolvedFiles() {
+export function Reports() {
   const [all, setAll] = useState(false);
   const [opened, open] = useState<EvolvedFile | undefined>();
   const { data, error } = useResource("evolved", (signal) => get<{ files: EvolvedFile[] }>("api/evolved", {}, signal));
   return (
-    <Panel title="Self-evolution files">
-      {!data && <Pending error={error} what="files" />}
+    <Panel title="Reports">
+      {!data && <Pending error={error} what="reports" />}
       {data && data.files.length === 0 && <p class="quiet">None yet. A closed change leaves a retrospective.</p>}
       <ul class="plain files">
         {data?.files.slice(0, all ? undefined : SHOWN).map((file) => (

@@ -1,0 +1,60 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { getStream, type Query } from "../core/api.ts";
+import { bytes } from "../core/format.ts";
+import { save } from "../core/save.ts";
+import { Failure, Notice } from "./notice.tsx";
+
+/** Saves an answer of the service as a file; a link would carry no token. */
+export function Download({
+  label,
+  path,
+  query = {},
+  name,
+}: {
+  label: string;
+  path: string;
+  query?: Query;
+  /** File name. */
+  name: string;
+}) {
+  const [size, setSize] = useState<number | undefined>();
+  const [saved, setSaved] = useState("");
+  const [error, setError] = useState<unknown>();
+  const running = useRef<AbortController>();
+  useEffect(() => () => running.current?.abort(), []);
+  const isBusy = size !== undefined;
+  const take = async () => {
+    if (isBusy) return running.current!.abort();
+    const { signal } = (running.current = new AbortController());
+    setError(undefined);
+    setSaved("");
+    setSize(0);
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    try {
+      const reader = (await getStream(path, query, signal)).body!.getReader();
+      let read = 0;
+      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+        pieces.push(piece.value);
+        setSize((read += piece.value.length));
+      }
+      save(new Blob(pieces), name);
+      setSaved(`Saved ${name}, ${bytes(read)}.`);
+    } catch (failure) {
+      if (!signal.aborted) setError(failure);
+    }
+    setSize(undefined);
+  };
+  return (
+    <div class="download">
+      <button type="button" class="secondary small" aria-busy={isBusy} onClick={() => void take()}>
+        {isBusy ? `Stop (${bytes(size)} so far)` : label}
+      </button>
+      <Failure error={error} alert />
+      {saved && (
+        <Notice tone="good" alert>
+          {saved}
+        </Notice>
+      )}
+    </div>
+  );
+}
