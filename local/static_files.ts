@@ -1,8 +1,10 @@
 /** Serves the files of the user interface: nothing outside their folder, nothing hidden, and no script from elsewhere. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 import type { Sha256 } from "../lib/kit/platform.ts";
-import { CONSOLE_HEADERS } from "../lib/http/console_headers.ts";
+import { consoleHeaders } from "../lib/http/console_headers.ts";
 import { typeOfFile } from "../lib/http/file_types.ts";
 
 /** What the file system says of a path that leads to no file. */
@@ -15,18 +17,59 @@ export type StaticFiles = (request: Request) => Promise<Response | undefined>;
 export async function staticFiles(folder: string, sha256: Sha256): Promise<StaticFiles> {
   const root = await realpath(folder);
   await readdir(root);
+  const compressed = new Map<string, Buffer<ArrayBuffer>>();
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const names = namesOf(new URL(request.url).pathname);
     const content = names && (await readWithin(root, names));
     if (!names || !content) return undefined;
-    const etag = `"${sha256(content).slice(0, 32)}"`;
+    const name = names.at(-1)!;
+    const hash = sha256(content).slice(0, 32);
+    const encoding = chooseEncoding(request.headers.get("accept-encoding"), content);
+    const etag = `"${hash}${encoding ? `-${encoding}` : ""}"`;
+    const guarded = { ...consoleHeaders(name), etag, vary: "accept-encoding" };
     if (matches(request.headers.get("if-none-match"), etag))
-      return new Response(null, { status: 304, headers: { ...CONSOLE_HEADERS, etag } });
-    const type = typeOfFile(names.at(-1)!);
-    const headers = { ...CONSOLE_HEADERS, etag, "content-type": type, "content-length": String(content.length) };
-    return new Response(request.method === "HEAD" ? null : content, { headers });
+      return new Response(null, { status: 304, headers: guarded });
+    const body = encoding ? await compress(content, { encoding, hash }) : content;
+    const headers = {
+      ...guarded,
+      "content-type": typeOfFile(name),
+      "content-length": String(body.length),
+      ...(encoding && { "content-encoding": encoding }),
+    };
+    return new Response(request.method === "HEAD" ? null : body, { headers });
   };
+
+  async function compress(content: Buffer<ArrayBuffer>, { encoding, hash }: { encoding: Encoding; hash: string }) {
+    const key = `${encoding} ${hash}`;
+    const known = compressed.get(key);
+    if (known) return known;
+    const made = Buffer.from(await ENCODERS[encoding](content));
+    if (compressed.size >= MAX_COMPRESSED) compressed.clear();
+    compressed.set(key, made);
+    return made;
+  }
+}
+
+const ENCODERS = { br: promisify(brotliCompress), gzip: promisify(gzip) } as const;
+type Encoding = keyof typeof ENCODERS;
+
+/** Files below this size are sent as they are. */
+const MIN_COMPRESSED_BYTES = 500;
+/** Compressed files in memory. */
+const MAX_COMPRESSED = 200;
+
+/** Chooses Brotli, then gzip, where the client accepts it; undefined for a file that is sent as it is. */
+function chooseEncoding(accepted: string | null, content: Buffer): Encoding | undefined {
+  if (accepted === null || content.length < MIN_COMPRESSED_BYTES) return undefined;
+  const named = accepted.split(",").flatMap((one) => {
+    const [name, quality] = one
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*q=/);
+    return Number(quality ?? 1) > 0 ? [name] : [];
+  });
+  return (["br", "gzip"] as const).find((one) => named.includes(one));
 }
 
 /** The file names along a path; undefined where one could lead elsewhere or names something hidden. */

@@ -1,5 +1,8 @@
 /** The console: static files that any host can serve, with every package it needs inside. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import * as esbuild from "esbuild";
+import { mergeCore } from "./console_core.mjs";
 import { root } from "./root.mjs";
 
 /** The oldest browsers it runs in; README names them. */
@@ -24,5 +27,17 @@ export const CONSOLE = {
   logLevel: "warning",
 };
 
+/** Builds it in memory: files as `{ path, text }`; without `splitting` all of the code is in one. */
+export async function consoleOutput({ outdir, splitting = true }) {
+  const { outputFiles } = await esbuild.build({ ...CONSOLE, splitting, outdir, minify: true, write: false });
+  const files = outputFiles.map(({ path, text }) => ({ path, text }));
+  return splitting ? mergeCore(files) : files;
+}
+
 /** Builds it into a folder. */
-export const buildConsole = (outdir) => esbuild.build({ ...CONSOLE, outdir, minify: true });
+export async function buildConsole(outdir) {
+  for (const { path, text } of await consoleOutput({ outdir })) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+}

@@ -2,16 +2,15 @@
 import { createHash } from "node:crypto";
 import { relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import * as esbuild from "esbuild";
-import { CONSOLE } from "./console.mjs";
+import { consoleOutput } from "./console.mjs";
 import { root } from "./root.mjs";
 
 /** Each file by its name, with its text and its ETag; without `splitting` all of the code is in one. */
 export async function consoleFiles({ splitting = true } = {}) {
   const outdir = "console";
-  const { outputFiles } = await esbuild.build({ ...CONSOLE, splitting, outdir, minify: true, write: false });
+  const files = await consoleOutput({ outdir, splitting });
   return Object.fromEntries(
-    outputFiles.map(({ path, text }) => [
+    files.map(({ path, text }) => [
       relative(resolve(root, outdir), path).replaceAll("\\", "/"),
       { text, etag: `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"` },
     ]),

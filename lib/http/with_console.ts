@@ -1,5 +1,5 @@
 /** The console's files in memory, before an API: for hosts that have no folder to serve. */
-import { CONSOLE_HEADERS } from "./console_headers.ts";
+import { consoleHeaders } from "./console_headers.ts";
 import type { Handler } from "./endpoint.ts";
 import { typeOfFile } from "./file_types.ts";
 import { alreadyHas } from "./if_none_match.ts";
@@ -36,8 +36,9 @@ export function consoleBefore(
     const all = name === "" ? {} : await files();
     if (!Object.hasOwn(all, name)) return api(request);
     const { text, etag } = all[name]!;
-    if (alreadyHas(request)?.(etag)) return new Response(null, { status: 304, headers: { ...CONSOLE_HEADERS, etag } });
-    const headers = { ...CONSOLE_HEADERS, etag, "content-type": typeOfFile(name) };
+    const guarded = { ...consoleHeaders(name), etag };
+    if (alreadyHas(request)?.(etag)) return new Response(null, { status: 304, headers: guarded });
+    const headers = { ...guarded, "content-type": typeOfFile(name) };
     return new Response(request.method === "HEAD" ? null : text, { headers });
   };
 }

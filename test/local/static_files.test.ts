@@ -2,10 +2,12 @@ import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../../local/node_ports.ts";
 import { staticFiles, type StaticFiles } from "../../local/static_files.ts";
 
+const LONG_SCRIPT = "a();\n".repeat(500);
 let base: string;
 let serve: StaticFiles;
 
@@ -14,7 +16,15 @@ beforeAll(async () => {
   const ui = join(base, "ui");
   await mkdir(join(ui, "assets"), { recursive: true });
   await mkdir(join(ui, ".git"));
-  const files = { "index.html": "<h1>ü</h1>", "assets/a b.css": "a{}", "x.js": "1", "y.svg": "<svg/>", data: "?" };
+  const files = {
+    "index.html": "<h1>ü</h1>",
+    "assets/a b.css": "a{}",
+    "x.js": "1",
+    "long.js": LONG_SCRIPT,
+    "core-0123456789abcdef.js": "1",
+    "y.svg": "<svg/>",
+    data: "?",
+  };
   for (const [name, content] of Object.entries(files)) await writeFile(join(ui, name), content);
   for (const name of [".env", ".git/config"]) await writeFile(join(ui, name), "hidden");
   await mkdir(join(base, "ui-next"));
@@ -109,4 +119,27 @@ test("only GET and HEAD are answered", async () => {
 test("what is no folder is said at once", async () => {
   await expect(staticFiles(join(base, "none"), sha256)).rejects.toMatchObject({ code: "ENOENT" });
   await expect(staticFiles(join(base, "secret.txt"), sha256)).rejects.toMatchObject({ code: "ENOTDIR" });
+});
+
+test.each([
+  ["br, gzip", "br"],
+  ["gzip, deflate", "gzip"],
+  ["br;q=0, gzip;q=0.5", "gzip"],
+  ["identity", null],
+])("with accept-encoding %s a script is sent as %s", async (accepted, encoding) => {
+  const init = { headers: { "accept-encoding": accepted } };
+  const answer = (await get("/long.js", init))!;
+  expect([answer.headers.get("content-encoding"), answer.headers.get("vary")]).toEqual([encoding, "accept-encoding"]);
+  const body = Buffer.from(await answer.arrayBuffer());
+  expect(answer.headers.get("content-length")).toBe(String(body.length));
+  const decoded = encoding === "br" ? brotliDecompressSync(body) : encoding === "gzip" ? gunzipSync(body) : body;
+  expect(decoded.toString()).toBe(LONG_SCRIPT);
+  const again = await get("/long.js", { headers: { ...init.headers, "if-none-match": answer.headers.get("etag")! } });
+  expect([again!.status, again!.headers.get("etag")]).toEqual([304, answer.headers.get("etag")]);
+});
+
+test("a file named by its build is stored for a year, everything else is revalidated", async () => {
+  const cached = async (path: string) => (await get(path))!.headers.get("cache-control");
+  expect(await cached("/core-0123456789abcdef.js")).toBe("public, max-age=31536000, immutable");
+  for (const path of ["/", "/x.js", "/long.js"]) expect(await cached(path)).toBe("no-cache");
 });

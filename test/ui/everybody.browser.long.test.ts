@@ -64,16 +64,22 @@ describe.skipIf(!browser)("the console for everybody", () => {
     expect(await seriousOn(page, "audit")).toEqual([]);
   });
 
-  test.each([360, 1440])("at %i pixels nothing sticks out, and hostile text is only text", async (width) => {
+  test.each([360, 1440])("at %i pixels nothing sticks out or moves, and hostile text is only text", async (width) => {
     const page = await open({ ...ANA, viewport: { width, height: 800 } });
+    await page.addInitScript(noteShifts);
     const wide: string[] = [];
+    const moved: string[] = [];
     for (const place of [...places(), "changes?q=users:40+group:proposer", `changes/${hostile.pending}`]) {
+      await page.goto("about:blank");
       await visit(page, service.url, place);
-      const { over, images, hacked } = await page.evaluate(() => ({
+      const { over, images, hacked, shifts } = await page.evaluate(() => ({
         over: document.documentElement.scrollWidth - innerWidth,
         images: document.images.length,
         hacked: "hacked" in globalThis,
+        shifts: (globalThis as unknown as { shifts: Shift[] }).shifts,
       }));
+      const shift = shifts.reduce((sum, { value }) => sum + value, 0);
+      if (shift > MAX_SHIFT) moved.push(`${place}: ${shift.toFixed(3)} ${shifts.map(({ of }) => of).join("; ")}`);
       expect({ images, hacked }, place).toEqual({ images: 0, hacked: false });
       if (over > 0) wide.push(`${place}: ${over}`);
     }
@@ -81,6 +87,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
     const dialog = (await page.getByRole("dialog").boundingBox())!;
     expect([dialog.x >= 0, dialog.x + dialog.width <= width], "the dialog fits").toEqual([true, true]);
     expect(wide).toEqual([]);
+    expect(moved, "layout shift").toEqual([]);
   });
 
   test("what somebody wrote shows as they wrote it, and what turns its direction is named", async () => {
@@ -185,6 +192,30 @@ describe.skipIf(!browser)("the console for everybody", () => {
     await page.waitForURL(`**/changes/${id}`);
   });
 });
+
+/** Layout shift that is allowed on a page. */
+const MAX_SHIFT = 0.02;
+
+interface Shift {
+  value: number;
+  of: string;
+}
+
+/** Notes what moves without an input of the reader. In the page. */
+function noteShifts(): void {
+  const shifts: Shift[] = ((globalThis as unknown as { shifts: Shift[] }).shifts = []);
+  interface Entry extends PerformanceEntry {
+    value: number;
+    hadRecentInput: boolean;
+    sources: { node: Element | null }[];
+  }
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput, sources } of list.getEntries() as Entry[]) {
+      const of = sources.map(({ node }) => node?.nodeName + "." + node?.className + node?.textContent?.slice(0, 20));
+      if (!hadRecentInput) shifts.push({ value, of: of.join(", ") });
+    }
+  }).observe({ type: "layout-shift", buffered: true });
+}
 
 /** Fills a service with hostile text wherever it takes text, one change of each standing, KPIs, drift. */
 async function fill({ post, propose, config }: Service): Promise<typeof hostile> {

@@ -7,6 +7,7 @@ const FILES = {
   "index.html": { text: "<!doctype html>", etag: '"1"' },
   "app.js": { text: "run()", etag: '"2"' },
   "chunks/a-B1.js": { text: "é", etag: '"3"' },
+  "chunks/core-0123456789abcdef.js": { text: "1", etag: '"4"' },
 };
 
 test("the files are those that were packed", async () => {
@@ -31,6 +32,11 @@ describe.each(["", "/governance"])("the console below %j", (base) => {
     const answer = await ask(base + path);
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, type, text]);
     expect(Object.fromEntries(answer.headers)).toMatchObject(CONSOLE_HEADERS);
+  });
+
+  test("a file named by its build is stored for a year", async () => {
+    const answer = await ask(`${base}/chunks/core-0123456789abcdef.js`);
+    expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   });
 
   test("a file that the browser has is not sent again, and HEAD has no body", async () => {

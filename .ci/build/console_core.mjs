@@ -1,0 +1,113 @@
+/** Merges the chunks that the first page loads into one file, and names every chunk by the build. */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import * as esbuild from "esbuild";
+
+const STATIC = /(?:\bfrom|\bimport)\s*"\.\/(?:chunks\/)?([\w.-]+\.js)"/g;
+const NAMES = /\bexport\s*\{([^}]*)\};?/g;
+
+/** Takes and returns files as `{ path, text }`; `app.js` is the entry. */
+export async function mergeCore(files) {
+  const chunks = new Map(
+    files.filter(({ path }) => path.includes("/chunks/")).map((file) => [basename(file.path), file]),
+  );
+  const app = files.find(({ path }) => basename(path) === "app.js");
+  const core = listReached(app, chunks);
+  const folder = [...chunks.values()][0].path.slice(0, -[...chunks.keys()][0].length);
+  const build = createHash("sha256").update(JSON.stringify(files.map(({ text }) => text))).digest("hex").slice(0, 16); // prettier-ignore
+  const name = `core-${build}.js`;
+  const text = await bundle(core, chunks);
+  const others = files.filter(({ path }) => !core.includes(basename(path)));
+  const rename = (chunk) => chunk.replace(/-[A-Z0-9]{8}\.js$/, (hash) => `${hash.slice(0, -3)}-${build}.js`);
+  const rewrite = (code) =>
+    renameAll(importCore(code, { core, name }), [...chunks.keys()].filter((chunk) => !core.includes(chunk)), rename); // prettier-ignore
+  return [
+    { path: folder + name, text: rewrite(text) },
+    ...others.map(({ path, text: code }) => {
+      const chunk = basename(path);
+      if (chunk === "index.html") return { path, text: preload(code, name) };
+      const isCode = chunk === "app.js" || chunks.has(chunk);
+      return { path: chunks.has(chunk) ? folder + rename(chunk) : path, text: isCode ? rewrite(code) : code };
+    }),
+  ];
+}
+
+/** Has the page load the core together with its script. */
+const preload = (page, name) =>
+  page.replace(
+    '<script type="module"',
+    `<link rel="modulepreload" href="chunks/${name}" />\n    <script type="module"`,
+  );
+
+/** Lists the chunks that a file imports statically, with all that they import. */
+function listReached(from, chunks) {
+  const reached = new Set();
+  const visit = ({ text }) => {
+    for (const [, name] of text.matchAll(STATIC)) {
+      if (reached.has(name) || !chunks.has(name)) continue;
+      reached.add(name);
+      visit(chunks.get(name));
+    }
+  };
+  visit(from);
+  return [...reached];
+}
+
+const prefix = (core, chunk) => `c${core.indexOf(chunk)}_`;
+
+/** Bundles these chunks into one module that exports what each exports, under a prefix of its own. */
+async function bundle(core, chunks) {
+  const exported = (chunk) =>
+    [...chunks.get(chunk).text.matchAll(NAMES)].flatMap(
+      ([, list]) =>
+      list.split(",").map((one) => one.trim().split(/\s+as\s+/).at(-1)), // prettier-ignore
+    );
+  const contents = core
+    .map(
+      (chunk) =>
+        `export { ${exported(chunk)
+          .map((one) => `${one} as ${prefix(core, chunk)}${one}`)
+          .join(", ")} } from "./${chunk}";`,
+    ) // prettier-ignore
+    .join("\n");
+  const { outputFiles } = await esbuild.build({
+    stdin: { contents, resolveDir: "/" },
+    bundle: true,
+    format: "esm",
+    minify: true,
+    write: false,
+    plugins: [
+      {
+        name: "chunks in memory",
+        setup({ onResolve, onLoad }) {
+          onResolve({ filter: /./ }, ({ path, kind }) =>
+            kind === "dynamic-import" ? { path, external: true } : { path: basename(path), namespace: "chunk" },
+          );
+          onLoad({ filter: /./, namespace: "chunk" }, ({ path }) => ({
+            contents: chunks.get(path).text,
+            loader: "js",
+          }));
+        },
+      },
+    ],
+  });
+  return outputFiles[0].text;
+}
+
+/** Lets code import from the core what it imported from chunks that are merged into it. */
+const importCore = (code, { core, name }) =>
+  core.reduce(
+    (text, chunk) =>
+      text.replace(
+        new RegExp(`import(?:\\s*\\{([^}]*)\\}\\s*from)?\\s*"(\\./(?:chunks/)?)${chunk.replaceAll(".", "\\.")}"`, "g"),
+        (_, names, folder) =>
+          names === undefined
+            ? `import"${folder}${name}"`
+            : `import{${names.split(",").map((one) => importedAs(one.trim(), prefix(core, chunk))).join(",")}}from"${folder}${name}"`, // prettier-ignore
+      ),
+    code,
+  );
+
+const importedAs = (one, before) => (/\sas\s/.test(one) ? before + one : `${before}${one} as ${one}`);
+
+const renameAll = (code, names, rename) => names.reduce((text, chunk) => text.replaceAll(chunk, rename(chunk)), code);
