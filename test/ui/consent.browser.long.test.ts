@@ -309,6 +309,14 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const { stdout: statement } = await run("sh", ["-c", command.slice(0, command.lastIndexOf(" | "))]);
     expect(await button(page, "Approve with your key").isDisabled()).toBe(true);
     expect(await seriousOn(page, "ssh")).toEqual([]);
+    // A mispaste is named, and the statement stays the one whose signature counts.
+    await page.getByLabel("Signature").fill(statement);
+    await page.getByText("This is no SSH signature. Paste all lines from BEGIN to END.").waitFor();
+    expect(await button(page, "Approve with your key").isDisabled()).toBe(true);
+    await page.getByLabel("Signature").fill(pen.sign("another statement").signature);
+    await Promise.all([page.waitForResponse("**/api/product/intent"), button(page, "Approve with your key").click()]);
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    expect(await shown.innerText()).toBe(command);
     await page.getByLabel("Signature").fill(`  ${pen.sign(statement).signature}\n`);
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();

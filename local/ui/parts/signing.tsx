@@ -48,7 +48,7 @@ export function Signing({
   // A passkey's button stands from the first: what is signed is made anew when it is pressed.
   const able =
     problem === undefined &&
-    (bySsh ? statement !== undefined && signature.trim() !== "" && !over : passkeys.length > 0);
+    (bySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !over : passkeys.length > 0);
   useLayoutEffect(() => {
     const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : withPasskey(passkeys);
     onProve(able ? () => prove(sign) : undefined);
@@ -102,6 +102,8 @@ const Elsewhere = ({ places }: { places: readonly string[] }) => (
 
 const TAKEN_MS = 10 * 60_000;
 
+const SSH_SIGNATURE = /^-----BEGIN SSH SIGNATURE-----\s[^-]+-----END SSH SIGNATURE-----$/;
+
 /** Text as one word of a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -147,6 +149,11 @@ function BySsh({
         rows={4}
         maxLength={8000}
         required
+        error={
+          signature.trim() === "" || SSH_SIGNATURE.test(signature.trim())
+            ? undefined
+            : "This is no SSH signature. Paste all lines from BEGIN to END."
+        }
       />
     </>
   );

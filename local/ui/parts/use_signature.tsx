@@ -49,7 +49,9 @@ export function useSignature(
   }, [manifest_hash]);
   useEffect(() => {
     if (!(error instanceof Refused) || error.refusal.code !== "proof_invalid") return;
-    renew();
+    // A statement that is signed elsewhere stays: its signature may have been mispasted.
+    if (held) signed.current = undefined;
+    else renew();
     void reload();
   }, [error]);
   useEffect(() => {
