@@ -1,0 +1,70 @@
+/** Users of simulated products: their values are drawn from blocks of users that were drawn before. */
+import type { Totals, Watched } from "../../lib/rollout/plan.ts";
+
+/** Uniform numbers from 0 to below 1. */
+export type Uniform = () => number;
+
+/** Returns numbers that a seed repeats: sfc32. */
+export function uniform(seed: number): Uniform {
+  let [a, b, c, d] = [seed | 0, 0x9e3779b9, 0x243f6a88, 1];
+  const next = (): number => {
+    const sum = (((a + b) | 0) + d) | 0;
+    d = (d + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = ((c << 21) | (c >>> 11)) + sum;
+    return (sum >>> 0) / 2 ** 32;
+  };
+  for (let round = 0; round < 15; round += 1) next();
+  return next;
+}
+
+export const normal = (next: Uniform): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
+
+/** Value of a user, and of a ratio the denominator. */
+export type DrawUser = (next: Uniform) => readonly [x: number, y?: number];
+
+const BLOCK = 64;
+const BLOCKS = 4000;
+const FIGURES = 5;
+
+/** Users of one arm. */
+export interface Population {
+  /** Adds the totals of users to those so far. */
+  add(totals: Required<Totals>, users: number, next: Uniform): void;
+}
+
+/** Draws the users of a population, each value cut at the bounds of the KPI. */
+export function populate({ bounds = [0, 1] }: Watched, draw: DrawUser, next: Uniform): Population {
+  const [low, high] = bounds;
+  const users = new Float64Array(BLOCKS * BLOCK * 2);
+  const blocks = new Float64Array(BLOCKS * FIGURES);
+  for (let user = 0; user < BLOCKS * BLOCK; user += 1) {
+    const [drawn, y = 1] = draw(next);
+    const x = Math.min(high, Math.max(low, drawn));
+    users.set([x, y], user * 2);
+    const at = Math.floor(user / BLOCK) * FIGURES;
+    for (const [figure, value] of [x, x * x, y, y * y, x * y].entries()) blocks[at + figure]! += value;
+  }
+  const addFigures = (totals: Required<Totals>, x: number, x2: number, y: number, y2: number, xy: number): void => {
+    totals.sum += x;
+    totals.sum2 += x2;
+    totals.per += y;
+    totals.per2 += y2;
+    totals.cross += xy;
+  };
+  return {
+    add(totals, count, random) {
+      totals.n += count;
+      for (let left = Math.floor(count / BLOCK); left > 0; left -= 1) {
+        const at = Math.floor(random() * BLOCKS) * FIGURES;
+        addFigures(totals, blocks[at]!, blocks[at + 1]!, blocks[at + 2]!, blocks[at + 3]!, blocks[at + 4]!);
+      }
+      for (let left = count % BLOCK; left > 0; left -= 1) {
+        const at = Math.floor(random() * BLOCKS * BLOCK) * 2;
+        const [x, y] = [users[at]!, users[at + 1]!];
+        addFigures(totals, x, x * x, y, y * y, x * y);
+      }
+    },
+  };
+}
