@@ -1,5 +1,10 @@
 /** Routes each change to the target system that covers its target, kind and tenant. */
-import { NoTargetSystem, type ProductAdapter, type TargetsInForce } from "../changes/operations/adapter_port.ts";
+import {
+  findRolloutProblem,
+  NoTargetSystem,
+  type ProductAdapter,
+  type TargetsInForce,
+} from "../changes/operations/adapter_port.ts";
 import { matchRest } from "../changes/rules/target_pattern.ts";
 import type { Entry } from "./port.ts";
 
@@ -50,11 +55,14 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     },
     carries: (change) => of(change).carries?.(change) ?? true,
     isCumulative: (entry) => of(entry).isCumulative?.(entry) ?? false,
-    check: (entry) => of(entry).check?.(entry),
+    check: (entry) => findRolloutProblem(of(entry), entry) ?? of(entry).check?.(entry),
     holdsSplits: (entry) => of(entry).holdsSplits?.(entry) ?? false,
     judgesByReading: (entry) => of(entry).judgesByReading?.(entry) ?? false,
     reader: (entry) => of(entry).reader?.(entry),
-    validate: async (change, signal) => of(change).validate(change, signal),
+    async validate(change, signal) {
+      const reason = findRolloutProblem(of(change), change);
+      return reason === undefined ? of(change).validate(change, signal) : { ok: false, reason };
+    },
     apply: async (change, signal, expected) => of(change).apply(change, signal, expected),
     verify: async (change, signal) => of(change).verify(change, signal),
     rollback: async (change, signal, readFacts, overDrift) => of(change).rollback(change, signal, readFacts, overDrift),

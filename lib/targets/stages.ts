@@ -1,5 +1,5 @@
 /** Steps of a rollout on a target system: the split of each, and the write that advances from one to another. */
-import { type AdapterResult, type Staged, TargetDrifted } from "../changes/operations/adapter_port.ts";
+import { type AdapterResult, NO_SPLIT, type Staged, TargetDrifted } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { BUCKETS } from "../rollout/bucket.ts";
 import type { Stages } from "../rollout/stages.ts";
@@ -7,8 +7,6 @@ import type { AdvanceAttempt, EffectRecord, Effects } from "./effects.ts";
 import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue, UserShare } from "./port.ts";
 import { CONTENDED, MAX_TRIES } from "./restores.ts";
-
-export const NO_SPLIT = "its target system splits no values between users";
 
 /** Returns the share of a step, counted from 0; after the last step everybody has the value. */
 const findUserShare = ({ unit, steps }: Stages, salt: string, step: number): UserShare => ({

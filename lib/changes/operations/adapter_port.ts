@@ -159,3 +159,9 @@ export interface ProductAdapter {
   /** Removes what the adapter itself keeps of a content that was erased; absent where it keeps none. */
   forget?(change: Change, signal: AbortSignal): Promise<void>;
 }
+
+export const NO_SPLIT = "its target system splits no values between users";
+
+/** Explains why an adapter cannot roll out a change in steps; one that knows no steps would give everybody the value. */
+export const findRolloutProblem = (adapter: ProductAdapter, { stages }: Pick<Staged, "stages">): string | undefined =>
+  stages && !adapter.setStage ? NO_SPLIT : undefined;

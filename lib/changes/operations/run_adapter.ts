@@ -2,7 +2,7 @@
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, Staged } from "./adapter_port.ts";
-import { type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
+import { findRolloutProblem, type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 
@@ -115,7 +115,7 @@ export interface RunOptions {
  */
 export async function runOnHost(
   adapter: ProductAdapter,
-  change: Change,
+  change: Change & Staged,
   operation: Operation,
   { inTime = () => true, mayBeGone, readFacts, overDrift, expected }: RunOptions = {},
 ): Promise<HostRun> {
@@ -127,7 +127,11 @@ export async function runOnHost(
   };
   if (operation === "apply")
     try {
-      const validation = await step((signal) => adapter.validate(change, signal));
+      const reason = findRolloutProblem(adapter, change);
+      const validation =
+        reason === undefined
+          ? await step((signal) => adapter.validate(change, signal))
+          : { ok: false as const, reason };
       if (!validation.ok) return failed("validate", validation.reason, await look(), { rejected: true });
     } catch (error) {
       return failed("validate", textOf(error), await look());

@@ -2,12 +2,14 @@
 import { expect, test } from "vitest";
 import type { Staged } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
+import { runOnHost } from "../../../lib/changes/operations/run_adapter.ts";
 import { Unanswered } from "../../../lib/kit/time_limit.ts";
 import { stagesSchema } from "../../../lib/rollout/stages.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../../lib/targets/port.ts";
 import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 
 const calm = new AbortController().signal;
@@ -197,6 +199,19 @@ test("a system that splits no values holds no rollout", async () => {
   expect(await adapter.validate(rollout, calm)).toEqual({ ok: false, reason });
   await expect(adapter.apply(rollout, calm)).rejects.toThrow(reason);
   expect([adapter.check!(change("chg_b")), text()]).toEqual([undefined, FOREIGN]);
+});
+
+test("an adapter that knows no steps is never given a rollout", async () => {
+  const own = scriptedAdapter();
+  const routed = routedAdapter([{ name: "host", match: ["*"], adapter: own }]);
+  const reason = "its target system splits no values between users";
+  expect([routed.check!(rollout), routed.check!(change("chg_b"))]).toEqual([reason, undefined]);
+  expect(await routed.validate(rollout, calm)).toEqual({ ok: false, reason });
+  expect(await runOnHost(own, rollout, "apply")).toMatchObject({
+    ok: false,
+    failure: { error: reason, rejected: true },
+  });
+  expect(await runOnHost(own, change("chg_b"), "apply")).toMatchObject({ ok: true });
 });
 
 test("a system says which shares it cannot hold, and on which values", async () => {
