@@ -1,7 +1,7 @@
 /** Simulated rollouts under the rule `cs1`: what becomes of changes of which the harm is known. */
-import type { Cell, Plan, Totals, Watched } from "../../lib/rollout/plan.ts";
+import type { Cell, Plan, Watched } from "../../lib/rollout/plan.ts";
 import { decideStep } from "../../lib/rollout/rule.ts";
-import { type DrawUser, normal, populate, uniform } from "./users.ts";
+import { type DrawUser, normal, populate, type Sums, uniform } from "./users.ts";
 
 /** The plan that `"steps": "default"` stands for. */
 export const DEFAULT_STEPS: Plan["steps"] = [
@@ -100,7 +100,7 @@ export function simulate(kind: Kind, { rollouts, harm, allowed, seed, steps = DE
   const treated = harm === 0 ? control : populate(watch[0]!, kind.draw(harm), next);
   const plan: Plan = { steps, watch, max_silent_hours: 24 };
   const outcomes: Outcomes = { rolled_back: 0, released: 0, on_hold: 0 };
-  const nothing = (): Required<Totals> => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
+  const nothing = (): Sums => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
   const newCells = (): Record<string, Cell> =>
     Object.fromEntries(watch.map(({ kpi }) => [kpi, { treated: nothing(), control: nothing() }]));
 
@@ -114,8 +114,8 @@ export function simulate(kind: Kind, { rollouts, harm, allowed, seed, steps = DE
       const spread = Math.sqrt(users * share * (1 - share));
       const count = Math.min(users, Math.max(0, Math.round(users * share + spread * normal(next))));
       for (const cell of Object.values(cells[step]!)) {
-        treated.add(cell.treated as Required<Totals>, count, next);
-        control.add(cell.control as Required<Totals>, users - count, next);
+        treated.add(cell.treated as Sums, count, next);
+        control.add(cell.control as Sums, users - count, next);
       }
       hours += HOURS_A_LOOK;
       const { decision } = decideStep(plan, { step, hours, silent: 0, cells });

@@ -1,6 +1,9 @@
 /** Users of simulated products: their values are drawn from blocks of users that were drawn before. */
 import type { Totals, Watched } from "../../lib/rollout/plan.ts";
 
+/** Totals with the sums of every kind of KPI. */
+export type Sums = { [Name in keyof Totals]-?: number };
+
 /** Uniform numbers from 0 to below 1. */
 export type Uniform = () => number;
 
@@ -31,7 +34,7 @@ const FIGURES = 5;
 /** Users of one arm. */
 export interface Population {
   /** Adds the totals of users to those so far. */
-  add(totals: Required<Totals>, users: number, next: Uniform): void;
+  add(totals: Sums, users: number, next: Uniform): void;
 }
 
 /** Draws the users of a population, each value cut at the bounds of the KPI. */
@@ -46,7 +49,7 @@ export function populate({ bounds = [0, 1] }: Watched, draw: DrawUser, next: Uni
     const at = Math.floor(user / BLOCK) * FIGURES;
     for (const [figure, value] of [x, x * x, y, y * y, x * y].entries()) blocks[at + figure]! += value;
   }
-  const addFigures = (totals: Required<Totals>, x: number, x2: number, y: number, y2: number, xy: number): void => {
+  const addFigures = (totals: Sums, x: number, x2: number, y: number, y2: number, xy: number): void => {
     totals.sum += x;
     totals.sum2 += x2;
     totals.per += y;
