@@ -237,14 +237,19 @@ function ThemeChoice() {
   );
 }
 
-/** What is said last is asked last: the page's own questions go first. */
+/** Names the product; its line is there before its name, so that nothing moves. */
 function Product() {
   const { data: state } = useServiceState();
   const { data } = useIntent(state !== undefined);
-  if (!data) return null;
   return (
     <p class="product quiet">
-      <Given text={data.product_id} />, intent <Given text={data.version} />
+      {data ? (
+        <>
+          <Given text={data.product_id} />, intent <Given text={data.version} />
+        </>
+      ) : (
+        "\u00a0"
+      )}
     </p>
   );
 }

@@ -51,6 +51,8 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const line = { type: "webauthn", rp_id: "localhost", origins: [named(service)] };
     expect(principals).toMatchObject({ ana: { kind: "person", keys: [line] } });
     expect(await device.count()).toBe(1);
+    const steps = page.locator("ol.steps");
+    expect(await steps.evaluate((list) => getComputedStyle(list).listStyleType), "steps have numbers").toBe("decimal");
 
     const intent = signedBy(principals);
     service = await restart(service, { intent });

@@ -93,6 +93,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await sam.getByText("The change is applied and verified.").waitFor();
     await showReasons(sam);
     await sam.getByText("You had a part in this change; someone else reviews it.").waitFor();
+    expect(await sam.getByText("Was it right?").count(), "nobody is asked who may not answer").toBe(0);
     await service.post("api/product/unfreeze", { actor: "bo" });
 
     await visit(ana, service.url, "");
@@ -101,6 +102,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     expect(await due.innerText(), "what is applied does not expire").not.toContain("expires");
     await due.getByRole("link").first().click();
     await button(ana, "Not accepted…").waitFor();
+    await ana.getByText("Was it right?").waitFor();
     const asked = ana.getByRole("region", { name: "Decision" }).getByRole("button");
     // The question that is asked is answered first.
     await expect.poll(() => asked.allInnerTexts()).toEqual(["Accepted…", "Not accepted…", "Roll back…"]);

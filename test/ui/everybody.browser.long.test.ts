@@ -70,7 +70,9 @@ describe.skipIf(!browser)("the console for everybody", () => {
     const wide: string[] = [];
     const moved: string[] = [];
     for (const place of [...places(), "changes?q=users:40+group:proposer", `changes/${hostile.pending}`]) {
-      await page.goto("about:blank");
+      // From another document, so that the page is loaded.
+      await page.goto(new URL("icon.svg", service.url).href);
+      await page.goto(new URL(`#/${place}`, service.url).href);
       await visit(page, service.url, place);
       const { over, images, hacked, shifts } = await page.evaluate(() => ({
         over: document.documentElement.scrollWidth - innerWidth,

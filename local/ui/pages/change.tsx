@@ -30,13 +30,12 @@ import { Succession } from "./change/succession.tsx";
 import { Expectation } from "./change/expectation.tsx";
 import { LateNotes } from "./change/late_note.tsx";
 import type { Decided } from "./change/use_decision.tsx";
-import { Gates, Raw, WhatChanges } from "./change/sections.tsx";
+import { Gates, WhatChanges } from "./change/sections.tsx";
 import { ChangeFacts } from "./change/facts.tsx";
 import { NextWaiting, useNeighbours } from "./change/next_waiting.tsx";
 
 /** The history stands below the decision, so its code comes after the page. */
-const Timeline = lazy(() => import("./change/timeline.tsx").then((part) => part.Timeline));
-const Verification = lazy(() => import("./change/verification.tsx").then((part) => part.Verification));
+const Record = lazy(() => import("./change/record.tsx").then((part) => part.Record));
 
 /** Loaded behind the page, so that it is there when it is wanted. */
 const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
@@ -198,9 +197,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
           <LateNotes change={change} onDone={reload} />
         </div>
         <div>
-          <Timeline change={change} />
-          <Verification key={change.change_id} change={change} />
-          <Raw change={change} intent={intent} />
+          <Record change={change} intent={intent} />
         </div>
       </div>
       {deciding && (

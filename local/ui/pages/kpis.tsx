@@ -1,5 +1,5 @@
 /** What moved, and whether the changes were worth it. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { State } from "../core/api_types.ts";
 import { percent } from "../core/format.ts";
 import { usePageKeys, useTitle } from "../core/hooks.tsx";
@@ -15,7 +15,7 @@ import { Pending } from "../parts/notice.tsx";
 import { OutcomeTable } from "../parts/outcomes.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { FeedDialog } from "./kpis/feed.tsx";
-import { KpiChart } from "./kpis/kpi_chart.tsx";
+import { KpiChart, useOperations } from "./kpis/kpi_chart.tsx";
 import { KpiTable } from "./kpis/table.tsx";
 
 /** KPIs and outcomes. */
@@ -26,15 +26,20 @@ export function KpisPage({ route: { query } }: { route: Route }) {
   const { data: found } = useResource("outcomes", readOutcomes);
   useTitle("KPIs");
   usePageKeys([{ key: "f", label: "Enter KPI values", run: () => setFeeding(true) }]);
-  if (!state || !series)
+  const names = state && series ? namesOf(state, series) : [];
+  const chosen = names.includes(query.get("kpi") ?? "") ? query.get("kpi")! : names[0];
+  const points = (chosen && series?.[chosen]) || [];
+  const marks = useOperations(points);
+  // The first chart stands complete, or its legend would move what is below it.
+  const stood = useRef(false);
+  if (state && series && marks) stood.current = true;
+  if (!state || !series || !stood.current)
     return (
       <>
         <PageHead title="KPIs" />
         <Pending error={off ?? error} what="KPIs" />
       </>
     );
-  const names = namesOf(state, series);
-  const chosen = names.includes(query.get("kpi") ?? "") ? query.get("kpi")! : names[0];
   return (
     <>
       <PageHead
@@ -51,13 +56,14 @@ export function KpisPage({ route: { query } }: { route: Route }) {
       </PageHead>
       <Panel title="KPIs">
         <KpiTable state={state} names={names} chosen={chosen} />
-        {chosen && series[chosen] && (
+        {chosen && points.length > 0 && (
           <>
             <h3>{titled(chosen)}</h3>
             <KpiChart
               key={chosen}
               kpi={chosen}
-              points={series[chosen]}
+              points={points}
+              marks={marks ?? []}
               lines={linesOf(chosen, state)}
               direction={directionOf(chosen, state.goals)}
             />

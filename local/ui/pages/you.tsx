@@ -113,7 +113,7 @@ const Line = ({ name, line, isFirst }: { name: string; line: object; isFirst: bo
     <Notice tone="good" alert>
       The passkey is made. It counts once the intent lists it.
     </Notice>
-    <ol>
+    <ol class="steps">
       <li>Copy this{isFirst ? " member" : " line"}. It holds no secret.</li>
       <li>
         Add it to the product intent,{" "}

@@ -59,8 +59,8 @@ export function DecisionBar({
       {tap}
       {isReviewDue(change) && (
         <p class="whole">
-          It was approved as an emergency, and the consent is to be reviewed by {dateTime(change.review!.due_at)}. Was
-          it right?
+          It was approved as an emergency, and the consent is to be reviewed by {dateTime(change.review!.due_at)}.
+          {offers.includes("accept_emergency") && " Was it right?"}
         </p>
       )}
       {(shown.length > 0 || ways) && (

@@ -1,7 +1,7 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
 import { nothingSet } from "../../domain/cautions.ts";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
-import type { ChangeDetail, Gate, IntentView } from "../../core/api_types.ts";
+import type { ChangeDetail, Gate } from "../../core/api_types.ts";
 import { pretty } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
@@ -13,8 +13,8 @@ import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames, Named } from "../../parts/change_name.tsx";
 import { Diff, Patch } from "../../parts/diff.tsx";
 import { Mark } from "../../parts/mark.tsx";
-import { Facts, Panel } from "../../parts/panel.tsx";
-import { Given, Json, Prose, Sentence } from "../../parts/text.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Given, Prose, Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
 import { HostLook } from "./host_look.tsx";
 
@@ -135,24 +135,3 @@ export const Gates = ({ change }: { change: ChangeDetail }) =>
       </ul>
     </Panel>
   );
-
-/** The record as the service returns it. */
-export function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
-  // The values of target systems are no part of the record.
-  const { seen: _, ...record } = change;
-  return (
-    <details class="panel">
-      <summary>For programs</summary>
-      <Facts
-        wide
-        of={[
-          ["Change", <Given text={change.change_id} code />],
-          ["Revision", String(change.revision)],
-          ["Digest of what is consented to", <Given text={change.digest} code />],
-          ["Intent in force", <Given text={intent?.manifest_hash ?? "unknown"} code />],
-        ]}
-      />
-      <Json label="The change as JSON" of={record} />
-    </details>
-  );
-}

@@ -19,7 +19,7 @@ export function Verification({ change: { change_id, audit_entries: entries } }: 
   const altered = entries.filter(({ id }) => sound?.get(id) === false);
   return (
     <Panel title="Verification">
-      <p>
+      <p class="verified">
         {!canHash()
           ? "This browser computes hashes only over https or on localhost, so the entries are not checked here."
           : sound === undefined

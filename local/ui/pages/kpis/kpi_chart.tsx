@@ -5,29 +5,35 @@ import { type Fall, findFall, listOperations, listQueries } from "../../domain/k
 import type { Fed } from "../../domain/kpi_series.ts";
 import { titled } from "../../domain/statuses.ts";
 import { Chart } from "../../parts/chart.tsx";
-import type { ChartLine } from "../../parts/chart_drawing.ts";
+import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
 import { Given } from "../../parts/text.tsx";
 
 const MAX_FOUND = 200;
 const DAY_S = 86_400;
 
-/** A KPI with every apply and rollback of its period, and what came just before its largest move for the worse. */
+/** Finds every apply and rollback in the period of these values; undefined while they are not all known. */
+export function useOperations(points: readonly Fed[]): ChartMark[] | undefined {
+  const [applied = null, rolledBack = null] = listQueries(points);
+  const first = useFound(applied, { limit: MAX_FOUND });
+  const second = useFound(rolledBack, { limit: MAX_FOUND });
+  if (first.loading || second.loading) return undefined;
+  return listOperations([...(first.data?.rows ?? []), ...(second.data?.rows ?? [])], (points[0]?.at ?? 0) - DAY_S);
+}
+
+/** A KPI with the operations of its period, and what came just before its largest move for the worse. */
 export function KpiChart({
   kpi,
   points,
   lines,
+  marks,
   direction,
 }: {
   kpi: string;
   points: readonly Fed[];
   lines: readonly ChartLine[];
+  marks: readonly ChartMark[];
   direction: 1 | -1;
 }) {
-  const [applied = null, rolledBack = null] = listQueries(points);
-  const { data: first } = useFound(applied, { limit: MAX_FOUND });
-  const { data: second } = useFound(rolledBack, { limit: MAX_FOUND });
-  const rows = [...(first?.rows ?? []), ...(second?.rows ?? [])];
-  const marks = listOperations(rows, (points[0]?.at ?? 0) - DAY_S);
   const fall = findFall(points, direction, marks);
   return (
     <>
