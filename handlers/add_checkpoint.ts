@@ -16,8 +16,7 @@ export const addCheckpoint = endpoint(
     path: "/add-checkpoint",
     summary: "Cosigns a checkpoint of another log, as a witness of it",
     operation: "addCheckpoint",
-    description:
-      "Cosigns the checkpoint of another log (C2SP tlog-witness). A stale size gets 409 with the size cosigned last.",
+    description: "Cosigns the checkpoint of another log (C2SP tlog-witness).",
     example: {
       submission:
         "old 0\n\nacme-crm/audit/0f\n2\nHf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U=\n\n— acme-crm/audit/0f …\n",

@@ -21,7 +21,7 @@ export const events = endpoint(
     path: "/api/events",
     summary: "Server-sent events",
     operation: "streamEvents",
-    description: "A server-sent event for each audit entry, growth row and tick; reconnect with Last-Event-ID.",
+    description: "Server-sent events of entries, growth rows and ticks.",
     example: { after: "12.12000000.11900000.3" },
     input: z.object({
       after: z.string().optional().describe("Id of the last event that was read; absent: from now on."),

@@ -17,8 +17,7 @@ export const find = endpoint(
     path: "/api/find",
     summary: "Find changes",
     operation: "findChanges",
-    description:
-      "Finds changes by words and field:value terms that all match; a minus negates. GET /api/find/saved lists the fields.",
+    description: "Finds changes by words and field:value terms; GET /api/find/saved lists the fields.",
     example: { q: "is:pending risk:high", limit: 20 },
     ownReads: "filtered",
     product: true,

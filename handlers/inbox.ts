@@ -14,8 +14,7 @@ export const inbox = endpoint(
     path: "/api/inbox",
     summary: "What waits for somebody",
     operation: "getInbox",
-    description:
-      "Changes that wait for consent, apply or review, and drifted ones: how many, and the most urgent of each.",
+    description: "Changes that wait or drifted: how many, and the most urgent of each.",
     example: { limit: 20 },
     ownReads: "filtered",
     product: true,

@@ -59,6 +59,8 @@ import { revoke } from "./product/revoke.ts";
 import { restore } from "./product/restore.ts";
 import { rollback } from "./product/rollback.ts";
 import { runtime } from "./product/runtime.ts";
+import { samples } from "./product/samples.ts";
+import { stage } from "./product/stage.ts";
 import { unfreeze } from "./product/unfreeze.ts";
 import { values } from "./product/values.ts";
 import { withdraw } from "./product/withdraw.ts";
@@ -75,7 +77,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, policy, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, restore, review, freeze, unfreeze, erase, note, kpi,
+  drift, policy, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, restore, review, freeze, unfreeze, erase, note, stage, samples, kpi,
   inbox, find, findSaved, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

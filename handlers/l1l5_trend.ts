@@ -14,8 +14,7 @@ export const l1l5Trend = endpoint(
     path: "/api/l1l5_trend",
     summary: "Levels of autonomy by day",
     operation: "getAutonomyTrend",
-    description:
-      "Decisions a UTC day by level: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0.",
+    description: "Decisions a UTC day by level: people alone (L1) to the intent's rules (L4); L5 is drift.",
     example: { days: 7 },
     input: z.object({ days: wholeNumber(1, MAX_DAYS).default(30).describe("How many UTC days, today included.") }),
     output: trendSchema,

@@ -26,8 +26,7 @@ export const mcp = endpoint(
     path: "/mcp",
     summary: "Speak MCP",
     operation: "speakMcp",
-    description:
-      "The Model Context Protocol over streamable HTTP. An agent with its secret proposes; without one it reads.",
+    description: "The Model Context Protocol over HTTP. An agent with its secret proposes.",
     example: { message: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
     ownReads: "filtered",
     product: true,

@@ -15,7 +15,7 @@ export const memorySearch = endpoint(
     path: "/api/memory/search",
     summary: "Search memory",
     operation: "searchMemory",
-    description: "Finds memories of decisions, outcomes, KPI feeds and feedback, and of the caller's own conversation.",
+    description: "Finds memories of decisions, outcomes, feeds and own chats.",
     example: { q: "seat limit", limit: 5 },
     ownReads: "filtered",
     input: z.object({

@@ -12,7 +12,7 @@ export const state = endpoint(
     path: "/api/state",
     summary: "The system's state",
     operation: "getState",
-    description: "Effect, memory, reliability and need with inputs, goals, tasks and freeze. No data is null.",
+    description: "E, M, R and N with inputs, goals, tasks and freeze.",
     example: {},
     input: z.object({}),
     output: stateSchema,

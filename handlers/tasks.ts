@@ -70,7 +70,7 @@ export const submit = endpoint(
             "must be low, normal, high, urgent or a number within a million of 0",
           ),
         ),
-      ).describe("low, normal, high, urgent, or a number on that scale of 1 to 4; higher goes first. Absent: normal."),
+      ).describe("low, normal, high, urgent, or 1 to 4. Absent: normal."),
     }),
     output: taskSchema,
     success: 201,

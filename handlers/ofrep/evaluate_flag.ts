@@ -20,8 +20,7 @@ export const evaluateFlag = endpoint(
     rest: true,
     summary: "One value as a feature flag",
     operation: "evaluateFlag",
-    description:
-      "OpenFeature's remote evaluation of one flag: the target's value for the tenant in the targeting key, else for all.",
+    description: "OpenFeature's remote evaluation of one flag, for the tenant in the targeting key.",
     example: { key: "limits.seats", context: { targetingKey: "t-100" } },
     product: true,
     reads: true,

@@ -19,8 +19,7 @@ export const evaluateFlags = endpoint(
     path: "/ofrep/v1/evaluate/flags",
     summary: "All values of a tenant as feature flags",
     operation: "evaluateFlags",
-    description:
-      "OpenFeature's remote evaluation of all flags: each target's value for the tenant in the targeting key, else for all.",
+    description: "OpenFeature's remote evaluation of all flags, for the tenant in the targeting key.",
     example: { context: { targetingKey: "t-100" } },
     product: true,
     reads: true,

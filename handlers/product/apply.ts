@@ -16,7 +16,7 @@ export const apply = endpoint(
     path: "/api/product/apply",
     summary: "Apply an approved change",
     operation: "applyChange",
-    description: "Carries an approved change to its target system and verifies it. With dry_run nothing is changed.",
+    description: "Carries an approved change to its target system.",
     example: { change_id: CHANGE_ID, dry_run: true },
     product: true,
     token: true,

@@ -14,8 +14,7 @@ export const approvals = endpoint(
     path: "/api/product/approvals",
     summary: "Pending and approved changes",
     operation: "listApprovals",
-    description:
-      "Changes that wait for consent, apply or review, oldest first, with what is missing and what blocks them.",
+    description: "Changes that wait for consent, apply or review, oldest first.",
     example: { limit: 50 },
     ownReads: "filtered",
     product: true,

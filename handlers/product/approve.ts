@@ -16,8 +16,7 @@ export const approve = endpoint(
     path: "/api/product/approve",
     summary: "Give consent to a pending change",
     operation: "approveChange",
-    description:
-      "Records one person's consent. The change is approved once as many have consented as the intent requires.",
+    description: "Records one person's consent; the change is approved once enough have consented.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Checked with support." },
     names: "approver",
     input: () =>

@@ -22,8 +22,7 @@ export const audit = endpoint(
     path: "/api/product/audit",
     summary: "Audit entries",
     operation: "listAuditEntries",
-    description:
-      "A page of the audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log.",
+    description: "A page of the audit log; format=jsonl or csv gives the whole log.",
     example: { change_id: CHANGE_ID, limit: 100 },
     ownReads: "filtered",
     product: true,
@@ -62,8 +61,7 @@ export const audit = endpoint(
         }),
         z.string().meta({
           contentMediaType: "application/x-ndjson",
-          description:
-            "With format=jsonl: one entry a line; with contents, also lines {change_id, content} and {manifest_hash, manifest}.",
+          description: "With format=jsonl: one entry a line; with contents also contents and manifests.",
         }),
         z.string().meta({
           contentMediaType: "text/csv",

@@ -13,7 +13,7 @@ export const auditAcceptClock = endpoint(
     path: "/api/product/audit/accept-clock",
     summary: "Date entries by the clock as it is",
     operation: "acceptClock",
-    description: "After a clock ran ahead: one entry after which times may step back, so that writes are taken again.",
+    description: "After a clock ran ahead: lets times step back once.",
     example: { actor: "ops@acme.example", note: "The clock ran a day ahead until 09:00." },
     input: () => z.strictObject(actFields()),
     output: () =>

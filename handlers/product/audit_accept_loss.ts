@@ -23,8 +23,7 @@ export const auditAcceptLoss = endpoint(
     path: "/api/product/audit/accept-loss",
     summary: "Go on after the log lost its end",
     operation: "acceptLoss",
-    description:
-      "After a failover that lost entries: records the loss, lifts the breach, freezes the service. Earlier consents no longer count.",
+    description: "Accepts entries lost in a failover, and freezes the service. Earlier consents no longer count.",
     example: {
       actor: "ops@acme.example",
       note: "The failover of 09:12 lost three seconds.",
@@ -46,8 +45,7 @@ export const auditAcceptLoss = endpoint(
               .string()
               .nullable()
               .meta({
-                description:
-                  "current_hash of its last entry then; empty where only an anchor knew of it, null where it is not known.",
+                description: "current_hash of its last entry then; empty: only an anchor knew of it; null: not known.",
                 examples: ["3cea5977…"],
               }),
           })

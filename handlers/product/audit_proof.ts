@@ -14,8 +14,7 @@ export const auditProof = endpoint(
     path: "/api/product/audit/proof",
     summary: "Inclusion or consistency proof of the audit log",
     operation: "getProof",
-    description:
-      "With id: a Merkle proof that the log has this entry. With from: a proof that it only grew since that length.",
+    description: "With id: a Merkle proof of that entry. With from: a proof that the log only grew.",
     example: { id: 7, length: 12 },
     ownReads: "neutral",
     product: true,

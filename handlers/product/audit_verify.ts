@@ -37,8 +37,7 @@ export const auditVerify = endpoint(
     path: "/api/product/audit/verify",
     summary: "Verify the audit chain",
     operation: "verifyAuditLog",
-    description:
-      "Recomputes the chain and compares stored changes with it. An earlier length and head also show truncation and rewriting.",
+    description: "Recomputes the chain and compares stored changes with it; an earlier head also shows rewriting.",
     example: { expected_length: 12 },
     product: true,
     input: () =>

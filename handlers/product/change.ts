@@ -32,8 +32,7 @@ export const change = endpoint(
     path: "/api/product/changes/:change_id",
     summary: "One change",
     operation: "getChange",
-    description:
-      "One change with its entries, outcome, consents, missing consents, and what would block its apply now.",
+    description: "One change with its entries, outcome, consents and what blocks it.",
     example: { change_id: CHANGE_ID },
     ownReads: "filtered",
     product: true,
@@ -42,9 +41,7 @@ export const change = endpoint(
         change_id: changeId().describe("Id of the change."),
         wait: wholeNumber(0, LONGEST_WAIT)
           .optional()
-          .describe(
-            "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
-          ),
+          .describe("Seconds to wait until the status moves, or with If-None-Match the revision."),
         seen: flag().optional().describe("Also reads what its places hold now."),
       }),
     output: () =>

@@ -8,13 +8,11 @@ import { seenField } from "../../lib/http/decision_declaration.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
 import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
 import { consentStatement } from "../../lib/changes/consent_statement.ts";
-import { changeSchema, LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
-import { CONTENT_FIELDS } from "../../lib/changes/rules/content.ts";
+import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
+import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
 import { kpiNames } from "../../lib/changes/rules/intent.ts";
 import { ACTS } from "../../lib/changes/rules/act_statement.ts";
-
-type ContentMask = Record<(typeof CONTENT_FIELDS)[number], true>;
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
 export const consentStatementOf = endpoint(
@@ -38,6 +36,8 @@ export const consentStatementOf = endpoint(
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
+        step: wholeNumber(0).optional().describe("Of a rollout: its step."),
+        action: word(STAGE_ACTIONS).optional().describe("Of a rollout: the act."),
         seen: seenField().optional().describe("Digests that go with a consent."),
         over_drift: flag().optional().describe("True for a rollback over drift."),
         kpis: z
@@ -56,11 +56,11 @@ export const consentStatementOf = endpoint(
         proposal: z
           .strictObject(proposalFields(deps))
           .optional()
-          .describe("What is proposed, in the fields of proposeChange; in a form, JSON text."),
+          .describe("The fields of proposeChange; in a form, JSON text."),
         followup: z
           .strictObject(followupFields())
           .optional()
-          .describe("What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text."),
+          .describe("The fields of proposeCrmFollowup; in a form, JSON text."),
       }),
     jsonFields: ["proposal", "followup", "seen", "kpis"],
     output: () =>
@@ -69,12 +69,7 @@ export const consentStatementOf = endpoint(
           description: "What is signed, to the byte: RFC 8785 JSON.",
           examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
         }),
-        content: changeSchema()
-          .pick(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, true])) as ContentMask)
-          .optional()
-          .describe(
-            "Of a proposal: the content that the digest is of, with tier and spelling as they will be recorded.",
-          ),
+        content: z.looseObject({}).optional().describe("Of a proposal: the content that the digest is of."),
         challenge: z.string().meta({
           description: "SHA-256 of the statement in base64url, for a passkey.",
           examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],

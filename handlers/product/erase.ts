@@ -16,8 +16,7 @@ export const erase = endpoint(
     path: "/api/product/erase",
     summary: "Erase the content of a change",
     operation: "eraseContent",
-    description:
-      "Removes the content of a closed change, within a day from every copy. Entries and digest stay, so the log still verifies.",
+    description: "Removes the content of a closed change, within a day from every copy. The log still verifies.",
     example: { change_id: CHANGE_ID, actor: "privacy@acme.example", note: "Request 4711" },
     names: "actor",
     input: () =>

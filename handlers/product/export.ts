@@ -12,7 +12,7 @@ export const exported = endpoint(
     path: "/api/product/export",
     summary: "The log with the contents of changes and the intents",
     operation: "exportAuditLog",
-    description: "The whole audit log as JSON lines, with contents and intents, so that digests can be recomputed.",
+    description: "The whole audit log as JSON lines, with contents and intents.",
     example: {},
     product: true,
     input: () => z.object({}),
@@ -20,7 +20,7 @@ export const exported = endpoint(
       z.string().meta({
         contentMediaType: "application/x-ndjson",
         examples: ['{"origin":"acme-crm/audit/0f3a","id":1,…}\n'],
-        description: "One entry a line, in chain order, with lines {change_id, content} and {manifest_hash, manifest}.",
+        description: "One entry a line, in chain order, with contents and manifests.",
       }),
     errors: ["reads_busy"],
   },

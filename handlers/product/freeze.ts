@@ -14,8 +14,7 @@ export const freeze = endpoint(
     path: "/api/product/freeze",
     summary: "Hold every apply back",
     operation: "freezeService",
-    description:
-      "Blocks every apply but of emergencies, until it is lifted or its time is over. Rollbacks stay possible.",
+    description: "Blocks every apply but of emergencies. Rollbacks stay possible.",
     example: { actor: "ops@acme.example", note: "Quarter end", until: "2027-01-02T08:00:00Z" },
     input: () =>
       z.strictObject({

@@ -11,8 +11,7 @@ export const intent = endpoint(
     path: "/api/product/intent",
     summary: "The product intent in force",
     operation: "getIntent",
-    description:
-      "The intent that governs this instance: rules, keys, and how the target systems and the KPI feed stand.",
+    description: "The intent that governs this instance, with its target systems.",
     example: {},
     ownReads: "neutral",
     product: true,

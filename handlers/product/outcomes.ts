@@ -14,8 +14,7 @@ export const outcomes = endpoint(
     path: "/api/product/outcomes",
     summary: "Expected against realised KPI movement",
     operation: "listOutcomes",
-    description:
-      "The expected and the measured KPI movement of applied changes, newest first. A correlation, not a cause.",
+    description: "Expected and measured KPI movement of applied changes. A correlation, not a cause.",
     example: { limit: 20 },
     ownReads: "filtered",
     product: true,

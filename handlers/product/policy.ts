@@ -13,7 +13,7 @@ export const policy = endpoint(
     path: "/api/product/policy",
     summary: "Rules for the values of a target",
     operation: "getPolicy",
-    description: "Schemas and limits of steps that a value of this target must meet, before anything is proposed.",
+    description: "Schemas and limits that a value of this target must meet.",
     example: { target: "limits.seats", tenant_id: "t-100" },
     ownReads: "filtered",
     product: true,

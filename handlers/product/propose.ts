@@ -15,7 +15,7 @@ export const propose = endpoint(
     path: "/api/product/propose",
     summary: "Propose a change",
     operation: "proposeChange",
-    description: "Records a change for people to decide on; a minor change that the intent allows needs no consent.",
+    description: "Records a change for people to decide on; a minor one needs no consent.",
     example: {
       tenant_id: "t-100",
       kind: "config",
@@ -30,7 +30,7 @@ export const propose = endpoint(
     token: true,
     agents: true,
     input: (deps: ChangesDeps) => z.strictObject({ ...proposalFields(deps), ...proofFields() }),
-    jsonFields: ["value", "proof"],
+    jsonFields: ["value", "stages", "proof"],
     output: proposalAnswer,
     success: 201,
     errors: PROPOSAL_ERRORS,

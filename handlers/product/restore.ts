@@ -16,8 +16,7 @@ export const restore = endpoint(
     path: "/api/product/restore",
     summary: "Restore the consented value",
     operation: "restoreValue",
-    description:
-      "Sets the value of an applied change again after an edit from outside. A rollback restores what it did.",
+    description: "Sets the value of an applied change again after an edit from outside.",
     example: { change_id: CHANGE_ID, actor: "ops@acme.example", note: "Edited by hand." },
     names: "actor",
     input: () =>

@@ -13,7 +13,7 @@ export const values = endpoint(
     path: "/api/product/values",
     summary: "What each target should be",
     operation: "listValues",
-    description: "The value that applied changes give each target, with the change that set it, compared with the log.",
+    description: "The value that applied changes give each target.",
     example: { tenant_id: "t-100" },
     ownReads: "filtered",
     product: true,

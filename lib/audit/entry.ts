@@ -26,6 +26,10 @@ export const EVENT_TYPES = [
   "targets_in_force",
   "value_restored",
   "automation_stopped",
+  "stage_advanced",
+  "stage_held",
+  "stage_resumed",
+  "stage_stopped",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

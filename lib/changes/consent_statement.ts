@@ -14,11 +14,12 @@ import { type Content, digestOf } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { LateItem, Verdict } from "./rules/change.ts";
+import type { StageFacts } from "./rules/stage_action.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
 import { changeFacts, type Decision, isConsent, statementText } from "./rules/statement.ts";
 
 /** The decision or act, and its author. */
-export interface StatementInput {
+export interface StatementInput extends Partial<StageFacts> {
   decision: Decision | Act;
   approver: string;
   change_id?: string | undefined;
@@ -99,6 +100,8 @@ const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> =
   item: (decision) => decision === "note",
   seen: isConsent,
   over_drift: (decision) => decision === "rollback",
+  step: (decision) => decision === "stage",
+  action: (decision) => decision === "stage",
   kpis: (decision) => decision === "feed_kpis",
   until: (decision) => decision === "freeze",
   length: (decision) => decision === "accept_loss",
@@ -121,14 +124,16 @@ async function contentToErase({ store }: ChangesDeps, { change_id }: StatementIn
 /** Returns the decision and its subject; of a proposal also its content. */
 async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = deps;
-  const { decision, approver, change_id, verdict, item, seen } = input;
+  const { decision, approver, change_id, verdict, item, seen, step, action } = input;
   const over_drift = input.over_drift || undefined;
   if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
   if (decision === "note" && item === undefined) throw invalidField("item", "is required");
+  if (decision === "stage" && (step === undefined || action === undefined))
+    throw invalidField(step === undefined ? "step" : "action", "is required");
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
     const { change } = await findChange(store, change_id);
-    return { about: { decision, verdict, item, seen, over_drift, ...changeFacts(decision, change) } };
+    return { about: { decision, verdict, item, seen, step, action, over_drift, ...changeFacts(decision, change) } };
   }
   const stated = proposalIn(input);
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
@@ -147,7 +152,7 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
 }
 
 function proposalIn({ proposal, followup }: StatementInput): ProposeInput {
-  if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not beside it");
+  if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not together with it");
   if (followup) return crmFollowup(followup);
   if (!proposal) throw invalidField("proposal", "is required");
   return proposal;

@@ -10,7 +10,7 @@ import { listEntries } from "./rules/list_entries.ts";
 import { describeSplitProblem, readSplit } from "../rollout/split_value.ts";
 import { examinePlaces } from "./seen.ts";
 
-type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value"> & { stages?: Content["stages"] };
 
 /** Findings of the target systems about a proposal. */
 export interface Findings {
@@ -56,7 +56,9 @@ type Adapter = ProductAdapter | undefined;
 /** Lists the entries of a change that the adapter sets. */
 const listSet = (adapter: Adapter, change: Placed) =>
   adapter && findCarrier(adapter, change)
-    ? listEntries(change).flatMap((entry) => (entry.value === undefined ? [] : [{ ...entry, kind: change.kind }]))
+    ? listEntries(change).flatMap((entry) =>
+        entry.value === undefined ? [] : [{ ...entry, kind: change.kind, stages: change.stages }],
+      )
     : [];
 
 const judgesByReading = (adapter: Adapter, change: Placed): boolean =>
@@ -68,8 +70,11 @@ function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
     if (problem !== undefined) return createNotAllowed(target, problem);
   }
   for (const entry of listSet(adapter, change)) {
-    const isSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
-    const problem = isSplit ? "its target system splits no values between users" : adapter!.check?.(entry);
+    const [isSplit, holdsSplits] = [readSplit(entry.value) !== undefined, adapter!.holdsSplits?.(entry) ?? false];
+    const problem =
+      (isSplit || change.stages) && !holdsSplits
+        ? "its target system splits no values between users"
+        : adapter!.check?.(entry);
     if (problem !== undefined) return createNotAllowed(entry.target, problem);
   }
   return undefined;

@@ -14,6 +14,7 @@ import { isLive } from "./rules/in_force.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
+import { isRollingOut } from "./rules/rollout_state.ts";
 import { rulesFor } from "./rules/value_limits.ts";
 
 /** The allowed actions of a change, and its gates. */
@@ -109,7 +110,7 @@ function standingIn({ clock, product }: ChangesDeps, change: Change, around: Aro
   const timed = { intent, now: clock.now() };
   return {
     allowed_actions: allowedInTime(change, timed),
-    missing: isLive(change.status) ? missingConsents(change, intent) : [],
+    missing: isLive(change.status) || isRollingOut(change) ? missingConsents(change, intent) : [],
     gates: gatesOf(change, { ...around, intent, overdue: whyOverdue(change, timed) }),
   };
 }

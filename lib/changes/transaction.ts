@@ -27,6 +27,7 @@ import { agentPlace, applyKey, changeNotFound, placeOf } from "./records.ts";
 import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
+import { isRollingOut } from "./rules/rollout_state.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
 import { maySee } from "./rules/reader.ts";
@@ -258,6 +259,11 @@ function begin(
       if (isReviewDue(record.change) !== wasDue) {
         if (wasDue) tx.delete("review_due", change_id);
         else tx.put("review_due", change_id, true);
+      }
+      const wasRunning = before !== undefined && isRollingOut(before.change);
+      if (isRollingOut(record.change) !== wasRunning) {
+        if (!wasRunning) tx.put("rollouts_running", change_id, true);
+        else for (const one of ["rollouts_running", "samples", "rollout_rollbacks"] as const) tx.delete(one, change_id);
       }
       const [due, isDue] = [before && applyKey(before.change), applyKey(record.change)];
       if (due !== isDue) {

@@ -60,7 +60,15 @@ const SUGGEST_TASK = tool({
  * The fields of a draft: those of a client's proposal, with a rationale. A draft is never minor, and its proposer is the model.
  */
 export function draftFields(deps: Pick<OperationsDeps, "product">) {
-  const { tier: _, proposer: _by, supersedes: _for, apply_when: _when, rationale, ...fields } = proposalFields(deps);
+  const {
+    tier: _,
+    proposer: _by,
+    supersedes: _for,
+    apply_when: _when,
+    stages: _steps,
+    rationale,
+    ...fields
+  } = proposalFields(deps);
   return z.strictObject({ ...fields, rationale: rationale.unwrap() });
 }
 

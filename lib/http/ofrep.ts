@@ -50,9 +50,7 @@ export function readContext(context: Context = {}, tenantAttribute?: string): Ev
 
 const metadata = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-  .describe(
-    "Source of the value: `change_id` (also `version`), `applied_at`, `entry`, `digest`, `kind`, `tenant_id` (also `flagSetId`).",
-  );
+  .describe("Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`.");
 const key = z.string().describe("The flag's key: the target.");
 const errorDetails = z.string().describe("A sentence for people.");
 
@@ -63,7 +61,7 @@ export const successSchema = z
     value: z.unknown().describe("The value, any JSON."),
     reason: z
       .enum(["SPLIT", "STATIC", "TARGETING_MATCH"])
-      .describe("`SPLIT` by the user's share, `TARGETING_MATCH` where the tenant has its own value, else `STATIC`."),
+      .describe("`SPLIT` by the user's share, `TARGETING_MATCH` of the tenant, else `STATIC`."),
     variant: z
       .string()
       .optional()

@@ -1,5 +1,6 @@
 /** The fields in which a proposal states its content. */
 import * as z from "zod";
+import { stagesSchema } from "../rollout/stages.ts";
 import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../kit/fields.ts";
 import { applyWhen } from "../changes/rules/apply_when.ts";
 import type { ErrorCode } from "../kit/errors.ts";
@@ -29,7 +30,8 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
   apply_when: applyWhen()
     .optional()
-    .describe("When it applies by itself: approved, or a time; absent or manual: a person applies it."),
+    .describe("When it applies by itself: approved, or a time; absent: a person applies it."),
+  stages: z.unknown().pipe(stagesSchema()).optional().describe("The plan of a staged rollout: docs/rollouts.md."),
   supersedes: changeId().optional().describe("Id of a change whose place this one takes."),
 });
 

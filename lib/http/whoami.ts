@@ -26,7 +26,7 @@ export const whoamiSchema = once(() =>
     authenticated: z
       .enum(["proxy", "agent", "token"])
       .nullable()
-      .describe("How the caller is known: the proxy, an agent's secret or the admin token; null: not at all."),
+      .describe("By the proxy, an agent's secret or the admin token; null: not known."),
     may: z.array(z.enum(ACTS)).describe("What would not be refused for who it is."),
     keys: z
       .array(

@@ -42,7 +42,7 @@ export const peerRowSchema = once(() =>
       rtt_ms: z.number().nullable().describe("Round trip in milliseconds; null when not measured."),
       log: z
         .enum(LOG_STATES)
-        .describe("rewritten: its log no longer continues the stored one; lost: so, and a person accepted the loss."),
+        .describe("rewritten: its log no longer continues the stored one; lost: and a person accepted that."),
       log_reason: z.string().nullable().describe("Why the log is so; null when there is nothing to say."),
     })
     .describe("Another instance that this one is linked with."),

@@ -1,4 +1,4 @@
-/** The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback, an automatic apply and a restore only. */
+/** The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback, a step of a rollout, an automatic apply and a restore only. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import { findProblem } from "../projections/catch_up.ts";
 import { projectAll, PROJECTIONS } from "../projections/projector.ts";
@@ -10,6 +10,7 @@ import { checkDueDrift } from "../changes/check_drift.ts";
 import { rollBackCondemned } from "../changes/guardrail_rollback.ts";
 import { scanIntegrity } from "../changes/integrity_scan.ts";
 import { restoreEdited } from "../changes/restore_edited.ts";
+import { decideRollouts } from "../changes/rollouts/decide_rollouts.ts";
 import { recoverAbandoned } from "../changes/operations/recover.ts";
 import { forgetOldAnswers } from "../changes/idempotency.ts";
 import { expireOverdue } from "../projections/expire_overdue.ts";
@@ -92,6 +93,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   if (governs && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
+    await step("rollouts", () => decideRollouts(deps));
     await step("apply", () => applyDue(deps));
     await step("restore", () => restoreEdited(deps));
     await step("drift", () => checkDueDrift(deps));

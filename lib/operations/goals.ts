@@ -15,7 +15,7 @@ export const goalSchema = z.object({
   on_pace: z.boolean().nullable().describe("Whether progress is as far as the time to the deadline; null without one."),
   status: z
     .enum(["no_data", "stale", "behind", "under_way", "on_track", "met"])
-    .describe("Progress: stale is not fed for 7 days; under_way is better than the baseline without a deadline."),
+    .describe("stale: not fed for 7 days; under_way: better than the baseline."),
 });
 type Goal = z.infer<typeof goalSchema>;
 

@@ -39,6 +39,8 @@ async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
     store.list("leases", ANY),
     store.list("guardrail_due", ANY),
     store.list("erasures_due", ANY),
+    // Hours and silence decide on them.
+    store.list("rollouts_running", ANY),
   ]);
   const isOpen = tasks.some(({ id }) => id < orderPrefix("completed"));
   return isOpen || (told?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);

@@ -18,9 +18,7 @@ export const relatedSchema = once(() =>
     .extend({
       relations: z
         .array(z.enum(RELATIONS))
-        .describe(
-          "live: waits on the same target; holds: the target holds it; supersedes and superseded_by: one takes the other's place.",
-        ),
+        .describe("live: waits on the same target; holds: the target holds it; supersedes, superseded_by."),
     })
     .describe("One of them."),
 );

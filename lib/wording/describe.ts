@@ -195,6 +195,28 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     host: (facts) => (text(facts, "host") === "" ? adapterState(facts) : hostState(facts)),
   },
   automation_stopped: { name: "Automatic apply stopped", what: () => ["no longer applies by itself"] },
+  stage_advanced: {
+    name: "Rollout advanced",
+    what: (facts) => [
+      typeof facts["share"] === "number"
+        ? `rolled out to ${facts["share"] / 100} % of the users`
+        : "rolled out to everybody",
+      ...by(facts, "actor"),
+    ],
+  },
+  stage_held: {
+    name: "Rollout held",
+    what: (facts) => [
+      "rollout held",
+      ...(typeof facts["step"] === "number" ? [` at step ${facts["step"]}`] : []),
+      ...by(facts, "actor"),
+    ],
+  },
+  stage_resumed: { name: "Rollout resumed", what: byActor("rollout resumed") },
+  stage_stopped: {
+    name: "Rollout stopped",
+    what: (facts) => ["rollout stopped, and its rollback ordered", ...given(facts, ", since ", "kpi", " is worse")],
+  },
   proposal_refused: {
     name: "Proposal rejected",
     what: (facts, tenant) =>

@@ -51,7 +51,7 @@ export function changeText(change: ChangeDetail): string {
     `${change_id}  ${resolution ?? status}`,
     `${visible(summary)}\n`,
     facts({
-      ...contentFacts(change, change.unstated),
+      ...contentFacts(change as unknown as Content, change.unstated),
       "not minor": change.tier_reason?.replace(/^It is not minor: /, ""),
       note: change.value_hint,
       proposer: change.proposer === null ? null : `${change.proposer} (${change.proposer_kind})`,

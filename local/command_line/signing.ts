@@ -110,7 +110,7 @@ function aboutChange({ decision, approver, item, over_drift, seen, change }: Dec
   const facts = changeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
   if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
-  if (sha256(canonicalContent(change)) !== digest)
+  if (sha256(canonicalContent(change as unknown as Content)) !== digest)
     throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
   const more = { item, over_drift, seen };
   return { asked: { approver, change_id, ...more }, facts: { origin, decision, approver, ...more, ...facts } };

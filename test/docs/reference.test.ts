@@ -115,7 +115,7 @@ const SECTIONS = {
   "Small changes and quorums": /^`policy\.(?:minor|required_approvers)\./,
   Permissions: /^`policy\.permissions\./,
   "Rules for values": /^`policy\.targets\[/,
-  "Owners, windows, emergencies and guardrails": /^`policy\.(?:owners|windows|break_glass|guardrails)\b[[.]/,
+  "Owners, windows, emergencies and guardrails": /^`policy\.(?:owners|windows|break_glass|guardrails|stages)\b[[.]/,
   "`principals`": /^`principals\./,
 };
 

@@ -2,6 +2,7 @@
 import { app } from "../../handlers/index.ts";
 import { readHead } from "../../lib/audit/chain.ts";
 import { migrate } from "../../lib/changes/moving/migrate.ts";
+import { decideRollouts } from "../../lib/changes/rollouts/decide_rollouts.ts";
 import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { submitDraft } from "../../lib/changes/commands/submit_draft.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
@@ -15,7 +16,7 @@ import { rewindingStore } from "../support/rewinding_store.ts";
 import { fails } from "../support/scripted_adapter.ts";
 import type { Pen } from "../support/signed.ts";
 import { type Recorder, recorder } from "./recorder.ts";
-import { AGENT_SECRET, ANA, BO, setting, createWatch } from "./setting.ts";
+import { AGENT, AGENT_SECRET, ANA, BO, setting, createWatch } from "./setting.ts";
 
 /** The service at the end of its life, with what it answered, and the ids of some changes. */
 export interface Life {
@@ -72,6 +73,7 @@ export async function playLife(): Promise<Life> {
   await letTimePass(stage);
   await moveAndLose(stage, first);
   await leaveOpen(stage);
+  await rollOut(stage);
   return stage;
 }
 
@@ -237,6 +239,34 @@ async function leaveOpen(stage: Stage): Promise<void> {
   const { body } = await api.exchange("GET", "audit/checkpoint");
   const note = (body as { checkpoint: string }).checkpoint;
   await api.post("/add-checkpoint", `old 0\n\n${note}`, { "content-type": "text/plain" });
+}
+
+/** A change that is rolled out in steps on the record: held, resumed, advanced, and taken back. */
+async function rollOut({ api, adapter, propose, deps }: Stage): Promise<void> {
+  adapter.carries = ({ target }) => !target.startsWith("wave.");
+  const stages = {
+    fed_by: AGENT,
+    users_a_day: 20000,
+    steps: [1000, 5000].map((share) => ({ share, advance: "budget", min_hours: 0 })),
+    watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }],
+  };
+  const change_id = await propose({ target: "wave.menu", value: "new", stages });
+  await api.post("approve", { change_id, approver: "cy" });
+  await api.post("apply", { change_id });
+  await api.post("stage", { change_id, step: 0, action: "hold", actor: "cy", note: "Wait for the clients" });
+  await api.post("stage", { change_id, step: 0, action: "resume", actor: "cy" });
+  const feed = async (step: number, treated: { n: number; sum: number }) => {
+    const control = { n: step === 0 ? 90000 : 50000, sum: step === 0 ? 18000 : 10000 };
+    const as_of = new Date(deps.clock.now()).toISOString();
+    const row = { step, kpi: "conversion", as_of, treated, control };
+    const sent = { change_id, rows: [row] };
+    if (treated.sum > treated.n) await api.exchange("POST", "samples", sent, asAgent);
+    else await api.post("samples", sent, asAgent);
+    await decideRollouts(deps);
+  };
+  await feed(0, { n: 10000, sum: 10001 });
+  await feed(0, { n: 10000, sum: 2000 });
+  await feed(1, { n: 50000, sum: 5000 });
 }
 
 /** Changes that apply by themselves: one does, one is rejected by its target system, and one waits for its time. */

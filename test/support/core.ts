@@ -17,6 +17,8 @@ import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.
 import { review } from "../../handlers/product/review.ts";
 import { revoke } from "../../handlers/product/revoke.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
+import { samples } from "../../handlers/product/samples.ts";
+import { stage } from "../../handlers/product/stage.ts";
 import { unfreeze } from "../../handlers/product/unfreeze.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
 import { sampleClock } from "../../lib/changes/certain_time.ts";
@@ -47,6 +49,8 @@ const ENDPOINTS = [
   rollback,
   restore,
   kpi,
+  stage,
+  samples,
   audit,
   auditAcceptClock,
   auditAcceptLoss,

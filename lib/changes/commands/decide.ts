@@ -8,6 +8,7 @@ import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import { comesAfterTime } from "../rules/apply_when.ts";
+import { isLive } from "../rules/in_force.ts";
 import { type Missing, missingConsents } from "../rules/missing.ts";
 import type { Change } from "../rules/change.ts";
 import { refuseOverdue } from "../rules/overdue.ts";
@@ -73,7 +74,8 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
         : { type, name, note, signature };
     const actor = actorBehind(name, signature, findActor(caller, name));
     const judged = type === "approve" ? await asProven(transaction, before) : before.change;
-    const isLate = type === "approve" && comesAfterTime(before.change, transaction.at);
+    const isWaiting = isLive(before.change.status);
+    const isLate = type === "approve" && isWaiting && comesAfterTime(before.change, transaction.at);
     const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
     const enacted = transaction.enact(decidedOn, command, actor, judged);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);

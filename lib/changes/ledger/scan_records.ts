@@ -6,6 +6,7 @@ import type { ChangesDeps } from "../deps.ts";
 import { agentPlace, applyKey, placeOf, targetKey } from "../records.ts";
 import { isLive, isReviewDue } from "../rules/in_force.ts";
 import type { ChangeRecord } from "../rules/record.ts";
+import { isRollingOut } from "../rules/rollout_state.ts";
 import { asRead } from "../rules/written_record.ts";
 import { entryIds, type Mismatch, verifyRecord } from "./verify_record.ts";
 
@@ -66,6 +67,8 @@ const INDEXES = {
     return key === undefined ? undefined : row(key, isLive(change.status), true);
   },
   review_due: ({ change }: ChangeRecord) => row(change.change_id, isReviewDue(change), true),
+  rollouts_running: ({ change }: ChangeRecord) =>
+    change.stages ? row(change.change_id, isRollingOut(change), true) : undefined,
   applies_due: ({ change }: ChangeRecord) => {
     const key = applyKey(change);
     return key === undefined ? undefined : row(key, true, true);

@@ -33,7 +33,9 @@ export async function recordSuccess(
   const { operation } = request;
   const target_held = operation === "apply" ? await ledger.owner(before.change) : null;
   const target_spelling = await ledger.spelling(before.change);
+  const { rollout } = before;
   const circumstance = {
+    ...(operation === "apply" && rollout && { stage: { step: 0, share: rollout.shares[0] } }),
     ...(target_spelling === before.change.target ? {} : { target_spelling }),
     adapter: adapter && withoutPrevious(adapter),
     ...reasonFacts(transaction, request),

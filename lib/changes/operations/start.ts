@@ -8,7 +8,7 @@ import { asProven } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMove, takePlaces } from "../places.ts";
 import type { ProofInput } from "../proof_input.ts";
 import { type OperationLease, type OperationRequest, readRecord } from "../records.ts";
-import type { Actor } from "../rules/actor.ts";
+import { type Actor, POLICY_STAGES } from "../rules/actor.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
@@ -23,6 +23,7 @@ import {
 } from "../rules/moved_value.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
+import { isRollingOut } from "../rules/rollout_state.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
@@ -119,9 +120,11 @@ export async function startOperation(
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
   if (lease && !isRepeated) throw inProgressError(change_id);
   if (!dry_run) await requireFreeTarget(transaction, change, operation);
+  requireOrdered(record, caller, input.actor);
   if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
   const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };
   if (operation === "apply") {
+    if (!dry_run) await refuseRunningRollout(transaction, change);
     if (!dry_run) await takePlaces(tx, change, transaction.sha256);
     await refuseEndlessTries(transaction, record);
     if (isStale) return rejectStale(transaction, record, request, dry_run);
@@ -165,6 +168,28 @@ async function requireFreeTarget({ tx }: Transaction, change: Change, operation:
   const other = selectOtherLease(change, await listOtherLeases(tx, change));
   if (other && !(operation === "rollback" && other.state !== "running"))
     throw targetInUseError(change.change_id, other);
+}
+
+/** Rejects an apply on a target that another change is being rolled out on (409 `rollout_in_progress`). */
+async function refuseRunningRollout({ ledger, tx }: Transaction, change: Change): Promise<void> {
+  const owner = await ledger.owner(change);
+  const holder = owner === null || owner === change.change_id ? undefined : (await readRecord(tx, owner))?.change;
+  if (!holder || !isRollingOut(holder)) return;
+  throw new AppError(
+    "rollout_in_progress",
+    `${owner} is being rolled out on the same target; wait until everybody has its value, or roll it back`,
+    { change_id: change.change_id, conflicts: [owner] },
+  );
+}
+
+/** Requires that the rule of a rollout ordered its rollback, where the service itself rolls it back for that. */
+function requireOrdered({ change, rollout }: ChangeRecord, caller: Caller, actor: string | undefined): void {
+  if (caller.identity || actor !== POLICY_STAGES || rollout?.stopped !== undefined) return;
+  throw new AppError(
+    "evidence_mismatch",
+    `the audit log does not say that the rule of the rollout of ${change.change_id} ordered its rollback`,
+    { change_id: change.change_id, fields: ["rollout"] },
+  );
 }
 
 /**

@@ -10,6 +10,9 @@ export const POLICY_GUARDRAIL = "policy:guardrail";
 /** The intent's `on_drift: restore`, which sets consented values again. */
 export const POLICY_DRIFT = "policy:on_drift";
 
+/** The rule of a rollout, which advances it, holds it or takes it back. */
+export const POLICY_STAGES = "policy:stages";
+
 /** The freeze that follows an accepted loss of the log's end. */
 export const POLICY_LOSS = "policy:loss";
 

@@ -1,6 +1,7 @@
 /** A ChangeProposal: its fields. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
+import type { Stages } from "../../rollout/stages.ts";
 import { PROPOSER_KINDS } from "./actor.ts";
 import { KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS, UNSTATED } from "./change_terms.ts";
 
@@ -87,6 +88,21 @@ export const placeSchema = once(() =>
 );
 export type ValuePlace = z.infer<ReturnType<typeof placeSchema>>;
 
+/** How far a rollout is, as its entries record it. */
+export const exposureSchema = once(() =>
+  z
+    .object({
+      step: z.number().int().describe("Its step, from 0."),
+      share: z.number().int().describe("Share of users, of 10,000."),
+      since: time().describe("Since when."),
+      waits_for: z
+        .string()
+        .nullable()
+        .meta({ description: "Why it waits; null at the end.", examples: ["not_yet"] }),
+    })
+    .describe("How far the rollout is."),
+);
+
 /** The change as clients see it. Times are RFC 3339 in UTC; what nobody stated is `null`, never an invented 0. */
 export const changeSchema = once(() =>
   z
@@ -116,21 +132,16 @@ export const changeSchema = once(() =>
         .int()
         .nullable()
         .describe("How many users it reaches, by the proposer; null when not stated."),
-      reversible: z
-        .boolean()
-        .describe("Whether the proposer says that it can be undone; true, where unstated names it, is a default."),
+      reversible: z.boolean().describe("Can be undone, by the proposer; a default where unstated names it."),
       tier: z.enum(TIERS).describe("How much consent it needs: minor needs none, major needs as the intent says."),
       risk: z.enum(RISKS).describe("Risk as the proposer states it; medium, where unstated names it, is a default."),
       unstated: z
         .array(z.enum(UNSTATED))
         .optional()
         .describe("Those of these fields that nobody stated: their values are defaults."),
-      tier_reason: z.string().optional().describe("Why it is not minor, where minor was asked for; absent otherwise."),
+      tier_reason: z.string().optional().describe("Why it is not minor, where that was asked for."),
       sets_nothing: z.literal(true).optional().describe("Present where it has no value: applying it sets nothing."),
-      value_hint: z
-        .string()
-        .optional()
-        .describe("Present where an agent's value is text that reads as JSON of another type."),
+      value_hint: z.string().optional().describe("Present where an agent's value is text that reads as JSON."),
       kpi: z
         .string()
         .nullable()
@@ -143,11 +154,7 @@ export const changeSchema = once(() =>
         .nullable()
         .meta({ description: "Who proposed it; null when nobody is named.", examples: ["bo@acme.example"] }),
       proposer_kind: z.enum(PROPOSER_KINDS).describe("Kind of proposer."),
-      asked_by: z
-        .string()
-        .nullable()
-        .optional()
-        .describe("Of a draft by a model: the person who asked for it; absent otherwise."),
+      asked_by: z.string().nullable().optional().describe("Of a draft by a model: who asked for it."),
       status: z.enum(STATUSES).describe("Where it stands between proposal and rollback."),
       resolution: z.enum(RESOLUTIONS).nullable().describe("How a denied change came to its end; null otherwise."),
       created_at: time().describe("When it was proposed."),
@@ -181,6 +188,8 @@ export const changeSchema = once(() =>
         .object({ at: time().describe("When."), reason: z.string().describe("Why.") })
         .optional()
         .describe("Present once it no longer applies by itself."),
+      stages: (z.looseObject({}) as unknown as z.ZodType<Stages>).optional().describe("The plan of its rollout."),
+      exposure: exposureSchema().optional(),
       supersedes: z.string().optional().describe("The change whose place this one takes, where its proposer says so."),
       places: z.array(placeSchema()).optional().describe("Where each value is set; absent without a target system."),
       seen_by_policy: z.array(z.string()).optional().describe("Of a minor change: digests at its proposal."),

@@ -82,6 +82,8 @@ export type Command =
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */
   | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
+  /** A rollout moves, or is found to hold, at its step. */
+  | { type: "stage"; event: "advanced" | "held" | "resumed" | "stopped"; step: number; circumstance: object }
   /** It no longer applies by itself. */
   | { type: "stop_automation"; code: string; reason: string }
   /** What was stored of it differed from the log in these fields, and was made anew. */

@@ -1,5 +1,6 @@
 /** What entries about a change say, as far as it moves the change. */
 import { once } from "../../kit/once.ts";
+import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
@@ -15,6 +16,10 @@ export type ChangeEventType =
   | "change_drifted"
   | "value_restored"
   | "automation_stopped"
+  | "stage_advanced"
+  | "stage_held"
+  | "stage_resumed"
+  | "stage_stopped"
   | "emergency_reviewed"
   | "content_erased"
   | "note_added"
@@ -61,8 +66,16 @@ export interface Detail {
   places?: Change["places"];
   /** When the proposed change applies by itself. */
   apply_when?: string;
-  /** Why it no longer does. */
+  /** Why it no longer does; of a rollout why it holds. */
   reason?: string;
+  /** The stages of a proposal: the shares of its steps, and their feeder. */
+  stages?: { shares: readonly number[]; fed_by: string };
+  /** The step where a rollout stood. */
+  step?: number;
+  /** The id that the next entry would have had when an advance on a target system was ordered. */
+  ordered?: number;
+  /** Totals that a decision used. */
+  totals?: readonly FedTotals[];
   /** Digests of what the places held: of a consent as the approver saw them, of a minor change when it was proposed. */
   seen?: string[];
   digest?: string;

@@ -4,12 +4,12 @@
  */
 import { HOUR_MS } from "../../kit/days.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
-import type { Status } from "./change.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
 import { isDecided, lateItems } from "./late_items.ts";
 import type { Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
+import { evolveStage, exposeStep, isRollingOut } from "./rollout_state.ts";
 import { isFrom, type Step } from "./transitions.ts";
 
 const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
@@ -40,18 +40,25 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (event_type === "content_erased") return erased(state, event);
   if (event_type === "note_added") return noted(state, event);
   if (event_type === "automation_stopped") return stopped(state, event);
+  if (event_type.startsWith("stage_")) return evolveStage(state, event);
   if (event_type === "record_rebuilt")
     return { ...state, change: { ...change, revision: change.revision + 1 }, audit: [...state.audit, id] };
   const isConsent = event_type === "consent_decision";
   const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
-  if (!step || !mayFollow(step, change.status, event)) return undefined;
-  const moved = isConsent ? consented(change, event) : operated(event);
+  if (!step || !mayFollow(step, change, event)) return undefined;
+  const moved = isConsent ? consented(change, event) : operated(state, event);
   if (!moved) return undefined;
+  const { exposure: _, ...unexposed } = change;
   return {
-    change: { ...change, ...moved, revision: change.revision + 1 },
+    change: {
+      ...(event_type === "change_rolled_back" ? unexposed : change),
+      ...moved,
+      revision: change.revision + 1,
+    },
     audit: [...state.audit, id],
     applied: event_type === "change_applied" ? appliedBy(event) : state.applied,
     ...ownerSeen(state, event),
+    ...(state.rollout && { rollout: state.rollout }),
   };
 }
 
@@ -99,9 +106,10 @@ function erased(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent):
   };
 }
 
-/** A decision on an approved change says so: no other is one. */
-function mayFollow(step: Step, status: Status, { event_type, detail: { from } }: ChangeEvent): boolean {
-  const isFurther = event_type === "consent_decision" && status === "approved";
+/** A decision on an approved change, and on one that is rolled out, says so: no other is one. */
+function mayFollow(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
+  const { status } = change;
+  const isFurther = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));
   if (isFurther !== (from !== undefined)) return false;
   return isFrom(step, status) || (isFurther && step === "approve" && from === status);
 }
@@ -134,7 +142,14 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
     digest: detail.digest,
     revision: 1,
   };
-  return { change, audit: [id], applied: null, ...(minor ? ownerSeen({}, { detail }) : {}) };
+  const { shares } = detail.stages ?? {};
+  return {
+    change,
+    audit: [id],
+    applied: null,
+    ...(minor ? ownerSeen({}, { detail }) : {}),
+    ...(shares && { rollout: { shares } }),
+  };
 }
 
 /** The intent may have asked for more consents than when the change was proposed; fewer never suffice. */
@@ -154,7 +169,7 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   const ordinary = approvals.filter((approval) => !approval.emergency).length;
   const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
   const given = { ...last, approvals, ...reviewBy(change, at, detail) };
-  if (change.status === "approved") return status === "approved" ? given : undefined;
+  if (change.status === "approved" || change.status === "applied") return status === change.status ? given : undefined;
   if (status !== "approved") return given;
   if (ordinary < change.required_approvers && !given.review) return undefined;
   return { ...given, status: "approved", decided_at: at };
@@ -177,8 +192,11 @@ function ownerSeen(state: Pick<ChangeState, "target_owner">, { detail }: Pick<Ch
   return target_owner === undefined ? {} : { target_owner };
 }
 
-function operated({ event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {
-  if (event_type === "change_applied") return { status: "applied", applied_at: timestamp };
+function operated({ rollout }: ChangeState, { event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {
+  if (event_type === "change_applied") {
+    const exposure = rollout && exposeStep(rollout, 0, timestamp);
+    return { status: "applied", applied_at: timestamp, ...(exposure && { exposure }) };
+  }
   if (event_type === "change_rolled_back") return { status: "rolled_back", rolled_back_at: timestamp };
   return {};
 }

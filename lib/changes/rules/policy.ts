@@ -8,13 +8,14 @@ import { type ChangeEntry, findCovered, isInScope, listEntries, type Scope } fro
 import { sameName } from "./names.ts";
 import { isAgent } from "./principals.ts";
 import { canSign, isSignedAsAsked } from "./signing.ts";
+import { boundsRollouts } from "./stages_rule.ts";
 
 /** The part of an intent that says who may consent. */
 export type Electorate = Pick<Intent, "policy" | "principals">;
 
 /** What a proposer states about a change's reach; absent is "not stated". */
 type Claimed = ChangeEntry &
-  Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible" | "apply_when">;
+  Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible" | "apply_when" | "stages">;
 
 /** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
 export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Tier {
@@ -38,6 +39,8 @@ export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number
   if (!minor) return "It is not minor: the intent has no rule for minor changes.";
   if (claimed.apply_when !== undefined && !minor.apply_when)
     return "It is not minor: the intent lets no change that applies by itself be minor.";
+  if (claimed.stages !== undefined && !boundsRollouts(policy.stages))
+    return "It is not minor: policy.stages does not set watch, fed_by and max_allowed.";
   const missing = [
     reversible === undefined && "`reversible: true`",
     risk === undefined && "`risk`",

@@ -9,6 +9,7 @@ import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from ".
 import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { keysOf } from "./signing.ts";
+import { requireStages } from "./stages_rule.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
@@ -24,6 +25,7 @@ export function propose(command: Proposal, context: Context): Decided {
     throw invalidField("proposer", "is required: the intent forbids self-approval");
   if (proposer_kind === "model") requireKnownRequester(asked, policy);
   refuseForbiddenTarget(input, policy);
+  requireStages(input, context.intent);
   if (not_allowed) throw not_allowed;
   if (limit_reached) throw limit_reached;
   if (policy.on_conflict === "block" && live.length > 0)
@@ -44,6 +46,9 @@ export function propose(command: Proposal, context: Context): Decided {
     ...hintOf(input, proposer_kind),
     ...(places && { places }),
     ...(content.apply_when && { apply_when: content.apply_when }),
+    ...(content.stages && {
+      stages: { shares: content.stages.steps.map(({ share }) => share), fed_by: content.stages.fed_by },
+    }),
     ...(minor && seen && { seen }),
     ...(step_base && { step_base }),
     risk: content.risk,
@@ -161,6 +166,7 @@ const contentOf = (input: ProposeInput, tier: Tier): Content => ({
   kpi: input.kpi ?? null,
   proposer: input.proposer ?? null,
   ...(input.apply_when === undefined ? {} : { apply_when: input.apply_when }),
+  ...(input.stages === undefined ? {} : { stages: input.stages }),
 });
 
 /** What is stated of a follow-up. */

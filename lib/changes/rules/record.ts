@@ -20,6 +20,20 @@ export interface Applied {
   previous_digest?: string | null;
 }
 
+/** Facts of a rollout that its entries alone decide. */
+export interface Rollout {
+  /** Shares of its steps, of 10,000. */
+  shares: readonly number[];
+  /** A person holds it; the id of that entry. */
+  by_hand?: number;
+  /** The counted users do not match the share; a person must resume it. */
+  mismatch?: true;
+  /** The rule ordered its rollback; the id of that entry. */
+  stopped?: number;
+  /** The entry of the last resume out of a mismatch: its totals are the baseline. */
+  baseline?: number;
+}
+
 /** A change as the log alone tells it. */
 export interface ChangeState {
   change: Lifecycle;
@@ -29,6 +43,8 @@ export interface ChangeState {
   applied: Applied | null;
   /** Whose change the target held at the last approval; absent: the log does not say. */
   target_owner?: string | null;
+  /** Present for a change that is rolled out in steps. */
+  rollout?: Rollout;
 }
 
 /** `changes/<change_id>`: the state with the content that it is about. */
@@ -49,10 +65,11 @@ const lifecycle = once(
 
 /** The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of. */
 export function differences(told: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
-  const { change, audit, applied, target_owner } = record;
+  const { change, audit, applied, target_owner, rollout } = record;
   const differing: string[] = lifecycle().filter((field) => !same(told.change[field], change[field]));
   if (!same(told.audit, audit)) differing.push("audit");
   if (!same(told.applied, applied)) differing.push("applied");
+  if (!same(told.rollout, rollout)) differing.push("rollout");
   if (target_owner !== told.target_owner) differing.push("target_owner");
   if (digestOf(change, sha256) !== (told.change.erased ?? told.change).digest) differing.push("content");
   return differing;

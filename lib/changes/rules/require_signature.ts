@@ -18,7 +18,7 @@ export type Presented = Signature | { refused: string };
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
-  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | Action;
+  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | "stage" | "stage_hold" | Action;
   name: string;
   signature?: Presented | undefined;
   /** A rollback over a value that another program set. */
@@ -44,14 +44,15 @@ const CONSENTS: ReadonlySet<string> = new Set([
   "deny",
   "revoke",
   "review",
+  "stage",
   "unfreeze",
   "accept_clock",
   "accept_loss",
   "erase",
 ]);
 
-/** Actions that only a name with keys must sign: a freeze is always safe, a late note decides nothing, and a restore sets what was consented to. */
-const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore"]);
+/** Actions that only a name with keys must sign: a freeze and a hold are always safe, a late note decides nothing, and a restore sets what was consented to. */
+const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore", "stage_hold"]);
 
 /** Actions that a name with keys must sign where the intent lists who may do them. */
 const SIGNED_WHERE_LISTED: ReadonlySet<string> = new Set(["apply", "rollback", "feed_kpis"]);

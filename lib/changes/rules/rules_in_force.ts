@@ -46,6 +46,7 @@ export function rulesInForce(intent: Intent): string[] {
       ? "a proposal on a target that has a live change is rejected"
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
+    ...rollouts(policy),
     ...policy.targets.flatMap(describeValueRule),
     ...guardrails.map(describeGuardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
@@ -113,6 +114,24 @@ function automation({ apply_when }: Policy): string[] {
   if (ways.length === 0) return [];
   return [
     `a proposal may ask to be applied by itself ${ways.join(" or ")}, which a window, a freeze or a busy target postpones for at most 24 hours`,
+  ];
+}
+
+/** The rules for rollouts in steps. */
+function rollouts({ stages }: Policy): string[] {
+  if (!stages) return [];
+  const { targets, watch, fed_by, max_allowed, replaces_guardrails } = stages;
+  const limits = Object.entries(max_allowed).map(([kpi, most]) =>
+    typeof most === "object" ? `${kpi} by ${most.relative} of it` : `${kpi} by ${most}`,
+  );
+  return [
+    [
+      `a change of ${targets?.join(", ") ?? "any target"} may be rolled out in steps`,
+      ...(watch.length > 0 ? [`it must watch ${watch.join(", ")}`] : []),
+      ...(fed_by ? [`only ${quoted(fed_by)} may feed it`] : []),
+      ...(limits.length > 0 ? [`it may allow a loss of ${limits.join(", ")} at most`] : []),
+      ...(replaces_guardrails ? ["guardrails on what it so limits and watches do not act on it"] : []),
+    ].join("; "),
   ];
 }
 

@@ -17,6 +17,7 @@ import { propose } from "./propose.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { isSignedAsAsked } from "./signing.ts";
 import type { Presented } from "./require_signature.ts";
+import { requireRollout } from "./require_rollout.ts";
 import { type Action, allowedActions, transition } from "./transitions.ts";
 
 /** Judges a command; throws `AppError` where the table, the intent or the change itself forbids it. */
@@ -47,6 +48,12 @@ export function decide(change: Change | undefined, command: Command, context: Co
         event_type: "value_restored",
         detail: { status: change.status, target: change.target, ...command.circumstance, ...common },
       };
+    case "stage": {
+      requireRollout(change, command.step, intent);
+      const { event, step, circumstance } = command;
+      const event_type = `stage_${event}` as const;
+      return { event_type, detail: { status: change.status, step, ...circumstance, ...common } };
+    }
     case "stop_automation": {
       const { code, reason } = command;
       return { event_type: "automation_stopped", detail: { status: change.status, code, reason, ...common } };
@@ -85,7 +92,11 @@ export function decide(change: Change | undefined, command: Command, context: Co
 /** Whether an operation may be begun; before an apply, consent is asked again under today's intent. */
 export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
   transition(change, operation, intent);
-  if (operation === "rollback") return;
+  if (operation === "apply") requireConsented(change, intent);
+}
+
+/** Requires that today's intent allows a change and has all its consents. Errors: 403 `forbidden_target`, `consent_incomplete`. */
+export function requireConsented(change: Change, intent: Intent): void {
   const { change_id } = change;
   refuseForbiddenTarget(change, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
   const missing = missingConsents(change, intent);
@@ -118,8 +129,10 @@ type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revok
 
 function consent(change: Change, command: Consent, { intent, actor }: Context): object {
   const isFurther = command.type === "approve" && command.emergency && change.status === "approved";
-  const status = isFurther && !isEmergency(change, intent) ? change.status : transition(change, command.type, intent);
-  const from = change.status === "approved" ? { from: change.status } : {};
+  const next = isFurther && !isEmergency(change, intent) ? change.status : transition(change, command.type, intent);
+  // A consent to a rollout leaves it where it is.
+  const status = change.status === "applied" ? change.status : next;
+  const from = change.status === "approved" || change.status === "applied" ? { from: change.status } : {};
   if (command.type === "expire") {
     const note = `no consent within ${intent.policy.consent_ttl_hours} hours`;
     return { decision: "expired", status, approver: POLICY_EXPIRY, note };
@@ -180,7 +193,8 @@ function approval(
   if (isSigned && !lacksOnlyAWord && asked(missing) === lacking)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
   const isApproved = change.status === approved || missing.length === 0;
-  return isApproved ? { ...decided, status: approved, target_owner } : decided;
+  const isRollout = approved === "applied";
+  return isApproved ? { ...decided, status: approved, ...(!isRollout && { target_owner }) } : decided;
 }
 
 /** How many consents rules still ask for. */
@@ -222,7 +236,7 @@ function emergencyApproval(
     ...(seen && { seen }),
     progress: `${given} of ${needed}`,
   };
-  if (given < needed) return decided;
+  if (given < needed || change.status === "applied") return decided;
   return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 

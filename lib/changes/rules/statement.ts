@@ -1,11 +1,20 @@
 /** The statement that a person signs: it says who decided what, about which content, in which log and under which rules. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Change } from "./change.ts";
+import type { StageFacts } from "./stage_action.ts";
 
 const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
 const OPERATIONS = ["apply", "rollback", "restore"] as const;
 /** Signed decisions on a change. */
-export const DECISIONS = [...CONSENT_DECISIONS, "review", "withdraw", "propose", "note", ...OPERATIONS] as const;
+export const DECISIONS = [
+  ...CONSENT_DECISIONS,
+  "review",
+  "withdraw",
+  "propose",
+  "note",
+  "stage",
+  ...OPERATIONS,
+] as const;
 export type Decision = (typeof DECISIONS)[number];
 
 /** The facts that every statement states. */
@@ -19,7 +28,7 @@ export interface CommonFacts {
 }
 
 /** The facts that the statement of a decision on a change states; those of a consent: where its values are set, and when. */
-export interface StatementFacts extends CommonFacts, Partial<Pick<Change, "places" | "apply_when">> {
+export interface StatementFacts extends CommonFacts, Partial<Pick<Change, "places" | "apply_when"> & StageFacts> {
   /** Absent in a proposal, which has none yet. */
   change_id?: string | undefined;
   digest: string;

@@ -3,6 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import { type Change, type Status, STATUSES } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { missingConsents } from "./missing.ts";
+import { isRollingOut } from "./rollout_state.ts";
 
 /** The state table of the specification, and what takes a consent back. */
 const TABLE = {
@@ -39,7 +40,8 @@ export const allowedActions = (change: Change, intent: Intent): Action[] =>
   (Object.keys(TABLE) as Step[]).filter(isAction).filter((action) => isAllowed(change, action, intent));
 
 function isAllowed(change: Change, action: Action, intent: Intent): boolean {
-  if (action === "approve" && change.status === "approved") return missingConsents(change, intent).length > 0;
+  if (action === "approve" && (change.status === "approved" || isRollingOut(change)))
+    return missingConsents(change, intent).length > 0;
   if (action === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
   return isFrom(action, change.status);
 }

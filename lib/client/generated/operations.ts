@@ -67,8 +67,7 @@ export const OPERATIONS = {
   },
   "GET /api/product/audit": {
     summary: "Audit entries",
-    description:
-      "A page of the audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log.",
+    description: "A page of the audit log; format=jsonl or csv gives the whole log.",
     fields: {
       limit: { type: "integer", description: "How many entries at most." },
       before: { type: "integer", description: "Only entries before this id." },
@@ -107,6 +106,10 @@ export const OPERATIONS = {
           "targets_in_force",
           "value_restored",
           "automation_stopped",
+          "stage_advanced",
+          "stage_held",
+          "stage_resumed",
+          "stage_stopped",
         ],
       },
       format: {
@@ -119,8 +122,7 @@ export const OPERATIONS = {
   },
   "GET /api/product/audit/verify": {
     summary: "Verify the audit chain",
-    description:
-      "Recomputes the chain and compares stored changes with it. An earlier length and head also show truncation and rewriting.",
+    description: "Recomputes the chain and compares stored changes with it; an earlier head also shows rewriting.",
     fields: {
       expected_length: { type: "integer", description: "How many entries the log had when you looked last." },
       expected_head: { type: "string", description: "current_hash of its last entry then, hex." },
@@ -128,8 +130,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/audit/accept-loss": {
     summary: "Go on after the log lost its end",
-    description:
-      "After a failover that lost entries: records the loss, lifts the breach, freezes the service. Earlier consents no longer count.",
+    description: "Accepts entries lost in a failover, and freezes the service. Earlier consents no longer count.",
     fields: {
       actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
@@ -147,26 +148,24 @@ export const OPERATIONS = {
   },
   "GET /api/product/changes/{change_id}": {
     summary: "One change",
-    description:
-      "One change with its entries, outcome, consents, missing consents, and what would block its apply now.",
+    description: "One change with its entries, outcome, consents and what blocks it.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       wait: {
         type: "integer",
-        description:
-          "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
+        description: "Seconds to wait until the status moves, or with If-None-Match the revision.",
       },
       seen: { type: "boolean", description: "Also reads what its places hold now." },
     },
   },
   "GET /api/product/changes/{change_id}/certificate": {
     summary: "Certificate of one change",
-    description: "Proves offline who consented to what, when and under which rules; countersign-verify checks it.",
+    description: "Proves offline who consented to what; countersign-verify checks it.",
     fields: { change_id: { type: "string", required: true, description: "Id of the change." } },
   },
   "POST /api/product/propose": {
     summary: "Propose a change",
-    description: "Records a change for people to decide on; a minor change that the intent allows needs no consent.",
+    description: "Records a change for people to decide on; a minor one needs no consent.",
     fields: {
       tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
       kind: {
@@ -203,15 +202,15 @@ export const OPERATIONS = {
       proposer: { type: "string", description: "The proposer; absent: whom the proxy or the secret names." },
       apply_when: {
         type: "json",
-        description: "When it applies by itself: approved, or a time; absent or manual: a person applies it.",
+        description: "When it applies by itself: approved, or a time; absent: a person applies it.",
       },
+      stages: { type: "json", description: "The plan of a staged rollout: docs/rollouts.md." },
       supersedes: { type: "string", description: "Id of a change whose place this one takes." },
     },
   },
   "POST /api/product/approve": {
     summary: "Give consent to a pending change",
-    description:
-      "Records one person's consent. The change is approved once as many have consented as the intent requires.",
+    description: "Records one person's consent; the change is approved once enough have consented.",
     fields: {
       approver: { type: "string", required: true, description: "Who consents; absent: whom the proxy names." },
       change_id: { type: "string", required: true, description: "Id of the change." },
@@ -260,7 +259,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/apply": {
     summary: "Apply an approved change",
-    description: "Carries an approved change to its target system and verifies it. With dry_run nothing is changed.",
+    description: "Carries an approved change to its target system.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
@@ -284,8 +283,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/restore": {
     summary: "Restore the consented value",
-    description:
-      "Sets the value of an applied change again after an edit from outside. A rollback restores what it did.",
+    description: "Sets the value of an applied change again after an edit from outside.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       note: { type: "string", description: "Why, for the record." },
@@ -294,8 +292,7 @@ export const OPERATIONS = {
   },
   "POST /api/product/freeze": {
     summary: "Hold every apply back",
-    description:
-      "Blocks every apply but of emergencies, until it is lifted or its time is over. Rollbacks stay possible.",
+    description: "Blocks every apply but of emergencies. Rollbacks stay possible.",
     fields: {
       actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
@@ -341,8 +338,7 @@ export const OPERATIONS = {
   },
   "GET /api/find": {
     summary: "Find changes",
-    description:
-      "Finds changes by words and field:value terms that all match; a minus negates. GET /api/find/saved lists the fields.",
+    description: "Finds changes by words and field:value terms; GET /api/find/saved lists the fields.",
     fields: {
       q: { type: "string", description: "The query; empty: every change." },
       limit: { type: "integer", description: "How many rows at most." },
@@ -353,7 +349,7 @@ export const OPERATIONS = {
   },
   "GET /api/state": {
     summary: "The system's state",
-    description: "Effect, memory, reliability and need with inputs, goals, tasks and freeze. No data is null.",
+    description: "E, M, R and N with inputs, goals, tasks and freeze.",
     fields: {},
   },
   "GET /api/whoami": {

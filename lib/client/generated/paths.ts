@@ -125,7 +125,7 @@ export interface paths {
   "/api/product/audit": {
     /** Audit entries
      *
-     * A page of the audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log. */
+     * A page of the audit log; format=jsonl or csv gives the whole log. */
     get: {
       parameters: {
         query?: {
@@ -174,6 +174,10 @@ export interface paths {
             | "targets_in_force"
             | "value_restored"
             | "automation_stopped"
+            | "stage_advanced"
+            | "stage_held"
+            | "stage_resumed"
+            | "stage_stopped"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -216,7 +220,7 @@ export interface paths {
   "/api/product/audit/verify": {
     /** Verify the audit chain
      *
-     * Recomputes the chain and compares stored changes with it. An earlier length and head also show truncation and rewriting. */
+     * Recomputes the chain and compares stored changes with it; an earlier head also shows rewriting. */
     get: {
       parameters: {
         query?: {
@@ -376,7 +380,7 @@ export interface paths {
   "/api/product/audit/proof": {
     /** Inclusion or consistency proof of the audit log
      *
-     * With id: a Merkle proof that the log has this entry. With from: a proof that it only grew since that length. */
+     * With id: a Merkle proof of that entry. With from: a proof that the log only grew. */
     get: {
       parameters: {
         query?: {
@@ -433,7 +437,7 @@ export interface paths {
   "/api/product/audit/accept-clock": {
     /** Date entries by the clock as it is
      *
-     * After a clock ran ahead: one entry after which times may step back, so that writes are taken again. */
+     * After a clock ran ahead: lets times step back once. */
     post: {
       parameters: {
         query?: never;
@@ -477,7 +481,7 @@ export interface paths {
   "/api/product/audit/accept-loss": {
     /** Go on after the log lost its end
      *
-     * After a failover that lost entries: records the loss, lifts the breach, freezes the service. Earlier consents no longer count. */
+     * Accepts entries lost in a failover, and freezes the service. Earlier consents no longer count. */
     post: {
       parameters: {
         query?: never;
@@ -517,7 +521,7 @@ export interface paths {
                 /** How many entries the log had. */
                 length: number;
 
-                /** current_hash of its last entry then; empty where only an anchor knew of it, null where it is not known. */
+                /** current_hash of its last entry then; empty: only an anchor knew of it; null: not known. */
                 head: string | null;
               };
 
@@ -539,7 +543,7 @@ export interface paths {
   "/api/product/intent": {
     /** The product intent in force
      *
-     * The intent that governs this instance: rules, keys, and how the target systems and the KPI feed stand. */
+     * The intent that governs this instance, with its target systems. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -549,7 +553,7 @@ export interface paths {
   "/api/product/approvals": {
     /** Pending and approved changes
      *
-     * Changes that wait for consent, apply or review, oldest first, with what is missing and what blocks them. */
+     * Changes that wait for consent, apply or review, oldest first. */
     get: {
       parameters: {
         query?: {
@@ -650,11 +654,11 @@ export interface paths {
   "/api/product/changes/{change_id}": {
     /** One change
      *
-     * One change with its entries, outcome, consents, missing consents, and what would block its apply now. */
+     * One change with its entries, outcome, consents and what blocks it. */
     get: {
       parameters: {
         query?: {
-          /** Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named. */
+          /** Seconds to wait until the status moves, or with If-None-Match the revision. */
           wait?: number | undefined;
 
           /** Also reads what its places hold now. */
@@ -704,7 +708,7 @@ export interface paths {
                 status: components["schemas"]["ChangeStatus"];
                 resolution: components["schemas"]["ChangeResolution"];
 
-                /** live: waits on the same target; holds: the target holds it; supersedes and superseded_by: one takes the other's place. */
+                /** live: waits on the same target; holds: the target holds it; supersedes, superseded_by. */
                 relations: ("live" | "holds" | "supersedes" | "superseded_by")[];
               }[];
 
@@ -722,7 +726,7 @@ export interface paths {
   "/api/product/changes/{change_id}/certificate": {
     /** Certificate of one change
      *
-     * Proves offline who consented to what, when and under which rules; countersign-verify checks it. */
+     * Proves offline who consented to what; countersign-verify checks it. */
     get: {
       parameters: {
         query?: never;
@@ -740,7 +744,7 @@ export interface paths {
   "/api/product/outcomes": {
     /** Expected against realised KPI movement
      *
-     * The expected and the measured KPI movement of applied changes, newest first. A correlation, not a cause. */
+     * Expected and measured KPI movement of applied changes. A correlation, not a cause. */
     get: {
       parameters: {
         query?: {
@@ -842,7 +846,7 @@ export interface paths {
   "/api/product/policy": {
     /** Rules for the values of a target
      *
-     * Schemas and limits of steps that a value of this target must meet, before anything is proposed. */
+     * Schemas and limits that a value of this target must meet. */
     get: {
       parameters: {
         query: {
@@ -896,7 +900,7 @@ export interface paths {
   "/api/product/values": {
     /** What each target should be
      *
-     * The value that applied changes give each target, with the change that set it, compared with the log. */
+     * The value that applied changes give each target. */
     get: {
       parameters: {
         query?: {
@@ -995,7 +999,7 @@ export interface paths {
   "/api/product/export": {
     /** The log with the contents of changes and the intents
      *
-     * The whole audit log as JSON lines, with contents and intents, so that digests can be recomputed. */
+     * The whole audit log as JSON lines, with contents and intents. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -1069,7 +1073,7 @@ export interface paths {
   "/api/product/propose": {
     /** Propose a change
      *
-     * Records a change for people to decide on; a minor change that the intent allows needs no consent. */
+     * Records a change for people to decide on; a minor one needs no consent. */
     post: {
       parameters: {
         query?: never;
@@ -1130,8 +1134,11 @@ export interface paths {
             /** The proposer; absent: whom the proxy or the secret names. */
             proposer?: string | undefined;
 
-            /** When it applies by itself: approved, or a time; absent or manual: a person applies it. */
+            /** When it applies by itself: approved, or a time; absent: a person applies it. */
             apply_when?: "manual" | "approved" | string | undefined;
+
+            /** The plan of a staged rollout: docs/rollouts.md. */
+            stages?: unknown;
 
             /** Id of a change whose place this one takes. */
             supersedes?: string | undefined;
@@ -1146,7 +1153,7 @@ export interface paths {
   "/api/product/approve": {
     /** Give consent to a pending change
      *
-     * Records one person's consent. The change is approved once as many have consented as the intent requires. */
+     * Records one person's consent; the change is approved once enough have consented. */
     post: {
       parameters: {
         query?: never;
@@ -1317,6 +1324,7 @@ export interface paths {
               | "withdraw"
               | "propose"
               | "note"
+              | "stage"
               | "apply"
               | "rollback"
               | "restore"
@@ -1342,6 +1350,12 @@ export interface paths {
             /** The item that a late note adds. */
             item?: "rationale" | "note" | undefined;
 
+            /** Of a rollout: its step. */
+            step?: number | undefined;
+
+            /** Of a rollout: the act. */
+            action?: "hold" | "resume" | "advance" | undefined;
+
             /** Digests that go with a consent. */
             seen?: string[] | undefined;
 
@@ -1363,7 +1377,7 @@ export interface paths {
             /** The time to put into the statement; absent: now. */
             at?: string | undefined;
 
-            /** What is proposed, in the fields of proposeChange; in a form, JSON text. */
+            /** The fields of proposeChange; in a form, JSON text. */
             proposal?:
               | {
                   /** The tenant of the product whom the change is for. */
@@ -1412,15 +1426,18 @@ export interface paths {
                   /** The proposer; absent: whom the proxy or the secret names. */
                   proposer?: string | undefined;
 
-                  /** When it applies by itself: approved, or a time; absent or manual: a person applies it. */
+                  /** When it applies by itself: approved, or a time; absent: a person applies it. */
                   apply_when?: "manual" | "approved" | string | undefined;
+
+                  /** The plan of a staged rollout: docs/rollouts.md. */
+                  stages?: unknown;
 
                   /** Id of a change whose place this one takes. */
                   supersedes?: string | undefined;
                 }
               | undefined;
 
-            /** What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text. */
+            /** The fields of proposeCrmFollowup; in a form, JSON text. */
             followup?:
               | {
                   /** The tenant whose customers are followed up. */
@@ -1446,23 +1463,8 @@ export interface paths {
               /** What is signed, to the byte: RFC 8785 JSON. */
               statement: string;
 
-              /** Of a proposal: the content that the digest is of, with tier and spelling as they will be recorded. */
-              content?: {
-                tenant_id: components["schemas"]["ChangeTenantId"];
-                kind: components["schemas"]["ChangeKind"];
-                target: components["schemas"]["ChangeTarget"];
-                value?: components["schemas"]["ChangeValue"];
-                summary: components["schemas"]["ChangeSummary"];
-                rationale: components["schemas"]["ChangeRationale"];
-                expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
-                affected_users: components["schemas"]["ChangeAffectedUsers"];
-                reversible: components["schemas"]["ChangeReversible"];
-                tier: components["schemas"]["ChangeTier"];
-                risk: components["schemas"]["ChangeRisk"];
-                kpi: components["schemas"]["ChangeKpi"];
-                proposer: components["schemas"]["ChangeProposer"];
-                apply_when?: components["schemas"]["ChangeApplyWhen"];
-              };
+              /** Of a proposal: the content that the digest is of. */
+              content?: Record<string, unknown>;
 
               /** SHA-256 of the statement in base64url, for a passkey. */
               challenge: string;
@@ -1475,7 +1477,7 @@ export interface paths {
   "/api/product/apply": {
     /** Apply an approved change
      *
-     * Carries an approved change to its target system and verifies it. With dry_run nothing is changed. */
+     * Carries an approved change to its target system. */
     post: {
       parameters: {
         query?: never;
@@ -1558,7 +1560,7 @@ export interface paths {
   "/api/product/restore": {
     /** Restore the consented value
      *
-     * Sets the value of an applied change again after an edit from outside. A rollback restores what it did. */
+     * Sets the value of an applied change again after an edit from outside. */
     post: {
       parameters: {
         query?: never;
@@ -1652,7 +1654,7 @@ export interface paths {
   "/api/product/freeze": {
     /** Hold every apply back
      *
-     * Blocks every apply but of emergencies, until it is lifted or its time is over. Rollbacks stay possible. */
+     * Blocks every apply but of emergencies. Rollbacks stay possible. */
     post: {
       parameters: {
         query?: never;
@@ -1717,7 +1719,7 @@ export interface paths {
   "/api/product/erase": {
     /** Erase the content of a change
      *
-     * Removes the content of a closed change, within a day from every copy. Entries and digest stay, so the log still verifies. */
+     * Removes the content of a closed change, within a day from every copy. The log still verifies. */
     post: {
       parameters: {
         query?: never;
@@ -1819,6 +1821,85 @@ export interface paths {
       };
     };
   };
+  "/api/product/stage": {
+    /** Hold, resume or advance a rollout
+     *
+     * A hold stops advances only. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** Id of the change. */
+            change_id: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+
+            /** Its step. */
+            step: number;
+
+            /** The act. */
+            action: "hold" | "resume" | "advance";
+
+            /** Who acts; absent: whom the proxy names. */
+            actor: string;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Operation"] } } };
+    };
+  };
+  "/api/product/samples": {
+    /** Feed samples of a rollout
+     *
+     * Totals so far, from fed_by alone. */
+    post: {
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** Id of the change. */
+            change_id: string;
+
+            /** Up to 100 rows: docs/rollouts.md. */
+            rows: unknown;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Id of the change. */
+              change_id: string;
+
+              /** Rows that were taken. */
+              accepted: number;
+
+              /** Where the rollout stands. */
+              step: number;
+            };
+          };
+        };
+      };
+    };
+  };
   "/api/product/kpi": {
     /** Feed KPIs
      *
@@ -1890,7 +1971,7 @@ export interface paths {
   "/api/inbox": {
     /** What waits for somebody
      *
-     * Changes that wait for consent, apply or review, and drifted ones: how many, and the most urgent of each. */
+     * Changes that wait or drifted: how many, and the most urgent of each. */
     get: {
       parameters: {
         query?: {
@@ -1949,7 +2030,7 @@ export interface paths {
   "/api/find": {
     /** Find changes
      *
-     * Finds changes by words and field:value terms that all match; a minus negates. GET /api/find/saved lists the fields. */
+     * Finds changes by words and field:value terms; GET /api/find/saved lists the fields. */
     get: {
       parameters: {
         query?: {
@@ -2058,7 +2139,7 @@ export interface paths {
   "/api/state": {
     /** The system's state
      *
-     * Effect, memory, reliability and need with inputs, goals, tasks and freeze. No data is null. */
+     * E, M, R and N with inputs, goals, tasks and freeze. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -2068,7 +2149,7 @@ export interface paths {
   "/api/log": {
     /** The growth log
      *
-     * What the service noticed, newest first, in sentences. It is no evidence; that is the audit log. */
+     * What the service noticed, newest first. No evidence. */
     get: {
       parameters: {
         query?: {
@@ -2139,7 +2220,7 @@ export interface paths {
   "/api/events": {
     /** Server-sent events
      *
-     * A server-sent event for each audit entry, growth row and tick; reconnect with Last-Event-ID. */
+     * Server-sent events of entries, growth rows and ticks. */
     get: {
       parameters: {
         query?: {
@@ -2287,7 +2368,7 @@ export interface paths {
   "/api/memory/search": {
     /** Search memory
      *
-     * Finds memories of decisions, outcomes, KPI feeds and feedback, and of the caller's own conversation. */
+     * Finds memories of decisions, outcomes, feeds and own chats. */
     get: {
       parameters: {
         query: {
@@ -2380,7 +2461,7 @@ export interface paths {
             /** What it is about: E, M, R, N, their names, or a label of your own. */
             required_dimension?: string | undefined;
 
-            /** low, normal, high, urgent, or a number on that scale of 1 to 4; higher goes first. Absent: normal. */
+            /** low, normal, high, urgent, or 1 to 4. Absent: normal. */
             priority?: "low" | "normal" | "high" | "urgent" | number | undefined;
           }
         >;
@@ -2483,7 +2564,7 @@ export interface paths {
   "/api/l1l5_trend": {
     /** Levels of autonomy by day
      *
-     * Decisions a UTC day by level: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0. */
+     * Decisions a UTC day by level: people alone (L1) to the intent's rules (L4); L5 is drift. */
     get: {
       parameters: {
         query?: {
@@ -2716,7 +2797,7 @@ export interface paths {
   "/ofrep/v1/evaluate/flags/{key}": {
     /** One value as a feature flag
      *
-     * OpenFeature's remote evaluation of one flag: the target's value for the tenant in the targeting key, else for all. */
+     * OpenFeature's remote evaluation of one flag, for the tenant in the targeting key. */
     post: {
       parameters: {
         query?: never;
@@ -2739,7 +2820,7 @@ export interface paths {
   "/ofrep/v1/evaluate/flags": {
     /** All values of a tenant as feature flags
      *
-     * OpenFeature's remote evaluation of all flags: each target's value for the tenant in the targeting key, else for all. */
+     * OpenFeature's remote evaluation of all flags, for the tenant in the targeting key. */
     post: {
       parameters: {
         query?: never;
@@ -2771,7 +2852,7 @@ export interface paths {
   "/mcp": {
     /** Speak MCP
      *
-     * The Model Context Protocol over streamable HTTP. An agent with its secret proposes; without one it reads. */
+     * The Model Context Protocol over HTTP. An agent with its secret proposes. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: {
@@ -2798,7 +2879,7 @@ export interface paths {
   "/add-checkpoint": {
     /** Cosigns a checkpoint of another log, as a witness of it
      *
-     * Cosigns the checkpoint of another log (C2SP tlog-witness). A stale size gets 409 with the size cosigned last. */
+     * Cosigns the checkpoint of another log (C2SP tlog-witness). */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody: { content: Record<"text/plain", string> };
@@ -2840,7 +2921,7 @@ export interface paths {
               /** What kind of caller that is. */
               kind: "person" | "agent" | "unknown";
 
-              /** How the caller is known: the proxy, an agent's secret or the admin token; null: not at all. */
+              /** By the proxy, an agent's secret or the admin token; null: not known. */
               authenticated: "proxy" | "agent" | "token" | null;
 
               /** What would not be refused for who it is. */
@@ -3040,9 +3121,13 @@ export interface components {
       tenant_id: components["schemas"]["ChangeTenantId"];
       kind: components["schemas"]["ChangeKind"];
       target: components["schemas"]["ChangeTarget"];
-      value?: components["schemas"]["ChangeValue"];
+
+      /** What the target is set to: any JSON; absent when the change sets nothing. */
+      value?: unknown;
       summary: components["schemas"]["ChangeSummary"];
-      rationale: components["schemas"]["ChangeRationale"];
+
+      /** Why, for those who decide; may be empty. */
+      rationale: string;
       expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
       reversible: components["schemas"]["ChangeReversible"];
@@ -3050,7 +3135,7 @@ export interface components {
       risk: components["schemas"]["ChangeRisk"];
       unstated?: components["schemas"]["ChangeUnstated"];
 
-      /** Why it is not minor, where minor was asked for; absent otherwise. */
+      /** Why it is not minor, where that was asked for. */
       tier_reason?: string;
       sets_nothing?: components["schemas"]["ChangeSetsNothing"];
       value_hint?: components["schemas"]["ChangeValueHint"];
@@ -3074,6 +3159,24 @@ export interface components {
       rolled_back_at: components["schemas"]["ChangeRolledBackAt"];
       apply_when?: components["schemas"]["ChangeApplyWhen"];
       automation_stopped?: components["schemas"]["ChangeAutomationStopped"];
+
+      /** The plan of its rollout. */
+      stages?: Record<string, unknown>;
+
+      /** How far the rollout is. */
+      exposure?: {
+        /** Its step, from 0. */
+        step: number;
+
+        /** Share of users, of 10,000. */
+        share: number;
+
+        /** Since when. */
+        since: string;
+
+        /** Why it waits; null at the end. */
+        waits_for: string | null;
+      };
 
       /** The change whose place this one takes, where its proposer says so. */
       supersedes?: string;
@@ -3210,7 +3313,11 @@ export interface components {
         | "loss_accepted"
         | "targets_in_force"
         | "value_restored"
-        | "automation_stopped";
+        | "automation_stopped"
+        | "stage_advanced"
+        | "stage_held"
+        | "stage_resumed"
+        | "stage_stopped";
 
       /** The change that it is about; empty when about none. */
       change_id: string;
@@ -3369,7 +3476,7 @@ export interface components {
       /** Round trip in milliseconds; null when not measured. */
       rtt_ms: number | null;
 
-      /** rewritten: its log no longer continues the stored one; lost: so, and a person accepted the loss. */
+      /** rewritten: its log no longer continues the stored one; lost: and a person accepted that. */
       log: "consistent" | "lost" | "rewritten" | "unknown";
 
       /** Why the log is so; null when there is nothing to say. */
@@ -4028,7 +4135,7 @@ export interface components {
         /** Whether progress is as far as the time to the deadline; null without one. */
         on_pace: boolean | null;
 
-        /** Progress: stale is not fed for 7 days; under_way is better than the baseline without a deadline. */
+        /** stale: not fed for 7 days; under_way: better than the baseline. */
         status: "no_data" | "stale" | "behind" | "under_way" | "on_track" | "met";
       }[];
 
@@ -4287,13 +4394,13 @@ export interface components {
       /** The value, any JSON. */
       value: unknown;
 
-      /** `SPLIT` by the user's share, `TARGETING_MATCH` where the tenant has its own value, else `STATIC`. */
+      /** `SPLIT` by the user's share, `TARGETING_MATCH` of the tenant, else `STATIC`. */
       reason: "SPLIT" | "STATIC" | "TARGETING_MATCH";
 
       /** `on`, `off`, `value`, or the name of the share; absent where a split value found no user. */
       variant?: string;
 
-      /** Source of the value: `change_id` (also `version`), `applied_at`, `entry`, `digest`, `kind`, `tenant_id` (also `flagSetId`). */
+      /** Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`. */
       metadata: Record<string, string | number | boolean>;
     };
 
@@ -4378,7 +4485,7 @@ export interface components {
     /** Present where it has no value: applying it sets nothing. */
     ChangeSetsNothing: true;
 
-    /** Present where an agent's value is text that reads as JSON of another type. */
+    /** Present where an agent's value is text that reads as JSON. */
     ChangeValueHint: string;
 
     /** When it applies by itself: approved, or a time; absent: never. */
@@ -4396,7 +4503,7 @@ export interface components {
     /** Kind of proposer. */
     ChangeProposerKind: "person" | "agent" | "model" | "peer" | "unknown";
 
-    /** Of a draft by a model: the person who asked for it; absent otherwise. */
+    /** Of a draft by a model: who asked for it. */
     ChangeAskedBy: string | null;
 
     /** How many distinct people had to consent when it was proposed. */
@@ -4414,7 +4521,7 @@ export interface components {
     /** Risk as the proposer states it; medium, where unstated names it, is a default. */
     ChangeRisk: "low" | "medium" | "high";
 
-    /** Whether the proposer says that it can be undone; true, where unstated names it, is a default. */
+    /** Can be undone, by the proposer; a default where unstated names it. */
     ChangeReversible: boolean;
 
     /** Who proposed it; null when nobody is named. */
@@ -4437,12 +4544,6 @@ export interface components {
 
     /** When it was taken back; null unless it was. */
     ChangeRolledBackAt: string | null;
-
-    /** What the target is set to: any JSON; absent when the change sets nothing. */
-    ChangeValue: unknown;
-
-    /** Why, for those who decide; may be empty. */
-    ChangeRationale: string;
   };
 }
 
@@ -4464,5 +4565,6 @@ export const KEYED: readonly string[] = [
   "/api/product/unfreeze",
   "/api/product/erase",
   "/api/product/note",
+  "/api/product/stage",
   "/api/product/kpi",
 ];

@@ -48,6 +48,8 @@ export function endpointRules(open: Open): void {
       "review",
       "revoke",
       "rollback",
+      "samples",
+      "stage",
       "unfreeze",
       "withdraw",
     ]);

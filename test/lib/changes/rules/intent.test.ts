@@ -248,6 +248,13 @@ const EVERYTHING = manifest({
     },
     on_conflict: "block",
     forbidden_targets: ["billing.*"],
+    stages: {
+      targets: ["ui.*"],
+      watch: ["errors"],
+      fed_by: ["agent:pricing"],
+      max_allowed: { errors: 0.1 },
+      replaces_guardrails: true,
+    },
     targets: [
       {
         match: ["ui.*"],
@@ -267,7 +274,9 @@ function fieldsOf(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const at = [...path, key];
-    const named = Array.isArray(value) || ["kpis", "principals", "policy,groups"].includes(path.join());
+    const named =
+      Array.isArray(value) ||
+      ["kpis", "principals", "policy,groups", "policy,stages,max_allowed"].includes(path.join());
     return [...(named ? [] : [at]), ...fieldsOf(inner, at)];
   });
 }
@@ -499,6 +508,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is rejected",
     "nobody may change billing.*",
+    'a change of ui.* may be rolled out in steps; it must watch errors; only "agent:pricing" may feed it; it may allow a loss of errors by 0.1 at most; guardrails on what it so limits and watches do not act on it',
     'a value of ui.* must match {"type":"number"}',
     "a value of ui.* may differ by 0.05 of it at most from what the target held 12 hours before; a first value is not minor",
     "a change of ui.* must name the KPI that it is to move",

@@ -1,0 +1,72 @@
+import * as z from "zod";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { feedSamples } from "../../lib/changes/commands/feed_samples.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
+import { changeId, line, time } from "../../lib/kit/fields.ts";
+import { respond } from "../../lib/http/replies.ts";
+
+const MAX_ROWS = 100;
+
+const sum = () => z.number().optional();
+
+const totals = () =>
+  z.strictObject({
+    n: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    sum: z.number(),
+    sum2: sum(),
+    per: sum(),
+    per2: sum(),
+    cross: sum(),
+  });
+
+const rows = () =>
+  z
+    .array(z.strictObject({ step: z.int().min(0), kpi: line(64), as_of: time(), treated: totals(), control: totals() }))
+    .min(1, "must have a row")
+    .max(MAX_ROWS, `must have ${MAX_ROWS} rows at most`);
+
+/** POST /api/product/samples: totals of a rollout so far, from the agent that its plan names. */
+export const samples = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/samples",
+    summary: "Feed samples of a rollout",
+    operation: "feedSamples",
+    description: "Totals so far, from fed_by alone.",
+    example: {
+      change_id: CHANGE_ID,
+      rows: [
+        {
+          step: 0,
+          kpi: "conversion",
+          as_of: "2026-11-20T09:30:00.000Z",
+          treated: { n: 1012, sum: 194 },
+          control: { n: 99120, sum: 19861 },
+        },
+      ],
+    },
+    product: true,
+    token: true,
+    agents: true,
+    jsonFields: ["rows"],
+    input: () =>
+      z.strictObject({
+        change_id: changeId().describe("Id of the change."),
+        rows: z.unknown().pipe(rows()).describe("Up to 100 rows: docs/rollouts.md."),
+      }),
+    output: () =>
+      z.object({
+        change_id: z.string().describe("Id of the change."),
+        accepted: z.number().int().describe("Rows that were taken."),
+        step: z.number().int().describe("Where the rollout stands."),
+      }),
+    errors: ["change_not_found", "illegal_transition", "agent_may_not", "impossible_sample", "identity_mismatch"],
+  },
+  (input, call: Call<ChangesDeps>) =>
+    respond(
+      call,
+      (caller) => feedSamples(caller, input),
+      ({ entry: _, ...members }) => ({ members }),
+    ),
+);

@@ -1,0 +1,48 @@
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { changeStage } from "../../lib/changes/commands/stage.ts";
+import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
+import { operationAnswer } from "../../lib/http/change_answers.ts";
+import { operationReply } from "../../lib/http/change_replies.ts";
+import { ACT_ERRORS, actTerms, decisionFields } from "../../lib/http/decision_declaration.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
+import { personName, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { respond } from "../../lib/http/replies.ts";
+import * as z from "zod";
+
+/** POST /api/product/stage: holds, resumes or advances a rollout by hand. */
+export const stage = endpoint(
+  {
+    ...actTerms,
+    path: "/api/product/stage",
+    summary: "Hold, resume or advance a rollout",
+    operation: "changeStage",
+    description: "A hold stops advances only.",
+    example: { change_id: CHANGE_ID, step: 0, action: "hold", actor: "ana@acme.example" },
+    names: "actor",
+    input: () =>
+      z.strictObject({
+        ...decisionFields(),
+        step: wholeNumber(0).describe("Its step."),
+        action: word(STAGE_ACTIONS).describe("The act."),
+        actor: personName().describe("Who acts; absent: whom the proxy names."),
+      }),
+    output: operationAnswer,
+    errors: [
+      "change_not_found",
+      "illegal_transition",
+      ...ACT_ERRORS,
+      "not_an_approver",
+      "self_approval_forbidden",
+      "consent_incomplete",
+      "forbidden_target",
+      "value_not_allowed",
+      "operation_in_progress",
+      "target_moved",
+      "frozen",
+      "outside_window",
+      "version_mismatch",
+    ],
+  },
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => changeStage(caller, input), operationReply),
+);

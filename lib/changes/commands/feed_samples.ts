@@ -1,0 +1,169 @@
+/** Takes samples of a rollout: the newest totals of steps and KPIs. */
+import { AppError, invalidField } from "../../kit/errors.ts";
+import { findFormProblem, findImpossibleCell, type Largest, type SampleRow } from "../../rollout/samples.ts";
+import type { Caller } from "../caller.ts";
+import type { Result } from "../replies.ts";
+import type { Change } from "../rules/change.ts";
+import type { Actor } from "../rules/actor.ts";
+import { sameName } from "../rules/names.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { requireRollout } from "../rules/require_rollout.ts";
+import { isRollingOut } from "../rules/rollout_state.ts";
+import { governed, type Transaction } from "../transaction.ts";
+import { readSamples, type StoredRow } from "../rollouts/samples.ts";
+
+/** Rows of samples of one change. */
+export interface SampleFeed {
+  change_id: string;
+  rows: readonly SampleRow[];
+}
+
+/** Samples that were taken; they leave no entry of their own. */
+export interface SampleResult extends Result {
+  entry: null;
+  change_id: string;
+  accepted: number;
+  step: number;
+}
+
+/** How far ahead of the service's clock totals may say to be. */
+const MAX_AHEAD_MS = 5 * 60_000;
+
+/**
+ * Takes all rows or none, and requests a cycle, which decides by them. Errors: 403 `agent_may_not`, 400 `illegal_transition`,
+ * `invalid_field`, `impossible_sample`, which is recorded and holds the rollout.
+ */
+export async function feedSamples(caller: Caller, { change_id, rows }: SampleFeed): Promise<SampleResult> {
+  const { deps } = caller;
+  try {
+    return await governed({ deps }, async (transaction): Promise<SampleResult | AppError> => {
+      const record = await transaction.change(change_id);
+      const { change } = record;
+      const by = requireFeeder(caller, change);
+      const { intent } = transaction.product;
+      if (!isRollingOut(change)) requireRollout(change, -1, intent);
+      const known = new Map((await readSamples(transaction.tx, change_id)).map((row) => [rowKey(row), row]));
+      const stated = new Set<string>();
+      const impossible: { index: number; problem: string }[] = [];
+      for (const [index, row] of rows.entries()) {
+        const key = rowKey(row);
+        if (stated.has(key)) throw invalidRow(index, "repeats a step and KPI");
+        stated.add(key);
+        const problem = checkRow(transaction, change, row, { index, known: known.get(key) });
+        if (problem !== undefined) impossible.push({ index, problem });
+      }
+      const { step } = change.exposure!;
+      const at = new Date(transaction.now).toISOString();
+      if (impossible.length > 0) {
+        for (const { index, problem } of impossible) {
+          const row = rows[index]!;
+          const kept = known.get(rowKey(row)) ?? createEmpty(row, { at, by });
+          known.set(rowKey(row), { ...kept, impossible: problem });
+        }
+        saveRows(transaction, change_id, known);
+        return rejectImpossible(transaction, record, { rows, impossible, by });
+      }
+      for (const row of rows) {
+        const largest = growLargest(known.get(rowKey(row))?.largest, row);
+        const { kpi, as_of, treated, control } = row;
+        known.set(rowKey(row), { step: row.step, kpi, as_of, at, by, treated, control, largest });
+      }
+      saveRows(transaction, change_id, known);
+      return { entry: null, change_id, accepted: rows.length, step };
+    });
+  } finally {
+    deps.wake?.();
+  }
+}
+
+const rowKey = ({ step, kpi }: Pick<SampleRow, "step" | "kpi">): string => `${step} ${kpi}`;
+
+const invalidRow = (index: number, message: string): AppError => invalidField(`rows.${index}`, message);
+
+/** Requires the secret of the agent that the plan names (403 `agent_may_not`). */
+function requireFeeder({ identity }: Caller, { stages, change_id }: Change): string {
+  const { agent } = identity ?? {};
+  if (agent !== undefined && stages && sameName(agent) === sameName(stages.fed_by)) return agent;
+  const feeder = stages
+    ? `only ${stages.fed_by} feeds samples of ${change_id}`
+    : `${change_id} is not rolled out in steps`;
+  throw new AppError("agent_may_not", `${feeder}, with its own secret as Authorization: Bearer`, { change_id });
+}
+
+/** Explains why a row cannot be; throws where it has no meaning. */
+function checkRow(
+  { now }: Transaction,
+  { exposure, stages }: Change,
+  row: SampleRow,
+  { index, known }: { index: number; known: StoredRow | undefined },
+): string | undefined {
+  const { step, kpi, as_of } = row;
+  if (step > exposure!.step) throw invalidRow(index, `is of step ${step}, and the rollout stands at ${exposure!.step}`);
+  const watched = stages!.watch.find((one) => one.kpi === kpi);
+  if (!watched) throw invalidRow(index, `is of ${kpi}, which the plan does not watch`);
+  for (const arm of ["treated", "control"] as const) {
+    const problem = findFormProblem(watched, row[arm]);
+    if (problem !== undefined) throw invalidRow(index, `${arm} ${problem}`);
+  }
+  if (Date.parse(as_of) > now + MAX_AHEAD_MS) throw invalidRow(index, "as_of is more than five minutes ahead");
+  if (known && isFed(known) && Date.parse(as_of) < Date.parse(known.as_of))
+    throw invalidRow(index, `as_of is before ${known.as_of}, of which totals were fed already`);
+  return findImpossibleCell(watched, row, known?.largest);
+}
+
+const NOTHING = { n: 0, sum: 0 };
+
+/** A row of which only impossible numbers came. */
+const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: string }): StoredRow => ({
+  step,
+  kpi,
+  as_of,
+  ...from,
+  treated: NOTHING,
+  control: NOTHING,
+  largest: { treated: 0, control: 0 },
+});
+
+/** Returns true for a row of which possible numbers came. */
+const isFed = ({ impossible, largest }: StoredRow): boolean =>
+  impossible === undefined || largest.treated + largest.control > 0;
+
+const growLargest = (known: Largest | undefined, { treated, control }: SampleRow): Largest => ({
+  treated: Math.max(known?.treated ?? 0, treated.n),
+  control: Math.max(known?.control ?? 0, control.n),
+});
+
+function saveRows({ tx }: Transaction, changeId: string, rows: ReadonlyMap<string, StoredRow>): void {
+  const sorted = [...rows.values()].sort((a, b) => a.step - b.step || (a.kpi < b.kpi ? -1 : 1));
+  tx.put("samples", changeId, { rows: sorted });
+}
+
+/** Records impossible numbers once, until the rollout holds for another reason. */
+function rejectImpossible(
+  transaction: Transaction,
+  record: ChangeRecord,
+  {
+    rows,
+    impossible,
+    by,
+  }: { rows: readonly SampleRow[]; impossible: readonly { index: number; problem: string }[]; by: string },
+): AppError {
+  const { change, rollout } = record;
+  const { change_id, exposure } = change;
+  const { step, waits_for } = exposure!;
+  const [first] = impossible;
+  const { kpi, step: at_step, ...numbers } = rows[first!.index]!;
+  const isHeld = waits_for === "impossible_data" || waits_for === "mismatch" || rollout!.stopped !== undefined;
+  if (!isHeld) {
+    const rejected = { ...numbers, by };
+    const circumstance = { decision: "hold", reason: "impossible_data", kpi, at_step, error: first!.problem, rejected };
+    const actor: Actor = { actor: by, authenticated: "agent" };
+    transaction.enact(record, { type: "stage", event: "held", step, circumstance }, actor);
+  }
+  const fields = impossible.map(({ index, problem }) => ({ field: `rows.${index}`, message: problem }));
+  return new AppError(
+    "impossible_sample",
+    `${kpi} of step ${at_step}: ${first!.problem}; nothing of this feed was taken, and the rollout holds until possible numbers come`,
+    { change_id, fields },
+  );
+}

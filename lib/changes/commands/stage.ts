@@ -1,0 +1,128 @@
+/** Acts of a person on a rollout: hold it, resume it, or advance a step that waits for a person. */
+import { AppError } from "../../kit/errors.ts";
+import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
+import { listOtherLeases, leaseError, readLease, selectOtherLease, targetInUseError } from "../operations/lease.ts";
+import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import type { Replayed } from "../replies.ts";
+import type { Actor } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
+import { requirePermission } from "../rules/permissions.ts";
+import { approvesOwn, isDecider, requireApprover } from "../rules/policy.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { refuseStage, requireRollout } from "../rules/require_rollout.ts";
+import { signatureFacts } from "../rules/require_signature.ts";
+import type { StageAction } from "../rules/stage_action.ts";
+import { changeFacts } from "../rules/statement.ts";
+import type { Intent } from "../rules/intent.ts";
+import { judgeRollout } from "../rollouts/judge_rollout.ts";
+import { recordAdvance } from "../rollouts/record_advance.ts";
+import { readSamples, toFed } from "../rollouts/samples.ts";
+import type { OperationResult } from "../operations/start.ts";
+import { type Enacted, governed, type Transaction } from "../transaction.ts";
+
+/** An act on a rollout, and whose it is. */
+export interface StageInput extends ProofInput {
+  change_id: string;
+  /** The step where the rollout stands; of a hold any step reached so far. */
+  step: number;
+  action: StageAction;
+  actor: string;
+  note?: string | undefined;
+}
+
+/** Records an act on a rollout. A hold stops advances alone; the rule still takes back. */
+export async function changeStage(caller: Caller, input: StageInput): Promise<OperationResult | Replayed> {
+  const { change_id, action, step, note = "" } = input;
+  return governed(
+    caller,
+    async (transaction) => {
+      const { intent } = transaction.product;
+      const record = await transaction.change(change_id);
+      const { change } = record;
+      const by = await authorize(transaction, caller, change, input);
+      const standing = change.exposure?.step ?? -1;
+      requireRollout(change, action === "hold" && step < standing ? standing : step, intent);
+      requireRevision(caller, change.revision);
+      const { signed, ...actor } = by;
+      const said = { ...(note && { note }), ...signed };
+      const enacted = await ACTS[action](transaction, record, said, actor);
+      return { ...enacted, adapter: null };
+    },
+    { anyClock: action === "hold" },
+  );
+}
+
+/** Returns the actor with the facts of a signature. Errors: 403 `not_permitted`, `not_an_approver`, those of a signature. */
+async function authorize(
+  transaction: Transaction,
+  caller: Caller,
+  change: Change,
+  { action, actor: name, step, note = "", proof, at }: StageInput,
+): Promise<Actor & { signed: object }> {
+  const { intent } = transaction.product;
+  requirePerson(caller, "actor", name);
+  const claimed = findActor(caller, name);
+  if (action === "hold") requireBraker(change, claimed, name, intent);
+  else requireApprover(change, name, intent);
+  const about = { decision: "stage", ...changeFacts("stage", change), step, action, approver: name, note } as const;
+  const signature = await present(transaction, about, { proof, at });
+  const actor = actorBehind(name, signature, claimed);
+  const type = action === "hold" ? "stage_hold" : "stage";
+  return { ...actor, signed: signatureFacts({ type, name, signature }, intent.policy, actor) };
+}
+
+/** Requires one who may approve, freeze or roll back. */
+function requireBraker(change: Change, claimed: Actor, name: string, intent: Intent): void {
+  if (isDecider(change, name, intent) && !approvesOwn(change, name, intent.policy)) return;
+  try {
+    requirePermission("freeze", claimed, intent);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    requirePermission("rollback", claimed, intent);
+  }
+}
+
+function hold(transaction: Transaction, record: ChangeRecord, said: object, actor: Actor): Enacted {
+  if (record.rollout!.by_hand !== undefined)
+    throw refuseStage(record.change, "it is held by a person already", transaction);
+  const circumstance = { decision: "hold", reason: "by_hand", ...said };
+  return enact(transaction, record, "held", circumstance, actor);
+}
+
+/** Ends a hold; after a mismatch the entry has the totals from which the split and an advance are judged again. */
+async function resume(transaction: Transaction, record: ChangeRecord, said: object, actor: Actor): Promise<Enacted> {
+  const { change, rollout } = record;
+  const { by_hand, mismatch, stopped } = rollout!;
+  if (stopped !== undefined) throw refuseStage(change, "its rule ordered its rollback", transaction);
+  if (by_hand === undefined && !mismatch)
+    throw refuseStage(change, "nobody holds it, and it has no mismatch", transaction);
+  const totals = mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFed);
+  return enact(transaction, record, "resumed", { ...(totals && { totals }), ...said }, actor);
+}
+
+/** Takes a step that waits for a person, where nothing else holds it. */
+async function advance(transaction: Transaction, record: ChangeRecord, said: object, actor: Actor): Promise<Enacted> {
+  const { change } = record;
+  const { step } = change.exposure!;
+  const { advance: condition } = change.stages!.steps[step]!;
+  if (condition !== "manual") throw refuseStage(change, `its step ${step} is not manual`, transaction);
+  const lease = await readLease(transaction.tx, change);
+  if (lease) throw leaseError(lease);
+  const other = selectOtherLease(change, await listOtherLeases(transaction.tx, change));
+  if (other) throw targetInUseError(change.change_id, other);
+  const verdict = await judgeRollout(transaction, record, { byHand: true });
+  if (verdict.error) throw verdict.error;
+  if (verdict.decision !== "advance") throw refuseStage(change, `it waits for ${verdict.reason}`, transaction);
+  return recordAdvance(transaction, record, { circumstance: { ...verdict.facts, ...said }, actor });
+}
+
+const ACTS = { hold, resume, advance } as const;
+
+const enact = (
+  transaction: Transaction,
+  record: ChangeRecord,
+  event: "held" | "resumed",
+  circumstance: object,
+  actor: Actor,
+): Enacted =>
+  transaction.enact(record, { type: "stage", event, step: record.change.exposure!.step, circumstance }, actor);

@@ -1,0 +1,117 @@
+/** Decides on running rollouts in the cycle: takes back, advances, or records why it holds. */
+import { AppError } from "../../kit/errors.ts";
+import { runOperation } from "../commands/run_operation.ts";
+import type { ChangesDeps } from "../deps.ts";
+import { unlessMismatched } from "../mismatch.ts";
+import { listOtherLeases, readLease, selectOtherLease } from "../operations/lease.ts";
+import { POLICY_STAGES, serviceItself } from "../rules/actor.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { isRollingOut } from "../rules/rollout_state.ts";
+import { governed, type Transaction } from "../transaction.ts";
+import { recordAdvance } from "./record_advance.ts";
+import { judgeRollout } from "./judge_rollout.ts";
+
+const PAGE_SIZE = 100;
+/** How long rollouts are advanced in one cycle; those that the rule takes back are all taken back. */
+const LIMIT_MS = 30_000;
+const MAX_TRIES = 5;
+
+/** Changes that a pass over the rollouts moved. */
+export interface RolloutPass {
+  advanced: string[];
+  rolled_back: string[];
+}
+
+type Step = "advanced" | "rollback" | undefined;
+
+/** Decides on every running rollout, each in a transaction of its own. */
+export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
+  const pass: RolloutPass = { advanced: [], rolled_back: [] };
+  const end = deps.clock.now() + LIMIT_MS;
+  for (let after = "", more = true; more;) {
+    const page = await deps.store.list("rollouts_running", { after, limit: PAGE_SIZE, keysOnly: true });
+    for (const { id } of page) {
+      const mayAdvance = deps.clock.now() < end;
+      const step = await deps.mutex(id, () => decide(deps, id, mayAdvance));
+      if (step === "advanced") pass.advanced.push(id);
+      if (step === "rollback" && (await takeBack(deps, id))) pass.rolled_back.push(id);
+    }
+    after = page.at(-1)?.id ?? after;
+    more = page.length === PAGE_SIZE;
+  }
+  return pass;
+}
+
+/** Decides on one rollout, and records what is new. */
+const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promise<Step> =>
+  governed<Step>(
+    { deps },
+    async (transaction) => {
+      const { tx, isBehind } = transaction;
+      const record = await unlessMismatched(transaction.change(changeId, "undoing"));
+      if (!record || !isRollingOut(record.change)) return undefined;
+      const { change, rollout } = record;
+      if (rollout!.stopped !== undefined) return change.exposure!.waits_for === "rollback" ? "rollback" : undefined;
+      // While an operation is under way on its target, what it holds is about to change.
+      const lease = (await readLease(tx, change)) ?? selectOtherLease(change, await listOtherLeases(tx, change));
+      if (lease) return undefined;
+      const verdict = await judgeRollout(transaction, record);
+      if (verdict.decision === "rollback") {
+        enactStage(transaction, record, "stopped", verdict.facts);
+        return "rollback";
+      }
+      // A clock that is far behind says nothing of hours.
+      if (isBehind) return undefined;
+      if (verdict.decision === "hold") {
+        if (verdict.reason !== change.exposure!.waits_for) enactStage(transaction, record, "held", verdict.facts);
+        return undefined;
+      }
+      if (!mayAdvance) return undefined;
+      recordAdvance(transaction, record, { circumstance: verdict.facts, actor: serviceItself(POLICY_STAGES) });
+      return "advanced";
+    },
+    { anyClock: true },
+  );
+
+const enactStage = (
+  transaction: Transaction,
+  record: ChangeRecord,
+  event: "held" | "stopped",
+  circumstance: object,
+) => {
+  const { step } = record.change.exposure!;
+  return transaction.enact(record, { type: "stage", event, step, circumstance }, serviceItself(POLICY_STAGES));
+};
+
+/** Errors after which a rollback waits for a person. */
+const FINAL: ReadonlySet<string> = new Set(["target_drifted", "evidence_mismatch", "illegal_transition"]);
+
+/** Rolls back what the rule took back; where that cannot be done, the rollout is held until a person rolls back. */
+async function takeBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
+  try {
+    await runOperation({ deps }, { operation: "rollback", change_id: changeId, actor: POLICY_STAGES });
+    return true;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    deps.log.warn("a rollout could not be rolled back", { change_id: changeId, code: error.code });
+    // Another process is at it: its outcome counts.
+    if (error.code !== "operation_in_progress") await noteFailure(deps, changeId, error);
+    return false;
+  }
+}
+
+const noteFailure = (deps: ChangesDeps, changeId: string, error: AppError): Promise<void> =>
+  governed<void>(
+    { deps },
+    async (transaction) => {
+      const { tx } = transaction;
+      const record = await unlessMismatched(transaction.change(changeId, "undoing"));
+      if (!record || record.rollout?.stopped === undefined || !isRollingOut(record.change)) return;
+      const tries = ((await tx.get("rollout_rollbacks", changeId))?.value.tries ?? 0) + 1;
+      tx.put("rollout_rollbacks", changeId, { tries });
+      if (!FINAL.has(error.code) && tries < MAX_TRIES) return;
+      const circumstance = { decision: "hold", reason: "rollback_blocked", code: error.code, error: error.message };
+      enactStage(transaction, record, "held", circumstance);
+    },
+    { anyClock: true },
+  );

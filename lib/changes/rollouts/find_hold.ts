@@ -1,0 +1,48 @@
+/** Finds the hold of a step that its numbers allow: an advance is judged as an apply is. */
+import { AppError } from "../../kit/errors.ts";
+import { lastFreeze } from "../freeze.ts";
+import { describeMove, findMove } from "../places.ts";
+import { asProven } from "../proven_consents.ts";
+import { isEmergency } from "../rules/break_glass.ts";
+import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { findStagesProblem } from "../rules/stages_rule.ts";
+import { requireConsented } from "../rules/state_machine.ts";
+import { requireSchemas } from "../rules/value_limits.ts";
+import type { Transaction } from "../transaction.ts";
+import { validateValue } from "../validate_value.ts";
+
+/**
+ * Returns the error that an advance meets under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`,
+ * 400 `value_not_allowed`, 409 `target_moved`, `frozen`, `outside_window`; undefined where it may be taken.
+ */
+export async function findHold(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
+  const { product, ledger, now } = transaction;
+  const { intent } = product;
+  const { policy } = intent;
+  const { change } = record;
+  const { change_id } = change;
+  const proven = await asProven(transaction, record);
+  const held = catchError(() => requireConsented(proven, intent));
+  if (held) return held;
+  const notAllowed = catchError(() => requireSchemas(change, policy, validateValue));
+  if (notAllowed) return notAllowed;
+  const problem = findStagesProblem(change, policy.stages);
+  if (problem !== undefined)
+    return new AppError("value_not_allowed", `the plan of ${change_id} ${problem}`, { change_id });
+  const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.spelling(change)));
+  if (moved) return new AppError("target_moved", describeMove(moved), { change_id, places: moved });
+  if (isEmergency(proven, intent)) return undefined;
+  const freeze = await lastFreeze(transaction);
+  return catchError(() => refuseHeld(holdsAt(policy, freeze, now, change)));
+}
+
+function catchError(judge: () => void): AppError | undefined {
+  try {
+    judge();
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}

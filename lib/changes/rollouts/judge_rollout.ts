@@ -1,0 +1,103 @@
+/** Judges where a rollout stands: by rule `cs1` on the fed totals, what people said of it, and what an apply is judged by. */
+import { HOUR_MS } from "../../kit/days.ts";
+import type { AppError } from "../../kit/errors.ts";
+import { type Cells, decideRollout } from "../../rollout/decide_rollout.ts";
+import { type Decision, RULE } from "../../rollout/rule.ts";
+import { toCells } from "../../rollout/samples.ts";
+import { toPlan } from "../../rollout/stages.ts";
+import { detailIn } from "../rules/event.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import type { Transaction } from "../transaction.ts";
+import { findHold } from "./find_hold.ts";
+import { readSamples, type StoredRow, toFed } from "./samples.ts";
+
+/** A judgement of a rollout, and the facts of it for an entry. */
+export interface Verdict {
+  decision: Decision["decision"];
+  /** Why; of a hold also `by_hand`, or the code of what an advance would meet. */
+  reason: string;
+  facts: object;
+  /** The error that an advance would meet, where its numbers allow it. */
+  error?: AppError | undefined;
+}
+
+/** Judges a rollout now; `byHand`: a person advances a step that waits for one. */
+export async function judgeRollout(
+  transaction: Transaction,
+  record: ChangeRecord,
+  { byHand = false }: { byHand?: boolean } = {},
+): Promise<Verdict> {
+  const { change, rollout } = record;
+  const { watch, max_silent_hours, ...stages } = change.stages!;
+  const plan = toPlan({ watch, max_silent_hours, ...stages });
+  const { step, since } = change.exposure!;
+  const now = Date.parse(transaction.at);
+  const rows = (await readSamples(transaction.tx, change.change_id)).filter((row) => row.step <= step);
+  const hours = (now - Date.parse(since)) / HOUR_MS;
+  const silent = countSilentHours(rows, step, now);
+  const { baseline } = rollout!;
+  const totals = rows.map(toFed);
+  const state = { step, hours, silent, cells: toCells(totals) };
+  const { readings, ...decided } = decideRollout(plan, state, await readBaseline(transaction, baseline));
+  const impossible = rows.find((row) => row.impossible !== undefined);
+  const { decision, reason, ...about } = advanceByHand(overrule(decided, { impossible, rollout: rollout! }), {
+    byHand,
+    isEarly: hours < plan.steps[step]!.min_hours,
+  });
+  const error = decision === "advance" ? await findHold(transaction, record) : undefined;
+  const missing = error?.details["missing"];
+  return {
+    decision: error ? "hold" : decision,
+    reason: error?.code ?? reason,
+    error,
+    facts: {
+      rule: RULE,
+      decision: error ? "hold" : decision,
+      reason: error?.code ?? reason,
+      ...about,
+      ...(error && { error: error.message }),
+      ...(missing !== undefined && { missing }),
+      hours,
+      silent,
+      ...(baseline !== undefined && { baseline }),
+      totals,
+      readings,
+    },
+  };
+}
+
+type Decided = Pick<Decision, "decision" | "kpi"> & { reason: string; at_step?: number | undefined };
+
+/** A step that waits for a person and for nothing else advances by hand. */
+function advanceByHand(decided: Decided, { byHand, isEarly }: { byHand: boolean; isEarly: boolean }): Decided {
+  if (!byHand || decided.reason !== "manual") return decided;
+  return isEarly ? { decision: "hold", reason: "min_hours" } : { decision: "advance", reason: "manual" };
+}
+
+/** Lets what people and the feeder said decide before the rule, which alone orders a rollback. */
+function overrule(
+  { decision, reason, kpi, step }: Omit<Decision, "readings">,
+  { impossible, rollout }: { impossible: StoredRow | undefined; rollout: NonNullable<ChangeRecord["rollout"]> },
+): Decided {
+  const decided = { decision, reason, ...(kpi !== undefined && { kpi }), ...(step !== undefined && { at_step: step }) };
+  if (decision === "rollback") return decided;
+  if (reason === "mismatch") return decided;
+  if (rollout.mismatch) return { decision: "hold", reason: "mismatch" };
+  if (impossible) return { decision: "hold", reason: "impossible_data", kpi: impossible.kpi, at_step: impossible.step };
+  if (rollout.by_hand !== undefined) return { decision: "hold", reason: "by_hand" };
+  return decided;
+}
+
+/** Hours since the KPI of the step that was fed least recently; 0 where none was fed. */
+function countSilentHours(rows: readonly StoredRow[], step: number, now: number): number {
+  const fed = rows.filter((row) => row.step === step);
+  const oldest = Math.min(...fed.map(({ as_of, at }) => Math.min(Date.parse(as_of), Date.parse(at))));
+  return fed.length === 0 ? 0 : Math.max(0, (now - oldest) / HOUR_MS);
+}
+
+/** Reads the totals at the last resume out of a mismatch from its entry. */
+async function readBaseline({ evidence }: Transaction, id: number | undefined): Promise<Cells | undefined> {
+  const entry = id === undefined ? undefined : await evidence.kept(id);
+  const { totals } = detailIn(entry?.detail ?? "");
+  return totals && toCells(totals);
+}

@@ -1,0 +1,29 @@
+/** Records that a rollout went on to its next step. */
+import { watch } from "../guardrail.ts";
+import type { Actor } from "../rules/actor.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import type { Enacted, Transaction } from "../transaction.ts";
+
+/** The facts of an advance for its entry, and whose it is. */
+export interface Advance {
+  circumstance: object;
+  actor: Actor;
+}
+
+/** Records an advance; guardrails watch the change again from this moment on. */
+export function recordAdvance(
+  transaction: Transaction,
+  record: ChangeRecord,
+  { circumstance, actor }: Advance,
+): Enacted {
+  const { step } = record.change.exposure!;
+  const { shares } = record.rollout!;
+  const share = shares[step + 1] ?? null;
+  const enacted = transaction.enact(
+    record,
+    { type: "stage", event: "advanced", step, circumstance: { to: step + 1, share, ...circumstance } },
+    actor,
+  );
+  watch(transaction, enacted.record);
+  return enacted;
+}

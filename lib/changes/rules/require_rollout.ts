@@ -1,0 +1,29 @@
+/** The condition of everything that is done to a rollout. */
+import { AppError } from "../../kit/errors.ts";
+import type { Change } from "./change.ts";
+import type { Intent } from "./intent.ts";
+import { isRollingOut } from "./rollout_state.ts";
+import { allowedActions } from "./transitions.ts";
+
+/** Requires that a change is being rolled out, and stands at a step. Errors: 400 `illegal_transition`. */
+export function requireRollout(change: Change, step: number, intent: Intent): void {
+  const { change_id, status, exposure } = change;
+  if (isRollingOut(change) && exposure!.step === step) return;
+  const stands =
+    !isRollingOut(change) || !exposure
+      ? `${change_id} is ${status}, and not being rolled out in steps`
+      : `the rollout of ${change_id} stands at step ${exposure.step}, and not at ${step}; read it again before deciding`;
+  throw createRefusal(change, stands, intent);
+}
+
+/** Creates the error of an act that a rollout does not allow now: 400 `illegal_transition`. */
+export const refuseStage = (change: Change, why: string, { product }: { product: { intent: Intent } }): AppError =>
+  createRefusal(change, `the rollout of ${change.change_id} cannot do that now: ${why}`, product.intent);
+
+const createRefusal = (change: Change, message: string, intent: Intent): AppError =>
+  new AppError("illegal_transition", message, {
+    change_id: change.change_id,
+    current_status: change.status,
+    ...(change.exposure && { exposure: change.exposure }),
+    allowed: allowedActions(change, intent),
+  });

@@ -1,0 +1,68 @@
+/** Effect of the entries of a rollout on its change. */
+import { BUCKETS } from "../../rollout/bucket.ts";
+import type { Exposure } from "../../rollout/exposure.ts";
+import type { Change } from "./change.ts";
+import type { ChangeEvent } from "./event.ts";
+import type { ChangeState, Lifecycle, Rollout } from "./record.ts";
+
+type Exposed = Pick<Change, "change_id" | "status" | "exposure" | "stages">;
+
+/** Returns true while a change is exposed to a share of the users. */
+export const isRollingOut = ({ status, exposure }: Pick<Change, "status" | "exposure">): boolean =>
+  status === "applied" && exposure !== undefined && exposure.share < BUCKETS;
+
+/** Returns who has the value of a change that is rolled out in steps; undefined for any other, and before its apply. */
+export function findExposure({ change_id, status, exposure, stages }: Exposed): Exposure | undefined {
+  if (status !== "applied" || !exposure || !stages) return undefined;
+  const { step, share, since } = exposure;
+  return { step, share, unit: stages.unit, salt: change_id, since };
+}
+
+/** The exposure of a step; the step after the last exposes everybody. */
+export const exposeStep = ({ shares }: Rollout, step: number, since: string): NonNullable<Change["exposure"]> => ({
+  step,
+  share: shares[step] ?? BUCKETS,
+  since,
+  waits_for: step < shares.length ? "no_data" : null,
+});
+
+/** Returns the state after an entry about a step; undefined where it does not follow from those before it. */
+export function evolveStage(
+  state: ChangeState,
+  { id, timestamp, event_type, detail }: ChangeEvent,
+): ChangeState | undefined {
+  const { change, rollout } = state;
+  const { exposure } = change;
+  const { step, reason } = detail;
+  if (!rollout || !exposure || !isRollingOut(change) || step !== exposure.step) return undefined;
+  const moved = (changed: Partial<Lifecycle>, after: Rollout): ChangeState => ({
+    ...state,
+    rollout: after,
+    change: { ...change, ...changed, revision: change.revision + 1 },
+    audit: [...state.audit, id],
+  });
+  const waiting = (waits_for: string, after: Rollout): ChangeState =>
+    moved({ exposure: { ...exposure, waits_for } }, after);
+  const { by_hand, mismatch, ...free } = rollout;
+  switch (event_type) {
+    case "stage_advanced":
+      if (rollout.stopped !== undefined || mismatch) return undefined;
+      // An advance that was ordered before a person held it is carried out.
+      if (by_hand !== undefined && !(detail.ordered !== undefined && detail.ordered <= by_hand)) return undefined;
+      return moved({ exposure: exposeStep(rollout, exposure.step + 1, timestamp) }, rollout);
+    case "stage_held":
+      if (!reason) return undefined;
+      return waiting(reason, {
+        ...rollout,
+        ...(reason === "by_hand" && { by_hand: id }),
+        ...(reason === "mismatch" && { mismatch: true }),
+      });
+    case "stage_resumed":
+      if (by_hand === undefined && !mismatch) return undefined;
+      return waiting("resumed", { ...free, ...(mismatch && { baseline: id }) });
+    case "stage_stopped":
+      return rollout.stopped === undefined ? waiting("rollback", { ...rollout, stopped: id }) : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+/** The rule `policy.stages`: which changes may be rolled out in steps, what each rollout watches, and who feeds it. */
+import * as z from "zod";
+import type { Stages } from "../../rollout/stages.ts";
+import { invalidField } from "../../kit/errors.ts";
+import { filled, list, object } from "./fields.ts";
+import { finite, pattern } from "./intent_parts.ts";
+import { type ChangeEntry, isInScope, listEntries, setsNothing } from "./list_entries.ts";
+import { sameName } from "./names.ts";
+import { principalOf, type Principals } from "./principals.ts";
+
+const allowance = () => finite().min(0, "must be 0 or more");
+
+/** The field `policy.stages`. */
+export const stagesRule = () =>
+  object({
+    targets: list(pattern())
+      .min(1, "must name a target, or be left out")
+      .optional()
+      .describe("Targets that may be rolled out in steps; absent: all."),
+    watch: list(filled()).default([]).describe("KPIs that every rollout watches."),
+    fed_by: list(filled().transform(sameName))
+      .min(1, "must name an agent, or be left out")
+      .optional()
+      .describe("Agents that may feed a rollout; absent: any agent but the proposer."),
+    max_allowed: z
+      .record(
+        z.string(),
+        z.union([allowance(), object({ relative: allowance() })], "must be a number, or relative with one"),
+        "must be an object",
+      )
+      .default({})
+      .describe("How much worse a KPI may be allowed to become, by KPI; an absent KPI has no limit."),
+    replaces_guardrails: z
+      .boolean("must be true or false")
+      .default(false)
+      .describe("Whether a rollout's own rule takes the place of guardrails for what it watches within max_allowed."),
+  }).describe("Rules for rollouts in steps; absent: they are possible on all targets, and none of them is minor.");
+
+/** Rules for rollouts. */
+export type StagesRule = z.output<ReturnType<typeof stagesRule>>;
+
+type Staged = ChangeEntry & { stages?: Stages | undefined };
+
+/** Explains why the intent does not allow the plan of a change; undefined where it does. */
+export function findStagesProblem(change: Staged, rule: StagesRule | undefined): string | undefined {
+  const { stages } = change;
+  if (!stages || !rule) return undefined;
+  const { targets, watch, fed_by, max_allowed } = rule;
+  const outside = listEntries(change).find((entry) => !isInScope(entry, { targets }));
+  if (outside) return `policy.stages allows rollouts only of ${targets!.join(", ")}`;
+  const unwatched = watch.find((kpi) => !stages.watch.some((watched) => watched.kpi === kpi));
+  if (unwatched !== undefined) return `must watch ${unwatched}, as policy.stages asks`;
+  if (fed_by && !fed_by.includes(sameName(stages.fed_by)))
+    return `must be fed by one of ${fed_by.join(", ")}, as policy.stages asks`;
+  for (const { kpi, allowed } of stages.watch) {
+    const most = Object.hasOwn(max_allowed, kpi) ? max_allowed[kpi]! : undefined;
+    if (most === undefined) continue;
+    if (typeof most !== typeof allowed)
+      return `must allow ${kpi} a loss of the kind that policy.stages.max_allowed states`;
+    if (amountOf(allowed) > amountOf(most)) return `allows ${kpi} more than policy.stages.max_allowed`;
+  }
+  return undefined;
+}
+
+const amountOf = (allowed: number | { relative: number }): number =>
+  typeof allowed === "object" ? allowed.relative : allowed;
+
+/** Returns true where the rule sets everything without which no rollout needs no consent. */
+export const boundsRollouts = (rule: StagesRule | undefined): boolean =>
+  rule !== undefined && rule.watch.length > 0 && rule.fed_by !== undefined && Object.keys(rule.max_allowed).length > 0;
+
+/** Returns true where the rollout of a change stands in for guardrails on a KPI. */
+export const replacesGuardrails = (change: Staged, kpi: string, rule: StagesRule | undefined): boolean =>
+  rule?.replaces_guardrails === true &&
+  Object.hasOwn(rule.max_allowed, kpi) &&
+  (change.stages?.watch.some((watched) => watched.kpi === kpi) ?? false);
+
+/** Requires that the plan of a proposal is one that can be carried out. Errors: 400 `invalid_field`. */
+export function requireStages(
+  proposal: Staged & { proposer?: string | undefined },
+  { policy, principals }: { policy: { stages?: StagesRule | undefined }; principals: Principals },
+): void {
+  const { stages, proposer } = proposal;
+  if (!stages) return;
+  const { fed_by } = stages;
+  const refuse = (message: string): never => {
+    throw invalidField("stages", message);
+  };
+  if (setsNothing(proposal)) refuse("need a value that users can get");
+  if (principalOf(fed_by, { principals })?.kind !== "agent")
+    refuse(`must be fed by an agent of the intent, and ${fed_by} is none`);
+  if (proposer !== undefined && sameName(proposer) === sameName(fed_by))
+    refuse("must not be fed by the proposer of the change");
+  const problem = findStagesProblem(proposal, policy.stages);
+  if (problem !== undefined) refuse(problem);
+}

@@ -1,0 +1,68 @@
+/** Fed totals of a rollout: the newest of each step and KPI, and the form in which entries name them. */
+import type { Cell, Totals, Watched } from "./plan.ts";
+import { findImpossible } from "./arm.ts";
+import type { Cells } from "./decide_rollout.ts";
+
+/** Totals of a KPI in a step, as fed: when they were true, when they arrived, and from whom. */
+export interface FedTotals extends Cell {
+  step: number;
+  kpi: string;
+  /** RFC 3339, UTC. */
+  as_of: string;
+  /** When they arrived. */
+  at: string;
+  by: string;
+}
+
+/** A row of samples that a feeder sends. */
+export type SampleRow = Pick<FedTotals, "step" | "kpi" | "as_of" | "treated" | "control">;
+
+/** Part of the largest number of users fed that a later number may be below it. */
+const MAX_FALL = 0.01;
+
+/** The sums that totals of a kind consist of, apart from `n`. */
+const SUMS = {
+  binary: ["sum"],
+  mean: ["sum", "sum2"],
+  ratio: ["sum", "sum2", "per", "per2", "cross"],
+} as const satisfies Record<Watched["kind"], readonly (keyof Totals)[]>;
+
+/** Explains why totals do not have the sums of their kind; undefined where they have exactly those. */
+export function findFormProblem({ kind }: Watched, totals: Totals): string | undefined {
+  const needed: readonly string[] = SUMS[kind];
+  const missing = needed.find((name) => totals[name as keyof Totals] === undefined);
+  if (missing) return `needs ${missing}, since its KPI is ${kind === "binary" ? "binary" : `a ${kind}`}`;
+  const stray = Object.entries(totals).find(
+    ([name, sum]) => name !== "n" && sum !== undefined && !needed.includes(name),
+  );
+  return stray && `has ${stray[0]}, which a ${kind} KPI has not`;
+}
+
+/** Explains why totals cannot be, also after those fed before; `largest`: the largest numbers of users of both arms. */
+export function findImpossibleCell(watched: Watched, cell: Cell, largest: Largest | undefined): string | undefined {
+  for (const arm of ["treated", "control"] as const) {
+    const { n, ...sums } = cell[arm];
+    const isEmpty = Object.values(sums).every((sum) => sum === 0 || sum === undefined);
+    const problem = n > 0 ? findImpossible(watched, cell[arm]) : isEmpty ? undefined : "sums of no users are not 0";
+    if (problem !== undefined) return `${arm}: ${problem}`;
+    const most = largest?.[arm] ?? 0;
+    if (n < most * (1 - MAX_FALL)) return `${arm}: n is ${n} and was ${most}; users do not become fewer`;
+  }
+  return undefined;
+}
+
+/** The largest numbers of users that were fed. */
+export interface Largest {
+  treated: number;
+  control: number;
+}
+
+/** Orders totals by step and KPI, as the rule takes them. */
+export function toCells(totals: readonly FedTotals[]): Cells {
+  const cells: Record<string, Cell>[] = [];
+  for (const { step, kpi, treated, control } of totals) {
+    for (let at = cells.length; at <= step; at++) cells.push({});
+    cells[step]![kpi] = { treated, control };
+  }
+  return cells;
+}

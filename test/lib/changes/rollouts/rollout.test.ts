@@ -1,0 +1,353 @@
+/** Rollouts on the record: from the first step to everybody, back, and everything that holds them. */
+import { describe, expect, test } from "vitest";
+import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
+import { reconcile } from "../../../../lib/changes/reconcile.ts";
+import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
+import { coreOf } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import { actOnRollout, AGENTS, AS_OTHER, rollout, sample, STAGES, totals } from "../../../support/rollouts.ts";
+
+const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
+
+describe("a rollout", () => {
+  test("is applied from its first step on, to the share of that step", async () => {
+    const { api, change_id, exposure, detail } = await rollout();
+    expect((await api.change(change_id)).status).toBe("applied");
+    expect(await exposure()).toEqual({ step: 0, share: 1000, since: api.deps.clock.iso(), waits_for: "no_data" });
+    expect(await detail("change_applied")).toMatchObject({ stage: { step: 0, share: 1000 } });
+  });
+
+  test("advances step by step until everybody has the value", async () => {
+    const { api, events, exposure, feedNow, hours, detail, decide } = await rollout();
+    await feedNow();
+    expect((await exposure())!.waits_for).toBe("min_hours");
+    hours(24);
+    await feedNow();
+    expect(await exposure()).toMatchObject({ step: 1, share: 5000, waits_for: "no_data" });
+    const advanced = await detail("stage_advanced");
+    expect(advanced).toMatchObject({ rule: "cs1", decision: "advance", reason: "budget", step: 0, to: 1, share: 5000 });
+    expect(advanced).toMatchObject({ hours: 24, silent: 0, actor: "policy:stages" });
+    expect(advanced.totals).toEqual([
+      { ...sample(api), at: api.deps.clock.iso(), by: "agent:analytics", ...totals(100_000, 1000) },
+    ]);
+    expect(advanced.readings[0]).toMatchObject({ step: 0, kpi: "conversion", is_worse: false });
+    hours(24);
+    await feedNow({ step: 1, ...totals(100_000, 5000) });
+    expect(await exposure()).toEqual({ step: 2, share: 10_000, since: api.deps.clock.iso(), waits_for: null });
+    expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
+    expect((await events()).slice(3)).toEqual(["stage_held", "stage_advanced", "stage_advanced"]);
+    expect(await api.deps.store.list("samples", { limit: 1 })).toEqual([]);
+  });
+
+  test("is rolled back in the cycle of the feed that shows it worse than allowed", async () => {
+    const { api, change_id, feedNow, detail, events } = await rollout();
+    const pass = await feedNow(totals(100_000, 1000, [0.1, 0.2]));
+    expect(pass).toEqual({ advanced: [], rolled_back: [change_id] });
+    const change = await api.change(change_id);
+    expect([change.status, change.exposure]).toEqual(["rolled_back", undefined]);
+    expect(await detail("stage_stopped")).toMatchObject({ decision: "rollback", reason: "worse", kpi: "conversion" });
+    expect((await events()).slice(3)).toEqual(["stage_stopped", "change_rolled_back"]);
+    expect(await detail("change_rolled_back")).toMatchObject({ by: "policy:stages" });
+  });
+
+  test("is rolled back although the service is frozen, held by a person, or its clock is behind", async () => {
+    const { api, change_id, act, feed, decide } = await rollout();
+    await act(0, "hold");
+    await feed([sample(api, totals(100_000, 1000, [0.1, 0.2]))]);
+    await api.post("freeze", { actor: "ana" });
+    api.deps.clock.set(-48 * 3600 * 1000);
+    expect((await decide()).rolled_back).toEqual([change_id]);
+  });
+
+  test("is decided on after a restart by the same samples", async () => {
+    const { api, change_id, feed, hours } = await rollout();
+    hours(24);
+    await feed([sample(api)]);
+    const deps = await restarted(api.deps, { intent: { principals: AGENTS } });
+    expect((await decideRollouts(deps)).advanced).toEqual([change_id]);
+  });
+
+  test("lets no other change be applied on its target", async () => {
+    const { api, change_id, hours, feedNow } = await rollout();
+    const other = await api.bring("approved", { value: "1" });
+    const { status, body } = await api.act("apply", other);
+    expect([status, body.code, body.conflicts]).toEqual([409, "rollout_in_progress", [change_id]]);
+    hours(24);
+    await feedNow();
+    hours(24);
+    await feedNow({ step: 1, ...totals(100_000, 5000) });
+    expect((await api.act("apply", other)).status).toBe(200);
+  });
+
+  test("is rolled back by a person at any step", async () => {
+    const { api, change_id, decide } = await rollout();
+    await api.must("rollback", change_id);
+    expect((await api.change(change_id)).status).toBe("rolled_back");
+    expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
+  });
+
+  test("has a record that the log makes again, with its index", async () => {
+    const { api, change_id, exposure, act } = await rollout();
+    await act(0, "hold");
+    const before = await exposure();
+    const { store } = api.deps;
+    const stored = (await store.get("changes", change_id))!.value;
+    await store.transact(async (tx) => {
+      tx.put("changes", change_id, { ...stored, rollout: { shares: [1] } });
+      tx.delete("rollouts_running", change_id);
+    });
+    expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id, fields: ["rollout"] }]);
+    await rebuildRecords(api.deps);
+    expect((await reconcile(api.deps)).mismatches).toEqual([]);
+    expect(await exposure()).toEqual(before);
+    expect(await store.get("rollouts_running", change_id)).toBeDefined();
+  });
+});
+
+describe("a rollout holds", () => {
+  test("while numbers show neither harm nor safety", async () => {
+    const { feedNow, hours, exposure } = await rollout();
+    hours(24);
+    await feedNow(totals(200, 1000));
+    expect((await exposure())!.waits_for).toBe("not_yet");
+  });
+
+  test("without data, and once they are silent for too long", async () => {
+    const { feedNow, hours, exposure, decide, events } = await rollout();
+    await decide();
+    expect((await events()).length).toBe(3);
+    await feedNow();
+    hours(25);
+    await decide();
+    expect((await exposure())!.waits_for).toBe("no_data");
+  });
+
+  test("counts silence from as_of where that is earlier than the arrival", async () => {
+    const { api, feedNow, hours, exposure } = await rollout();
+    const as_of = api.deps.clock.iso();
+    hours(25);
+    await feedNow({ as_of });
+    expect((await exposure())!.waits_for).toBe("no_data");
+  });
+
+  test("while the counted users do not match the share, until a person resumes it", async () => {
+    const { api, feedNow, feed, hours, exposure, act, detail } = await rollout();
+    await feedNow(totals(100_000, 900));
+    expect((await exposure())!.waits_for).toBe("mismatch");
+    hours(24);
+    await feedNow(totals(10_000_000, 1000));
+    expect((await exposure())!.waits_for).toBe("mismatch");
+    expect((await act(0, "resume")).status).toBe(200);
+    expect((await detail("stage_resumed")).totals[0]).toMatchObject(totals(10_000_000, 1000));
+    // All of it together proves enough, what came since the resume proves nothing yet.
+    await feedNow(totals(10_000_100, 1000));
+    expect((await exposure())!.waits_for).toBe("not_yet");
+    await feed([sample(api, totals(10_100_000, 1000))]);
+    hours(1);
+    await feedNow(totals(10_100_000, 1000));
+    expect((await exposure())!.step).toBe(1);
+    expect(await detail("stage_advanced")).toMatchObject({ baseline: expect.any(Number) });
+  });
+
+  test("on impossible numbers, which are recorded, until possible ones come", async () => {
+    const { api, feed, feedNow, exposure, detail, hours, decide, events } = await rollout();
+    await feedNow();
+    const { n } = totals(100_000, 1000).treated;
+    const { status, body } = await feed([sample(api, { treated: { n, sum: n + 1 } })]);
+    expect([status, body.code]).toEqual([400, "impossible_sample"]);
+    expect(await detail("stage_held")).toMatchObject({
+      reason: "impossible_data",
+      kpi: "conversion",
+      actor: "agent:analytics",
+    });
+    expect((await exposure())!.waits_for).toBe("impossible_data");
+    const count = (await events()).length;
+    hours(24);
+    await feed([sample(api, { treated: { n, sum: n + 1 } })]);
+    await decide();
+    expect([(await exposure())!.step, (await events()).length]).toEqual([0, count]);
+    await feedNow();
+    expect((await exposure())!.step).toBe(1);
+  });
+
+  test("where users became fewer by more than 1 %", async () => {
+    const { api, feed } = await rollout();
+    expect((await feed([sample(api)])).status).toBe(200);
+    expect((await feed([sample(api, totals(99_100, 1000))])).status).toBe(200);
+    expect(refusal(await feed([sample(api, totals(98_900, 1000))]))).toEqual([400, "impossible_sample"]);
+  });
+
+  test("while the service is frozen", async () => {
+    const { api, feedNow, hours, exposure, decide } = await rollout();
+    await api.post("freeze", { actor: "ana" });
+    hours(24);
+    await feedNow();
+    expect((await exposure())!).toMatchObject({ step: 0, waits_for: "frozen" });
+    await api.post("unfreeze", { actor: "ana" });
+    await decide();
+    expect((await exposure())!.step).toBe(1);
+  });
+
+  test("outside the windows of the intent", async () => {
+    const deny = [{ from: "2026-01-03T00:00:00Z", to: "2026-01-05T00:00:00Z", reason: "weekend" }];
+    const { feedNow, hours, exposure } = await rollout({ policy: { windows: { deny } } });
+    hours(24);
+    await feedNow();
+    expect((await exposure())!).toMatchObject({ step: 0, waits_for: "outside_window" });
+  });
+
+  test("without a consent that is valid today, names it, and goes on with a further one", async () => {
+    const { api, change_id, feed, hours } = await rollout({ policy: { approvers: ["ana", "bo"] } });
+    hours(24);
+    await feed([sample(api)]);
+    const intent = { principals: AGENTS, policy: { approvers: ["bo", "cleo"] } };
+    const later = coreOf(await restarted(api.deps, { intent }));
+    const { decide, detail, exposure } = actOnRollout(later, change_id);
+    await decide();
+    expect(await detail("stage_held")).toMatchObject({
+      reason: "consent_incomplete",
+      missing: [{ rule: "required_approvers", count: 1, of: ["bo", "cleo"] }],
+    });
+    expect((await later.change(change_id)).missing).toHaveLength(1);
+    expect((await later.post("approve", { change_id, approver: "bo" })).status).toBe(200);
+    expect((await later.change(change_id)).status).toBe("applied");
+    await decide();
+    expect((await exposure())!.step).toBe(1);
+    expect(refusal(await later.post("approve", { change_id, approver: "cleo" }))).toEqual([400, "illegal_transition"]);
+  });
+
+  test.each([
+    ["forbidden_target", { forbidden_targets: ["ui.*"] }],
+    ["value_not_allowed", { targets: [{ match: ["ui.*"], schema: { type: "string" } }] }],
+    ["value_not_allowed", { stages: { targets: ["limits.*"] } }],
+  ])("under an intent of today with the code %s", async (code, policy) => {
+    const { api, change_id, feed, hours } = await rollout();
+    hours(24);
+    await feed([sample(api)]);
+    const later = coreOf(await restarted(api.deps, { intent: { principals: AGENTS, policy } }));
+    const { decide, exposure } = actOnRollout(later, change_id);
+    await decide();
+    expect((await exposure())!).toMatchObject({ step: 0, waits_for: code });
+  });
+});
+
+describe("by hand", () => {
+  const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
+
+  test("a hold stops advances until a person resumes", async () => {
+    const { act, hours, feedNow, exposure, decide } = await rollout();
+    expect((await act(0, "hold")).status).toBe(200);
+    hours(24);
+    await feedNow();
+    expect((await exposure())!).toMatchObject({ step: 0, waits_for: "by_hand" });
+    expect(refusal(await act(0, "hold"))).toEqual([400, "illegal_transition"]);
+    expect((await act(0, "resume")).status).toBe(200);
+    await decide();
+    expect((await exposure())!.step).toBe(1);
+    expect(refusal(await act(1, "resume"))).toEqual([400, "illegal_transition"]);
+  });
+
+  test("names the step where the rollout stands; a hold takes any step reached so far", async () => {
+    const { act, hours, feedNow } = await rollout();
+    hours(24);
+    await feedNow();
+    expect(refusal(await act(0, "resume"))).toEqual([400, "illegal_transition"]);
+    expect(refusal(await act(2, "hold"))).toEqual([400, "illegal_transition"]);
+    expect((await act(0, "hold")).status).toBe(200);
+  });
+
+  test("a manual step is advanced by a person alone, after its hours, while nothing else holds it", async () => {
+    const { act, hours, feedNow, exposure, detail } = await rollout({ stages: MANUAL });
+    expect(refusal(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    await feedNow();
+    expect((await exposure())!.waits_for).toBe("manual");
+    expect(refusal(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+    hours(24);
+    await feedNow();
+    expect((await exposure())!.step).toBe(0);
+    expect((await act(0, "advance")).status).toBe(200);
+    expect((await exposure())!).toMatchObject({ step: 1, share: 10_000 });
+    expect(await detail("stage_advanced")).toMatchObject({ reason: "manual", actor: "ana" });
+  });
+
+  test("a step that is not manual is not advanced by hand", async () => {
+    const { api, act, hours, feed } = await rollout();
+    hours(24);
+    await feed([sample(api)]);
+    expect(refusal(await act(0, "advance"))).toEqual([400, "illegal_transition"]);
+  });
+
+  test("a manual step is judged as an apply is", async () => {
+    const { api, act, hours, feedNow } = await rollout({ stages: MANUAL });
+    hours(24);
+    await feedNow();
+    await api.post("freeze", { actor: "ana" });
+    expect(refusal(await act(0, "advance"))).toEqual([409, "frozen"]);
+  });
+
+  test("resume and advance are for those who may approve, and not for the proposer", async () => {
+    const { api } = await rollout();
+    const approvers = ["ana", "bo"];
+    const later = coreOf(
+      await restarted(api.deps, { intent: { principals: AGENTS, policy: { approvers, self_approval: false } } }),
+    );
+    const stages = JSON.stringify({ ...STAGES, ...MANUAL });
+    const change_id = await later.bring("applied", { value: "1", target: "ui.other", stages, proposer: "bo" });
+    const { act } = actOnRollout(later, change_id);
+    expect((await act(0, "hold", "bo")).status).toBe(200);
+    expect(refusal(await act(0, "resume", "cleo"))).toEqual([403, "not_an_approver"]);
+    expect(refusal(await act(0, "resume", "bo"))).toEqual([403, "self_approval_forbidden"]);
+    expect((await act(0, "resume", "ana")).status).toBe(200);
+  });
+
+  test("a hold is for those who may approve, freeze or roll back", async () => {
+    const freezes = await rollout({ policy: { approvers: ["ana"], permissions: { rollback: ["rob"] } } });
+    expect((await freezes.act(0, "hold", "fred")).status).toBe(200);
+    const permissions = { freeze: ["fred"], rollback: ["rob"] };
+    const neither = await rollout({ policy: { approvers: ["ana"], permissions } });
+    expect(refusal(await neither.act(0, "hold", "eve"))).toEqual([403, "not_permitted"]);
+    expect((await neither.act(0, "hold", "ana")).status).toBe(200);
+  });
+});
+
+describe("samples", () => {
+  test("are taken from the agent that the plan names, and from nobody else", async () => {
+    const { api, feed } = await rollout();
+    expect(refusal(await feed([sample(api)], AS_OTHER))).toEqual([403, "agent_may_not"]);
+    expect(refusal(await feed([sample(api)], {}))).toEqual([403, "agent_may_not"]);
+    expect(await feed([sample(api)])).toMatchObject({ status: 200, body: { accepted: 1, step: 0 } });
+  });
+
+  test("do nothing when they are fed again", async () => {
+    const { feedNow, events } = await rollout();
+    await feedNow();
+    const before = await events();
+    await feedNow();
+    expect(await events()).toEqual(before);
+  });
+
+  test.each([
+    ["of a step that is not reached", { step: 1 }],
+    ["of a KPI that is not watched", { kpi: "revenue" }],
+    ["with sums of another kind", { treated: { n: 1, sum: 1, sum2: 1 } }],
+    ["more than five minutes ahead", { as_of: "2026-01-02T03:09:06.000Z" }],
+  ])("%s are 400 invalid_field", async (_, over) => {
+    const { api, feed } = await rollout();
+    expect(refusal(await feed([sample(api, over)]))).toEqual([400, "invalid_field"]);
+  });
+
+  test("before those fed last are 400 invalid_field, and nothing of such a feed is taken", async () => {
+    const { api, feed, hours } = await rollout();
+    const as_of = api.deps.clock.iso();
+    hours(1);
+    await feed([sample(api)]);
+    expect(refusal(await feed([sample(api, { as_of })]))).toEqual([400, "invalid_field"]);
+    expect(refusal(await feed([sample(api), sample(api)]))).toEqual([400, "invalid_field"]);
+  });
+
+  test("of a change that is not rolled out are 400 illegal_transition", async () => {
+    const { api, change_id, feed } = await rollout();
+    await api.must("rollback", change_id);
+    expect(refusal(await feed([sample(api)]))).toEqual([400, "illegal_transition"]);
+  });
+});

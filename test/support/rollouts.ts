@@ -1,0 +1,83 @@
+/** A service with a change that is rolled out in steps, and its feeder. */
+import { decideRollouts } from "../../lib/changes/rollouts/decide_rollouts.ts";
+import { portableSha256 } from "../../lib/kit/platform.ts";
+import { HOUR } from "./clock.ts";
+import { core, type Core } from "./core.ts";
+import type { TestOptions } from "./deps.ts";
+
+const SECRET = "the feeder's secret";
+
+/** The agents of the intent. */
+export const AGENTS = {
+  "agent:analytics": { kind: "agent", token_sha256: portableSha256(SECRET) },
+  "agent:other": { kind: "agent", token_sha256: portableSha256("another secret") },
+};
+
+export const AS_FEEDER = { authorization: `Bearer ${SECRET}` };
+export const AS_OTHER = { authorization: "Bearer another secret" };
+
+/** A plan of two steps, one KPI. */
+export const STAGES = {
+  unit: "userId",
+  fed_by: "agent:analytics",
+  max_silent_hours: 24,
+  steps: [
+    { share: 1000, advance: "budget", min_hours: 24 },
+    { share: 5000, advance: "proven", min_hours: 24 },
+  ],
+  watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }],
+};
+
+/** Totals of both arms, in the proportion of a share, with these rates of success. */
+export const totals = (users: number, share: number, [treated, control]: [number, number] = [0.2, 0.2]) => {
+  const n = Math.round((users * share) / 10_000);
+  return {
+    treated: { n, sum: Math.round(n * treated) },
+    control: { n: users - n, sum: Math.round((users - n) * control) },
+  };
+};
+
+/** A row of samples of step 0 of 100,000 users at the moment of the clock. */
+export const sample = (api: Core, over: object = {}) => ({
+  step: 0,
+  kpi: "conversion",
+  as_of: api.deps.clock.iso(),
+  ...totals(100_000, 1000),
+  ...over,
+});
+
+/** Opens a service, and applies a change with a rollout to its first step. */
+export async function rollout({
+  stages = {},
+  policy = {},
+  ...options
+}: TestOptions & { stages?: object; policy?: object } = {}) {
+  const api = await core({ intent: { principals: AGENTS, policy }, ...options });
+  const change_id = await api.bring("applied", { value: "true", stages: JSON.stringify({ ...STAGES, ...stages }) });
+  return { api, change_id, ...actOnRollout(api, change_id) };
+}
+
+/** Acts on a rollout, and what is seen of it. */
+export function actOnRollout(api: Core, change_id: string) {
+  const events = async () =>
+    (await api.audit()).filter((entry) => entry.change_id === change_id).map(({ event_type }) => event_type as string);
+  const feed = (rows: object[], headers: HeadersInit = AS_FEEDER) => api.json("samples", { change_id, rows }, headers);
+  return {
+    events,
+    feed,
+    /** Feeds a possible row, with the cycle that it triggers. */
+    feedNow: async (over: object = {}) => {
+      const { status, text } = await feed([sample(api, over)]);
+      if (status !== 200) throw new Error(text);
+      return decideRollouts(api.deps);
+    },
+    decide: () => decideRollouts(api.deps),
+    act: (step: number, action: string, actor = "ana") => api.post("stage", { change_id, step, action, actor }),
+    exposure: async () => (await api.change(change_id)).exposure,
+    detail: async (event_type: string) => {
+      const entry = (await api.audit()).findLast((one) => one.change_id === change_id && one.event_type === event_type);
+      return entry && JSON.parse(entry.detail);
+    },
+    hours: (count: number) => api.deps.clock.advance(count * HOUR),
+  };
+}
