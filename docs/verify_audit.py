@@ -1240,31 +1240,59 @@ class Owners:
         return None
 
 
+SERVICE = "policy:apply_when"
+WHEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+
+
 class Automation:
-    """Automatic applies by their entries: only a change that was proposed so applies by itself, until that is stopped."""
+    """Automatic applies by their entries: an approved change that was proposed so, from its time on, until that is stopped."""
 
     def __init__(self):
-        self.automatic, self.stopped = set(), set()
+        # By change: "approved" or a time, and when it was approved.
+        self.automatic, self.stopped = {}, set()
 
     def check(self, entry, line):
         """What is not valid of an entry of an automatic apply; or None."""
-        event, change = entry["event_type"], entry["change_id"]
-        detail = (object_in(entry["detail"]) or {}) if event in ("change_proposed", "change_applied") else {}
-        message = None
-        if event == "change_proposed" and "apply_when" in detail:
-            self.automatic.add(change)
-        elif event == "automation_stopped":
-            if change not in self.automatic:
-                message = "it stops the automation of a change that has none"
-            else:
-                self.automatic.discard(change)
-                self.stopped.add(change)
-        elif detail.get("actor") == "policy:apply_when" and event == "change_applied" and change not in self.automatic:
-            # The apply began before the automation was stopped.
-            found = detail.get("late") is True or (detail.get("late") is None and detail.get("resolved_after_interruption") is True)
-            if change not in self.stopped or not found:
-                message = "it is applied by policy:apply_when, and the change does not apply by itself"
+        message = self.fault(entry, entry["event_type"], entry["change_id"], object_in(entry["detail"]) or {})
         return message and {"line": line, "entry": entry["id"], "rule": "form", "message": message}
+
+    def fault(self, entry, event, change, detail):
+        approved = detail.get("status") == "approved"
+        known = self.automatic.get(change)
+        if event == "change_proposed" and "apply_when" in detail:
+            self.automatic[change] = [detail["apply_when"], "" if approved else None]
+        elif event == "consent_decision" and known:
+            known[1] = entry["timestamp"] if approved else None
+        elif event == "automation_stopped":
+            if not known:
+                return "it stops the automation of a change that has none"
+            del self.automatic[change]
+            self.stopped.add(change)
+        if detail.get("actor") != SERVICE:
+            return None
+        if detail.get("authenticated") is not None:
+            return f"it is the act of {SERVICE}, which is the service itself, and names how its actor was authenticated"
+        if event in ("automation_stopped", "change_apply_failed"):
+            return None
+        if event != "change_applied":
+            return f"{SERVICE} applies changes and stops doing so, and this is neither"
+        # The apply began before the automation or the approval ended.
+        late = detail.get("late")
+        found = (detail.get("resolved_after_interruption") if late is None else late) is True
+        if not known:
+            within = change in self.stopped and found
+            return None if within else f"it is applied by {SERVICE}, and the change does not apply by itself"
+        return None if found else self.why_invalid(*known, entry["timestamp"])
+
+    @staticmethod
+    def why_invalid(when, approved, at):
+        if approved is None:
+            return f"it is applied by {SERVICE}, and the change is not approved"
+        if when == "approved":
+            return None
+        if not isinstance(when, str) or not WHEN.fullmatch(when) or at < when:
+            return f"it is applied by {SERVICE} before the time of the change"
+        return f"it is applied by {SERVICE}, and was approved after the time of the change" if approved >= when else None
 
 
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):

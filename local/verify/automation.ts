@@ -1,28 +1,61 @@
-/** Automatic applies by their entries: only a change that was proposed so applies by itself, and only until that is stopped. */
+/** Automatic applies by their entries: an approved change that was proposed so, from its time on, until that is stopped. */
 import type { Finding } from "./chain.ts";
 import { decoded, parseDetail } from "./detail.ts";
 import type { Entry } from "./line.ts";
 
-const NOT_AUTOMATIC = "it is applied by policy:apply_when, and the change does not apply by itself";
+const SERVICE = "policy:apply_when";
+const NOT_AUTOMATIC = `it is applied by ${SERVICE}, and the change does not apply by itself`;
+const NOT_APPROVED = `it is applied by ${SERVICE}, and the change is not approved`;
+const TOO_EARLY = `it is applied by ${SERVICE} before the time of the change`;
+const TOO_LATE = `it is applied by ${SERVICE}, and was approved after the time of the change`;
+const AUTHENTICATED = `it is the act of ${SERVICE}, which is the service itself, and names how its actor was authenticated`;
+const NOT_ITS_ACT = `${SERVICE} applies changes and stops doing so, and this is neither`;
+
+const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
+
+/** A change that applies by itself: `approved` or a time, and when it was approved. */
+interface Automatic {
+  when: unknown;
+  approved: string | undefined;
+}
+
+/** Returns what is not valid of an automatic apply; undefined where nothing is. */
+function whyInvalid({ when, approved }: Automatic, at: string): string | undefined {
+  if (approved === undefined) return NOT_APPROVED;
+  if (when === "approved") return undefined;
+  if (typeof when !== "string" || !TIME.test(when) || at < when) return TOO_EARLY;
+  return approved >= when ? TOO_LATE : undefined;
+}
 
 /** Creates the check of entries one after another. */
 export function createAutomationCheck() {
-  const automatic = new Set<string>();
+  const automatic = new Map<string, Automatic>();
   const stopped = new Set<string>();
   return (entry: Entry, line: number): Finding | undefined => {
-    const { eventType, id } = entry;
+    const { eventType, id, timestamp } = entry;
     const change = decoded(entry.changeId);
     const finding = (message: string): Finding => ({ line, entry: id, rule: "form", message });
-    if (eventType === "change_proposed" && parseDetail(entry)["apply_when"] !== undefined) automatic.add(change);
+    const detail = parseDetail(entry);
+    const { actor, status, authenticated = null } = detail;
+    const known = automatic.get(change);
+    if (eventType === "change_proposed" && detail["apply_when"] !== undefined)
+      automatic.set(change, {
+        when: detail["apply_when"],
+        approved: status === "approved" ? "" : undefined,
+      });
+    if (eventType === "consent_decision" && known) known.approved = status === "approved" ? timestamp : undefined;
     if (eventType === "automation_stopped") {
       if (!automatic.delete(change)) return finding("it stops the automation of a change that has none");
       stopped.add(change);
     }
-    if (eventType !== "change_applied") return undefined;
-    const { actor, late, resolved_after_interruption } = parseDetail(entry);
-    if (actor !== "policy:apply_when" || automatic.has(change)) return undefined;
-    // The apply began before the automation was stopped.
-    const isFound = (late ?? resolved_after_interruption) === true;
-    return stopped.has(change) && isFound ? undefined : finding(NOT_AUTOMATIC);
+    if (actor !== SERVICE) return undefined;
+    if (authenticated !== null) return finding(AUTHENTICATED);
+    if (eventType === "automation_stopped" || eventType === "change_apply_failed") return undefined;
+    if (eventType !== "change_applied") return finding(NOT_ITS_ACT);
+    // The apply began before the automation or the approval ended.
+    const isFound = (detail["late"] ?? detail["resolved_after_interruption"]) === true;
+    if (!known) return stopped.has(change) && isFound ? undefined : finding(NOT_AUTOMATIC);
+    const problem = isFound ? undefined : whyInvalid(known, timestamp);
+    return problem === undefined ? undefined : finding(problem);
   };
 }

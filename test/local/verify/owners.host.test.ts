@@ -1,10 +1,7 @@
 /** Both verifiers report a restore of a change that is not the applied owner of its target. */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { verifyExport } from "../../../local/verify/verify.ts";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { judgeExports } from "./judge_export.ts";
 
 const GOLDEN = readFileSync("test/golden/files/log.jsonl", "utf8");
 const NOT_OWNER = "it restores a change that is not the applied owner of its target";
@@ -20,23 +17,9 @@ function withoutApply(): string {
   return `${lines.map((line, at) => (isApply(entries[at]!) ? line.replace("change_applied", "change_drifted") : line)).join("\n")}\n`;
 }
 
-async function judge(text: string): Promise<[typescript: string[], python: string[]]> {
-  const folder = mkdtempSync(join(tmpdir(), "owners-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "log.jsonl");
-  writeFileSync(path, text);
-  const pieces = (async function* () {
-    yield Buffer.from(text);
-  })();
-  const report = await verifyExport(pieces, { kept: [], findings: [], remarks: [] });
-  const python = spawnSync("python3", ["-B", "docs/verify_audit.py", path, "--json"], { encoding: "utf8" });
-  const findings = (JSON.parse(python.stdout) as { findings: { message: string }[] }).findings;
-  return [report.findings.map(({ message }) => message), findings.map(({ message }) => message)];
-}
-
 test("a restore of the applied owner is valid, and of another change a failure", async () => {
-  expect(await judge(GOLDEN)).toEqual([[], []]);
-  const [typescript, python] = await judge(withoutApply());
-  expect(typescript).toContain(NOT_OWNER);
-  expect(python).toContain(NOT_OWNER);
+  const [honest, forged] = await judgeExports([GOLDEN, withoutApply()]);
+  expect(honest).toEqual({ typescript: [], python: [] });
+  expect(forged!.typescript).toContain(NOT_OWNER);
+  expect(forged!.python).toContain(NOT_OWNER);
 });

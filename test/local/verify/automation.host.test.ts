@@ -1,0 +1,132 @@
+/** Both verifiers reject an automatic apply that the service would not have made, in a log whose hashes are made again. */
+import { beforeAll, expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { applyDue } from "../../../lib/changes/automatic_apply.ts";
+import { HOUR, MINUTE, START } from "../../support/clock.ts";
+import { core } from "../../support/core.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { rehashed } from "../../tamper/world.ts";
+import { judgeExports } from "./judge_export.ts";
+
+type Detail = Record<string, unknown>;
+type Log = readonly AuditEntry[];
+
+const at = (ms: number): string => new Date(Date.parse(START) + ms).toISOString();
+const TIME = at(2 * HOUR);
+
+let honest: Log;
+let judged: Awaited<ReturnType<typeof judgeExports>>;
+let ids: { scheduled: string; once: string; stopped: string };
+
+/** A change at a time, one once it is approved, and one whose automation ends since its consent comes too late. */
+beforeAll(async () => {
+  const policy = { apply_when: ["manual", "approved", "scheduled"] };
+  const api = await core({ adapter: scriptedAdapter(), intent: { policy } });
+  const { clock } = api.deps;
+  const scheduled = await api.bring("approved", { apply_when: TIME, target: "ui.a", value: 1 });
+  const { change_id: stopped } = await api.propose({ apply_when: at(HOUR), target: "ui.b", value: 1 });
+  const once = await api.bring("approved", { apply_when: "approved", target: "ui.c", value: 1 });
+  await applyDue(api.deps);
+  for (let pass = 0; pass < 3; pass++) {
+    clock.advance(pass === 0 ? 2 * HOUR : 10 * MINUTE);
+    await applyDue(api.deps);
+  }
+  await api.must("approve", stopped);
+  await api.must("apply", stopped);
+  honest = await api.audit();
+  ids = { scheduled, once, stopped };
+  judged = await judgeExports([honest, ...FORGED.map(([, forge]) => forge())].map(textOf));
+});
+
+const textOf = (log: Log): string =>
+  rehashed(log, 0)
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join("");
+
+/** Edits the entries of an event about a change. */
+const edited = (id: string, event: string, edit: (entry: AuditEntry, detail: Detail) => object): Log =>
+  honest.map((entry) => {
+    if (entry.change_id !== id || entry.event_type !== event) return entry;
+    const detail = JSON.parse(entry.detail) as Detail;
+    return { ...entry, ...edit(entry, detail) } as AuditEntry;
+  });
+const withDetail = (id: string, event: string, over: Detail): Log =>
+  edited(id, event, (_, detail) => ({ detail: JSON.stringify({ ...detail, ...over }) }));
+const without = (id: string, event: string): Log =>
+  honest.filter((entry) => entry.change_id !== id || entry.event_type !== event);
+
+const NOT_AUTOMATIC = "it is applied by policy:apply_when, and the change does not apply by itself";
+const NOT_APPROVED = "it is applied by policy:apply_when, and the change is not approved";
+
+const FORGED: [string, () => Log, string][] = [
+  [
+    "before its time",
+    () => edited(ids.scheduled, "change_applied", () => ({ timestamp: at(2 * HOUR - 1) })),
+    "it is applied by policy:apply_when before the time of the change",
+  ],
+  [
+    "at a time that is none",
+    () => withDetail(ids.scheduled, "change_proposed", { apply_when: "tomorrow" }),
+    "it is applied by policy:apply_when before the time of the change",
+  ],
+  ["without any consent", () => without(ids.once, "consent_decision"), NOT_APPROVED],
+  [
+    "of a change that still lacks a consent",
+    () => withDetail(ids.once, "consent_decision", { status: "pending_consent" }),
+    NOT_APPROVED,
+  ],
+  [
+    "of a change that was denied",
+    () => withDetail(ids.scheduled, "consent_decision", { decision: "denied", status: "denied" }),
+    NOT_APPROVED,
+  ],
+  [
+    "that was approved after its time",
+    () => edited(ids.scheduled, "consent_decision", () => ({ timestamp: at(2 * HOUR + MINUTE) })),
+    "it is applied by policy:apply_when, and was approved after the time of the change",
+  ],
+  [
+    "of a change that a person applies",
+    () =>
+      edited(ids.once, "change_proposed", (_, { apply_when: __, ...detail }) => ({ detail: JSON.stringify(detail) })),
+    NOT_AUTOMATIC,
+  ],
+  [
+    "after its automation ended",
+    () => withDetail(ids.stopped, "change_applied", { actor: "policy:apply_when", authenticated: null }),
+    NOT_AUTOMATIC,
+  ],
+  [
+    "by somebody who came with a token",
+    () => withDetail(ids.once, "change_applied", { authenticated: "token" }),
+    "it is the act of policy:apply_when, which is the service itself, and names how its actor was authenticated",
+  ],
+  [
+    "in place of a consent",
+    () => withDetail(ids.once, "consent_decision", { actor: "policy:apply_when", authenticated: null }),
+    "policy:apply_when applies changes and stops doing so, and this is neither",
+  ],
+  [
+    "that was stopped twice",
+    () => honest.flatMap((entry) => (entry.event_type === "automation_stopped" ? [entry, entry] : [entry])),
+    "it stops the automation of a change that has none",
+  ],
+];
+
+test("the honest log has two automatic applies and one end of automation, and is valid", async () => {
+  const applied = honest.filter(
+    ({ event_type, detail }) => event_type === "change_applied" && /policy:apply_when/.test(detail),
+  );
+  expect(applied.map(({ change_id }) => change_id).sort()).toEqual([ids.scheduled, ids.once].sort());
+  expect(honest.filter(({ event_type }) => event_type === "automation_stopped")).toHaveLength(1);
+  expect(judged[0]).toEqual({ typescript: [], python: [] });
+});
+
+test.each(FORGED.map(([what, , message], index) => [what, message, index + 1] as const))(
+  "an automatic apply %s is rejected by both verifiers",
+  (_, message, index) => {
+    const { typescript, python } = judged[index]!;
+    expect(typescript).toContain(message);
+    expect(python).toEqual(typescript);
+  },
+);
