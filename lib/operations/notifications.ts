@@ -61,7 +61,7 @@ function aboutChange(
     const { missing, expires_at } = standing;
     const shown = change ? pick(change, SHOWN) : null;
     return {
-      text: describeMatter({ change, ...standing, ...words }),
+      text: describeMatter({ change, ...standing, ...words, now: deps.clock.now() }),
       about: { change: shown, missing: [...missing], expires_at },
     };
   } catch (error) {

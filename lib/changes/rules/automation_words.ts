@@ -2,11 +2,18 @@
 import { minuteText } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 
-/** `applies by itself once approved`, `applies by itself at 2026-12-01 08:00 UTC`; undefined where a person applies it. */
-export function describeAutomation({
-  apply_when,
-  automation_stopped,
-}: Partial<Pick<Change, "apply_when" | "automation_stopped">>): string | undefined {
+/**
+ * `applies by itself once approved`, `applies by itself at 2026-12-01 08:00 UTC`; undefined where a person applies it. A change that
+ * still waits for consent at its time, as of `now` (milliseconds since the epoch), is left to a person.
+ */
+export function describeAutomation(
+  { apply_when, automation_stopped, status }: Partial<Pick<Change, "apply_when" | "automation_stopped" | "status">>,
+  now = -Infinity,
+): string | undefined {
   if (apply_when === undefined || automation_stopped) return undefined;
-  return `applies by itself ${apply_when === "approved" ? "once approved" : `at ${minuteText(apply_when)}`}`;
+  if (apply_when === "approved") return "applies by itself once approved";
+  const time = minuteText(apply_when);
+  if (status === "pending_consent" && Date.parse(apply_when) <= now)
+    return `was to apply by itself at ${time}; that time has passed, so a person applies it`;
+  return `applies by itself at ${time}`;
 }

@@ -27,6 +27,8 @@ export interface Matter {
   outcome?: Outcome | null | undefined;
   /** The consented value of a place that was changed outside the service, and what it holds; `null`: nothing. */
   values?: { consented: unknown; held: { value: unknown } | null } | undefined;
+  /** Milliseconds since the epoch. */
+  now?: number | undefined;
   /** `of_entry`: the words are all ours. */
   notice?: (Pick<ActivityRow, "title" | "detail" | "ref"> & { of_entry: boolean }) | undefined;
 }
@@ -46,11 +48,11 @@ const show = (parts: readonly Part[]): string =>
   joinParts(parts, ({ given, quoted }: Given) => (quoted ? said(given) : named(given)));
 
 function ofChange(matter: Matter, change: Change): string {
-  const { entry, missing, expires_at, notice } = matter;
+  const { entry, missing, expires_at, notice, now } = matter;
   if (entry && matter.type !== "change.waiting_for_consent") return ofEntry(entry, change, matter);
   const what = subject(change);
   const proposed = `${what}, proposed by ${proposer(change)}`;
-  const weight = weightOf(change);
+  const weight = weightOf(change, now);
   switch (matter.type) {
     case "change.waiting_for_consent":
       if (change.status !== "pending_consent")
@@ -75,7 +77,7 @@ function ofChange(matter: Matter, change: Change): string {
 }
 
 /** An entry: what happened to which change, why, and what is possible now. */
-function ofEntry(entry: Described, change: Change, { expires_at, values }: Matter): string {
+function ofEntry(entry: Described, change: Change, { expires_at, values, now }: Matter): string {
   const { event_type, detail } = entry;
   const { what, reason } = describe(entry);
   const isProposal = event_type === "change_proposed";
@@ -84,7 +86,7 @@ function ofEntry(entry: Described, change: Change, { expires_at, values }: Matte
   const kind = event_type.endsWith("_failed") ? "error: " : "note: ";
   const cause = reason === undefined ? "" : `; ${typeof reason === "string" ? reason : `${kind}${show([reason])}`}`;
   const proposed = isProposal ? "" : `, proposed by ${proposer(change)}`;
-  return `${show(capitalize(what))}: ${subject(change)}${proposed}${isGrave ? weightOf(change) : ""}${cause}${both(values)}${next(event_type, change, expires_at)}`;
+  return `${show(capitalize(what))}: ${subject(change)}${proposed}${isGrave ? weightOf(change, now) : ""}${cause}${both(values)}${next(event_type, change, expires_at)}`;
 }
 
 /** The consented value and the one that is there instead. */
@@ -118,9 +120,9 @@ function ofNotice({ title, detail, ref, of_entry }: NonNullable<Matter["notice"]
   return `${said_of}${of_entry ? `; ${lower(plain(detail))}` : `: ${said(detail)}`}`;
 }
 
-function expiring({ missing, expires_at }: Matter, change: Change, proposed: string): string {
+function expiring({ missing, expires_at, now }: Matter, change: Change, proposed: string): string {
   const when = expires_at === null ? "soon" : on(expires_at);
-  const weight = weightOf(change);
+  const weight = weightOf(change, now);
   if (change.status === "pending_consent")
     return `Time runs out: without consent it expires ${when}: ${proposed}${weight}${given(change)}${still(missing)}`;
   if (change.status === "approved")
@@ -133,10 +135,10 @@ const proposer = (change: Change): string => show(nameProposer(change));
 const until = (at: string | null): string => (at === null ? "" : ` until ${on(at).replace("on ", "")}`);
 
 /** The gravity of a change, as its proposer stated it. */
-function weightOf(change: Change): string {
+function weightOf(change: Change, now: number | undefined): string {
   const { risk, reversible, affected_users: reached, sets_nothing, status } = change;
   const parts = [
-    status === "pending_consent" && describeAutomation(change),
+    status === "pending_consent" && describeAutomation(change, now),
     sets_nothing && "sets nothing",
     risk === "high" && "high risk",
     !reversible && "cannot be undone",

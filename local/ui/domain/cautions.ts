@@ -5,7 +5,10 @@ import type { Part } from "../../../lib/wording/part.ts";
 
 type Cautioned = Pick<ChangeDetail, "target"> &
   Partial<
-    Pick<ChangeDetail, "sets_nothing" | "unstated" | "value_hint" | "erased" | "apply_when" | "automation_stopped">
+    Pick<
+      ChangeDetail,
+      "sets_nothing" | "unstated" | "value_hint" | "erased" | "apply_when" | "automation_stopped" | "status"
+    >
   >;
 
 /** The fields that have a default, in words. */
@@ -30,18 +33,18 @@ export function notStated(unstated: ChangeDetail["unstated"] = []): Part[] | und
   return [`Not stated: ${names.length === 1 ? last : `${names.slice(0, -1).join(", ")} and ${last}`}.`];
 }
 
-/** Says that nobody has to apply the change; undefined where a person does. */
-function appliesByItself(change: Cautioned): Part[] | undefined {
-  const words = describeAutomation(change);
-  return words === undefined ? undefined : [`${words.replace(/^a/, "A")}.`];
+/** Says that the change applies by itself, or was to; undefined where a person always applies it. */
+function appliesByItself(change: Cautioned, now: number | undefined): Part[] | undefined {
+  const words = describeAutomation(change, now);
+  return words === undefined ? undefined : [`${words[0]!.toUpperCase()}${words.slice(1)}.`];
 }
 
 /** One sentence for each fact; none of a change whose content was erased. */
-export function listCautions(change: Cautioned): Part[][] {
+export function listCautions(change: Cautioned, now?: number): Part[][] {
   const { target, sets_nothing, unstated, value_hint, erased } = change;
   if (erased) return [];
   return [
-    appliesByItself(change),
+    appliesByItself(change, now),
     sets_nothing && nothingSet(target),
     notStated(unstated),
     value_hint && [value_hint],

@@ -166,7 +166,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         <p>
           <Sentence parts={standingOf(change, now)} />
         </p>
-        {isLive(change.status) && <Cautions of={listCautions(change)} />}
+        {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}

@@ -13,6 +13,7 @@ import { NOTIFICATION_TYPES } from "../../../lib/operations/notify/notification.
 import { keyOf, signatureOf } from "../../../lib/kit/webhook_signature.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
+import { HOUR } from "../../support/clock.ts";
 import { fails } from "../../support/scripted_adapter.ts";
 import { openOperations, type OperationsService } from "./operations_service.ts";
 
@@ -191,6 +192,32 @@ test("a notification for each thing somebody must know of, in order, signed, and
     change: { change_id },
     outcome: { change_id, kpi: "csat", verdict: "regressed" },
   });
+});
+
+test("that a change no longer applies by itself is notified until it is taken, with why", async () => {
+  const fail: Manner = (response) => void response.writeHead(503).end();
+  const { url, deliveries, arrived } = await receiver(ok, fail, fail);
+  const svc = await openOperations({ intent: { policy: { apply_when: ["manual", "scheduled"] } } });
+  const notifier = await notifying(svc, url);
+  const { clock } = svc.deps;
+  const apply_when = new Date(clock.now() + HOUR).toISOString();
+  const { change_id } = await svc.propose({ apply_when });
+  await arrived(1);
+  clock.advance(2 * HOUR);
+  await svc.must("approve", change_id);
+  await arrived(5);
+  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+  const blocked = deliveries.filter(({ body }) => body.type === "change.apply_blocked");
+  expect(blocked).toHaveLength(3);
+  expect(new Set(blocked.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  for (const delivery of blocked) expectSigned(delivery);
+  const { text, data } = blocked.at(-1)!.body;
+  expect(text).toContain("a consent came after the time at which it was to be applied");
+  expect(data).toMatchObject({
+    change: { change_id, target: "ui.banner" },
+    audit_entry: { event_type: "automation_stopped" },
+  });
+  expect(types(deliveries).at(-1)).toBe("change.decided");
 });
 
 test.each<[string, Manner, Partial<NotifyTimes>]>([

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused, Unreachable } from "../../core/api.ts";
-import { useValue } from "../../core/hooks.tsx";
+import { useNow, useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
 import { CHANGE_ACTIONS, type ChangeAction, makeFields } from "../../domain/change_actions.ts";
@@ -64,6 +64,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
   // What was sent and not answered may be what changed: then nothing is to be said of it, and it may be sent again.
   changed.maybeOwn.current = busy || error instanceof Unreachable;
   const [overDrift, setOverDrift] = useState(false);
+  const now = useNow();
   const over_drift = drifted ? overDrift : undefined;
   const signs = isSigned(decision, name, intent) || (over_drift === true && keysOf(name, intent?.keys).length > 0);
   const isNeeded = action === "restore" || person !== undefined;
@@ -100,7 +101,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
         <p>
           <Given text={change.summary} />
         </p>
-        {isLive(change.status) && <Cautions of={listCautions(change)} />}
+        {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
         {(action === "apply" || action === "rollback") && (
           <DryRun change={change} operation={action} onToken={askToken} />
         )}

@@ -22,6 +22,7 @@ export function InboxRow({ item }: { item: InboxItem }) {
   // Of an applied one it is when its review is due, which its gate tells.
   const ends = isLive(item.status) ? item.expires_at : null;
   const expiry = ends === null ? undefined : timeLeft(item.status, Date.parse(ends), now);
+  const automation = describeAutomation(item, useNow());
   const inTheWay = item.gates.filter(({ gate }) => gate !== "consent" && gate !== "reversible");
   return (
     <article class="row">
@@ -36,7 +37,7 @@ export function InboxRow({ item }: { item: InboxItem }) {
       <p class="row-meta">
         {item.risk === "high" && <Weighs>High risk</Weighs>}
         {item.sets_nothing && <Weighs>No value set</Weighs>}
-        {describeAutomation(item) && <Weighs>{`A${describeAutomation(item)!.slice(1)}`}</Weighs>}
+        {automation && <Weighs>{automation[0]!.toUpperCase() + automation.slice(1)}</Weighs>}
         {item.value_hint && <Weighs>{item.value_hint}</Weighs>}
         {!item.reversible && <Weighs>Cannot be undone</Weighs>}
         {(item.affected_users ?? 0) > MANY && <Weighs>{people(item.affected_users!)}</Weighs>}
