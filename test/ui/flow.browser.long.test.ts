@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { seriousOn } from "./axe.ts";
 import { button, settled, startBrowser, useWindows, visit } from "./browser.ts";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
 const browser = await startBrowser();
 const ANA = { name: "ana", token: TOKEN };
@@ -98,6 +98,29 @@ describe.skipIf(!browser)("the way through the console", () => {
     await page.getByText("max 10 → 20").waitFor();
     await button(page, "Start over").click();
     expect(await page.getByLabel("Target").inputValue()).toBe("");
+  });
+
+  test("the form shows which values are allowed, asks who applies, and sends both", async () => {
+    const targets = [{ match: ["price.*"], schema: { type: "number", minimum: 1, maximum: 500 }, unit: "EUR" }];
+    const policy = { ...INTENT.policy, targets, apply_when: ["manual", "approved", "scheduled"] };
+    const ruled = await startService({ intent: { ...INTENT, policy } });
+    const page = await open(ANA);
+    await visit(page, ruled.url, "propose");
+    await page.getByLabel("Tenant").fill("acme");
+    await page.getByLabel("Target").fill("price.list");
+    const allowed = page.getByRole("list", { name: "Allowed values" }).getByRole("listitem");
+    await expect.poll(() => allowed.allInnerTexts()).toEqual(["Value: number, at least 1, at most 500.", "Unit: EUR."]);
+    await page.getByLabel("Summary").fill("A new price");
+    await page.getByLabel("New value").fill("49");
+    await page.getByLabel("Apply", { exact: true }).selectOption("at a time");
+    await page.getByLabel("At", { exact: true }).fill("2099-01-01T08:00");
+    await page.getByLabel("Proposer").fill("pat");
+    expect(await seriousOn(page, "propose")).toEqual([]);
+    await button(page, "Propose").click();
+    await page.getByRole("link", { name: "Open the change" }).click();
+    await page.getByText("Applies by itself at 1 Jan 2099, 08:00").waitFor();
+    const { changes } = await ruled.get("api/product/runtime?tenant_id=acme");
+    expect(changes[0]).toMatchObject({ value: 49, apply_when: "2099-01-01T08:00:00.000Z" });
   });
 
   test("a part that fails leaves the rest, and ages follow the service's clock", async () => {
