@@ -28,9 +28,7 @@ export const evaluateFlags = endpoint(
     ignoredQuery: ["flagConfigEtag", "flagConfigLastModified"],
     input: z.looseObject({ context: contextSchema.optional() }),
     output: z.object({
-      flags: z
-        .array(flagSchema)
-        .describe("A value, or why none is given out, of each target; in the order of their keys."),
+      flags: z.array(flagSchema).describe("Each target, by key."),
     }),
     notModified: true,
     refusals: bulkRefusals,

@@ -19,17 +19,17 @@ export const values = endpoint(
     product: true,
     input: () =>
       z.object({
-        tenant_id: line(200).optional().describe("Only this tenant's values; `*` for those meant for every tenant."),
-        target: target().optional().describe("Only this target's values, compared without case."),
-        limit: wholeNumber(1, 1000).default(1000).describe("Values at most; a page ends at 1 MiB too."),
+        tenant_id: line(200).optional().describe("Only this tenant's; `*`: those for all."),
+        target: target().optional().describe("Only this target's."),
+        limit: wholeNumber(1, 1000).default(1000).describe("Values at most, of 1 MiB."),
         after: freeText(2000).optional().describe("The `next` of the page before."),
       }),
     output: () =>
       z.object({
         values: z.array(valueSchema()).describe("Values, by tenant and target."),
         next: z.string().nullable().describe("The `after` of the next page; null at the end."),
-        as_of: z.number().int().describe("The audit entry up to which the log was followed."),
-        behind: z.number().int().describe("How many entries the log has beyond that; 0 as a rule."),
+        as_of: z.number().int().describe("The last entry that counts."),
+        behind: z.number().int().describe("Entries after that; mostly 0."),
       }),
     notModified: true,
     errors: ["reads_busy"],

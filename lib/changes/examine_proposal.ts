@@ -2,7 +2,7 @@
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { findRolloutProblem, NO_SPLIT, NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
 import { readUnowned, type SystemReading } from "./judge_values.ts";
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
@@ -70,11 +70,8 @@ function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
     if (problem !== undefined) return createNotAllowed(target, problem);
   }
   for (const entry of listSet(adapter, change)) {
-    const [isSplit, holdsSplits] = [readSplit(entry.value) !== undefined, adapter!.holdsSplits?.(entry) ?? false];
-    const problem =
-      (isSplit || change.stages) && !holdsSplits
-        ? "its target system splits no values between users"
-        : adapter!.check?.(entry);
+    const isSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
+    const problem = isSplit ? NO_SPLIT : (findRolloutProblem(adapter!, entry) ?? adapter!.check?.(entry));
     if (problem !== undefined) return createNotAllowed(entry.target, problem);
   }
   return undefined;

@@ -15,7 +15,7 @@ interface ReadingDeps {
   sha256: Sha256;
 }
 
-type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value"> & { stages?: Content["stages"] };
 
 /** How long a reading may be shown again. */
 const FRESH_MS = 5000;
@@ -49,7 +49,8 @@ function listReaders(adapter: ProductAdapter | undefined, change: Placed | Chang
   if ("change_id" in change && findMove(adapter, change)) return [];
   const places = findPlaces(adapter, change) ?? [];
   return listEntries(change).flatMap(({ tenant_id, target, value }, index) => {
-    const read = value === undefined ? undefined : adapter.reader!({ tenant_id, target, value, kind: change.kind });
+    const { kind, stages } = change;
+    const read = value === undefined ? undefined : adapter.reader!({ tenant_id, target, value, kind, stages });
     return read ? [{ place: places[index]!.place, tenant_id, target, value, read }] : [];
   });
 }

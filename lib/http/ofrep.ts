@@ -7,9 +7,18 @@ import { type Refusals, restOf } from "./endpoint.ts";
 import { line, target } from "../kit/fields.ts";
 import type { AppError } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
+import { findBucket } from "../rollout/bucket.ts";
 import { findShare, readSplit } from "../rollout/split_value.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
-import { EVERY_TENANT, NOT_HELD, settled, type Value } from "../operations/values.ts";
+import {
+  EVERY_TENANT,
+  type Governed,
+  NOT_HELD,
+  readControl,
+  readExposure,
+  settled,
+  type Value,
+} from "../operations/values.ts";
 
 /** The path of one flag; providers do not all encode a key that holds slashes. */
 export const FLAG_PATH = "/ofrep/v1/evaluate/flags/:key";
@@ -21,11 +30,11 @@ export const contextSchema = z
       targetingKey: z
         .string("must be text")
         .optional()
-        .describe("The tenant (with `--ofrep-tenant` the user); without it, values for every tenant."),
+        .describe("Tenant (with `--ofrep-tenant` the user); absent: values for all."),
     },
     "must be an object",
   )
-  .describe("Who asks: the tenant, and the attribute that a split value goes by.");
+  .describe("Tenant, and attributes of the user.");
 type Context = z.infer<typeof contextSchema>;
 
 /** A caller of an evaluation: its tenant, and the text of the attribute that tells users apart. */
@@ -50,9 +59,9 @@ export function readContext(context: Context = {}, tenantAttribute?: string): Ev
 
 const metadata = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-  .describe("Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`.");
+  .describe("Its source (in a rollout that, for both arms) and `step`.");
 const key = z.string().describe("The flag's key: the target.");
-const errorDetails = z.string().describe("A sentence for people.");
+const errorDetails = z.string().describe("A sentence.");
 
 /** A flag's value. */
 export const successSchema = z
@@ -65,7 +74,7 @@ export const successSchema = z
     variant: z
       .string()
       .optional()
-      .describe("`on`, `off`, `value`, or the name of the share; absent where a split value found no user."),
+      .describe("`on`, `off`, `value`, `treated`, `control`, or the share; absent without a user."),
     metadata,
   })
   .describe("A flag's value.");
@@ -76,10 +85,10 @@ const CODES = ["PARSE_ERROR", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"] as
 export const failureSchema = z
   .object({
     key,
-    errorCode: z.enum(CODES).describe("Why there is no value, in the protocol's words."),
+    errorCode: z.enum(CODES).describe("The protocol's code."),
     errorDetails,
   })
-  .describe("Why a flag has no value.");
+  .describe("Why there is no value.");
 
 /** A flag of a bulk answer. */
 export const flagSchema = z.union([successSchema, failureSchema]);
@@ -103,11 +112,16 @@ export async function evaluateFlag(deps: ChangesDeps, flag: string, asked: Evalu
   const places = tenants.map((tenant_id) => valueKey(tenant_id, flag));
   return settled(deps, async (read, shown, lacking) => {
     const found = await read.getMany("values", places);
+    const rollouts: Arm[] = [];
     for (const [index, tenant_id] of tenants.entries()) {
       const source = found[index]?.value;
-      if (source) return flagOf((await shown([{ place: places[index]!, source }]))[0]!, flag, asked) ?? ofNull(flag);
-      // What another tenant has must not stand in for a value that somebody took out.
-      if (await lacking({ tenant_id, target: flag })) return withheldFlag(flag, NOT_HELD);
+      if (source) {
+        const arm = chooseArm((await shown([{ place: places[index]!, source }]))[0]!, asked);
+        rollouts.push(arm);
+        if (arm.value) return flagOf(arm.value, rollouts, flag, asked) ?? ofNull(flag);
+      }
+      // Another tenant's value must not stand in for one that was removed from the store.
+      else if (await lacking({ tenant_id, target: flag })) return withheldFlag(flag, NOT_HELD);
     }
     return { key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` };
   });
@@ -116,22 +130,28 @@ export async function evaluateFlag(deps: ChangesDeps, flag: string, asked: Evalu
 /** All flags of a tenant in the order of their keys; undefined where they are too many. */
 export const evaluateFlags = (deps: ChangesDeps, asked: Evaluated): Promise<(Success | Failure)[] | undefined> =>
   settled(deps, async (read, shown, lacking) => {
-    const sources = new Map<string, Parameters<typeof shown>[0][number]>();
+    const chosen = new Map<string, Arm[]>();
     const tenants = tenantsOf(asked.tenant);
     for (const one of tenants) {
       const prefix = tenantPrefix(one);
       const rows = await read.list("values", { prefix, limit: MOST_FLAGS + 1 });
-      for (const { id, value } of rows) {
+      const open = rows.filter(({ id }) => !chosen.get(id.slice(prefix.length))?.at(-1)!.value);
+      const names = new Set([...chosen.keys(), ...open.map(({ id }) => id.slice(prefix.length))]);
+      if (names.size > MOST_FLAGS) return undefined;
+      const values = await shown(open.map(({ id, value }) => ({ place: id, source: value })));
+      for (const [index, { id }] of open.entries()) {
         const name = id.slice(prefix.length);
-        if (!sources.has(name)) sources.set(name, { place: id, source: value });
+        chosen.set(name, [...(chosen.get(name) ?? []), chooseArm(values[index]!, asked)]);
       }
     }
-    if (sources.size > MOST_FLAGS) return undefined;
     const flags: (Success | Failure)[] = [];
-    for (const value of await shown([...sources.values()])) {
+    for (const arms of chosen.values()) {
+      const value = arms.at(-1)!.value;
+      if (!value) continue;
       const { target, tenant_id } = value;
-      const isInstead = tenant_id !== tenants[0] && (await lacking({ tenant_id: tenants[0]!, target }));
-      const shownFlag = isInstead ? withheldFlag(target, NOT_HELD) : flagOf(value, target, asked);
+      const isInstead =
+        arms.length === 1 && tenant_id !== tenants[0] && (await lacking({ tenant_id: tenants[0]!, target }));
+      const shownFlag = isInstead ? withheldFlag(target, NOT_HELD) : flagOf(value, arms, target, asked);
       if (shownFlag) flags.push(shownFlag);
     }
     flags.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -145,22 +165,46 @@ const ofNull = (key: string): Failure => ({
   errorDetails: `the value of ${key} is null, which no flag can be`,
 });
 
+/** The value of a target for a user, null where it has none for them; `rollout` and `variant` say in which arm they are counted. */
+interface Arm {
+  value: Value | null;
+  rollout?: Governed;
+  variant?: "treated" | "control";
+}
+
+/** Chooses between the value of a rollout and the one before it. A user without the unit gets that one, uncounted. */
+function chooseArm(value: Value, asked: Evaluated): Arm {
+  const exposure = value.state === "governed" ? readExposure(value) : undefined;
+  if (value.state === "withheld" || !exposure) return { value };
+  const { unit: attribute, salt, share } = exposure;
+  const unit = asked.unit(attribute);
+  if (unit === undefined) return { value: readControl(value) };
+  return findBucket(salt, unit) < share
+    ? { value, rollout: value, variant: "treated" }
+    : { value: readControl(value), rollout: value, variant: "control" };
+}
+
 /** Returns a value as a flag, undefined for null. A tenant's own value hides the one for all, also when it is withheld or null. */
-function flagOf(value: Value, flag: string, asked: Evaluated): Success | Failure | undefined {
+function flagOf(value: Value, arms: readonly Arm[], flag: string, asked: Evaluated): Success | Failure | undefined {
   if (value.state === "withheld") return withheldFlag(flag, value.problem);
-  const { change_id, applied_at, entry, digest, kind, tenant_id } = value;
   const given = chooseValue(value, asked);
   if (given.value === null) return undefined;
-  return {
-    key: flag,
-    ...given,
-    metadata: { change_id, applied_at, entry, digest, kind, tenant_id, flagSetId: tenant_id, version: change_id },
-  };
+  const { rollout, variant } = arms.find((arm) => arm.rollout) ?? {};
+  if (!rollout || !variant) return { key: flag, ...given, metadata: describeSource(value) };
+  // Both arms are counted for the change that is rolled out.
+  const metadata = { ...describeSource(rollout), step: readExposure(rollout)!.step };
+  return { key: flag, value: given.value, reason: "SPLIT", variant, metadata };
 }
+
+const describeSource = ({ change_id, applied_at, entry, digest, kind, tenant_id }: Governed): Success["metadata"] => ({
+  ...{ change_id, applied_at, entry, digest, kind, tenant_id },
+  flagSetId: tenant_id,
+  version: change_id,
+});
 
 /** Returns the value of who asks. A split value goes by the user's share; who names no user gets the last one, uncounted. */
 function chooseValue(
-  { value, target, tenant_id }: Extract<Value, { state: "governed" }>,
+  { value, target, tenant_id }: Governed,
   asked: Evaluated,
 ): Pick<Success, "value" | "reason" | "variant"> {
   const split = readSplit(value);
@@ -182,7 +226,7 @@ const withheldFlag = (key: string, problem: string): Failure => ({
 export const flagStatus = (flag: Success | Failure): 200 | 404 | 500 =>
   !("errorCode" in flag) ? 200 : flag.errorCode === "FLAG_NOT_FOUND" ? 404 : 500;
 
-/** What one flag is refused with. */
+/** Errors of one flag. */
 export const flagRefusals: Refusals = {
   bodies: {
     400: failureSchema,
@@ -198,7 +242,7 @@ export const flagRefusals: Refusals = {
 
 const bulkFailure = failureSchema.omit({ key: true });
 
-/** What all flags are refused with. */
+/** Errors of all flags. */
 export const bulkRefusals: Refusals = {
   bodies: { 400: bulkFailure, 401: null, 403: null, 413: bulkFailure, 500: bulkFailure, 503: bulkFailure },
   of: (error) => refusal(error, {}),
@@ -212,7 +256,7 @@ function keyOf(request: Request): string {
   }
 }
 
-/** Of a refusal the protocol wants the status only; of whatever else, a code of its own beside the sentence. */
+/** Answers an error: 401 and 403 with their status only, any other with a code of the protocol and a sentence. */
 function refusal(error: AppError, named: { key?: string }): Answer | Response {
   const { status, code, message, headers } = error;
   if (status === 401 || status === 403)

@@ -1,4 +1,4 @@
-/** What each target should be, as applied changes say it: each value with the change that it is of, held against the log. */
+/** The value that each target should have by applied changes, with its change, verified against the log. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
@@ -8,6 +8,8 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { type Place, readRecords } from "../changes/records.ts";
 import { listEntries } from "../changes/rules/list_entries.ts";
 import { changeSchema, KINDS } from "../changes/rules/change.ts";
+import type { Exposure } from "../rollout/exposure.ts";
+import { findExposure, isRollingOut } from "../changes/rules/rollout_state.ts";
 import { base64UrlBytes, base64UrlOf } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
 import { listIds } from "../find/change_index.ts";
@@ -18,35 +20,45 @@ import { bytesOfText } from "../store/engine/write_set.ts";
 /** The tenant whose values hold for every tenant that has none of its own. */
 export const EVERY_TENANT = "*";
 
-/** A target with the value that it should have, or with why none is given out. */
+/** A target with its value, or with why none is returned. */
 export const valueSchema = once(() => {
   const from = {
-    tenant_id: z.string().describe("The tenant; `*` for every tenant without a value of its own."),
-    target: z.string().describe("The target as it was first spelled; compared without case."),
+    tenant_id: z.string().describe("Its tenant; `*`: all without their own value."),
+    target: z.string().describe("Its target, as first spelled."),
     change_id: z.string().describe("The change that set it."),
-    entry: z.number().int().describe("Id of the audit entry of its apply."),
+    entry: z.number().int().describe("Entry of its apply."),
     applied_at: z.iso.datetime().describe("When it was applied."),
   };
   return z.discriminatedUnion("state", [
     z.object({
       ...from,
-      state: z.literal("governed").describe("The content is what was consented to, and the log tells of its apply."),
+      state: z.literal("governed").describe("Consented to and applied, by the log."),
       value: z.unknown().describe("The value, any JSON."),
-      kind: z.enum(KINDS).describe("What sort of thing the change is about."),
-      digest: changeSchema().shape.digest.describe(
-        "SHA-256 of the content that consent was given to, of which the value is a part.",
-      ),
+      exposure: z
+        .unknown()
+        .optional()
+        .describe("In a rollout: `share` of 10,000, by `unit` and `salt`; `step`, `since`."),
+      before: z.unknown().optional().describe("What others have, in this form; null: nothing."),
+      kind: z.enum(KINDS).describe("Kind of the change."),
+      digest: changeSchema().shape.digest.describe("SHA-256 of the content consented to."),
     }),
     z.object({
       ...from,
-      state: z
-        .literal("withheld")
-        .describe("The stored change is not what the log tells, or was erased: no value is given out."),
+      state: z.literal("withheld").describe("Its change does not match the log, or was erased."),
       problem: z.string().describe("Why, for people."),
     }),
   ]);
 });
 export type Value = z.infer<ReturnType<typeof valueSchema>>;
+
+/** A value that is consented to. */
+export type Governed = Extract<Value, { state: "governed" }>;
+
+/** Returns the share of a rollout that has the value. */
+export const readExposure = ({ exposure }: Governed): Exposure | undefined => exposure as Exposure | undefined;
+
+/** Returns the value of everybody outside of the share of a rollout; null where there was none. */
+export const readControl = ({ before }: Governed): Value | null => (before ?? null) as Value | null;
 
 /** Which values are asked for. */
 export interface ValueQuery {
@@ -143,7 +155,7 @@ function placeIn(after: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** Where a value is, and the change that it should be of. */
+/** The source of a value, and its place. */
 interface Source {
   place: string;
   source: ValueSource;
@@ -152,7 +164,7 @@ interface Source {
 /** Gives values with their changes, in the same order. */
 export type Shown = (sources: readonly Source[]) => Promise<Value[]>;
 
-/** Whether the log tells of a value of a target of which none is kept. */
+/** Returns true where the log has a value of a target that is not stored. */
 export type Lacking = (place: Place) => Promise<boolean>;
 
 /** Something was applied or rolled back between a look at the values and one at their changes. */
@@ -177,7 +189,9 @@ export async function settled<T>(
         deps,
         sources.map(({ source }) => source.change_id),
       );
-      const found = await Promise.all(sources.map((one, index) => valueOf(deps, one, verified[index]!)));
+      const found = await Promise.all(
+        sources.map((one, index) => valueInRollout({ deps, read }, one, verified[index]!)),
+      );
       if (mayHaveMoved && found.includes(MOVED)) throw new Moved();
       return found.map((value, index) => (value === MOVED ? withheld(sources[index]!, NOT_HELD) : value));
     };
@@ -189,11 +203,39 @@ export async function settled<T>(
 }
 
 const MOVED = Symbol("moved");
-/** Why no value is given out where the log tells of another one. */
+/** Explains that the log has another value than the stored one. */
 export const NOT_HELD =
   "the log tells of another change that holds the target, or of none: what follows it is behind, or was edited";
 
-async function valueOf(deps: ChangesDeps, one: Source, verified: VerifiedChange): Promise<Value | typeof MOVED> {
+/** Returns a value; while it is rolled out, with the value before it. */
+async function valueInRollout(
+  { deps, read }: { deps: ChangesDeps; read: Snapshot<null> },
+  one: Source,
+  verified: VerifiedChange,
+): Promise<Value | typeof MOVED> {
+  const value = await valueOf(deps, one, verified);
+  if (value === MOVED || value.state === "withheld" || !value.exposure) return value;
+  const earlier = await findEarlier(read, one);
+  if (!earlier) return { ...value, before: null };
+  const [source] = await readVerifiedChanges(deps, [earlier.source.change_id]);
+  const before = await valueOf(deps, earlier, source!, value.change_id);
+  return before === MOVED ? MOVED : { ...value, before };
+}
+
+/** Finds the source of the value that a target had before a change. */
+async function findEarlier(read: Snapshot<null>, { place, source }: Source): Promise<Source | undefined> {
+  const rows = await read.list("values_order", { prefix: `${place}\n`, limit: 2, reverse: true });
+  const earlier = rows.find(({ value }) => value.change_id !== source.change_id);
+  return earlier && { place, source: earlier.value };
+}
+
+/** `over`: a later change that is known to hold the target. */
+async function valueOf(
+  deps: ChangesDeps,
+  one: Source,
+  verified: VerifiedChange,
+  over?: string,
+): Promise<Value | typeof MOVED> {
   if ("problem" in verified) return withheld(one, verified.problem);
   const { change, applied } = verified;
   const { change_id, tenant_id, value, kind, digest, status, erased } = change;
@@ -202,12 +244,16 @@ async function valueOf(deps: ChangesDeps, one: Source, verified: VerifiedChange)
   if (erased) return withheld(one, "its content was erased");
   if (status !== "applied" || applied?.entry !== entry || valueKey(tenant_id, target) !== one.place) return MOVED;
   if (value === undefined) return withheld(one, "the change sets no value");
-  // What sets no value leaves the target to the one before it.
-  const since = await listLaterOwners(deps, change, one.source);
+  // A change that sets no value leaves the target to the one before it.
+  const since = (await listLaterOwners(deps, change, one.source))?.filter((id) => id !== over);
   if (!since) return withheld(one, "an entry about its target is not the one that the log had");
   const later = since.length === 0 ? [] : await readVerifiedChanges(deps, since);
   if (later.some((other) => "problem" in other || other.change.value !== undefined)) return MOVED;
-  return { tenant_id, target, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest };
+  const exposure = isRollingOut(change) ? findExposure(change) : undefined;
+  return {
+    ...{ tenant_id, target, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest },
+    ...(exposure && { exposure }),
+  };
 }
 
 /** Returns true where an applied change sets the target, as far as this process has read the log. */

@@ -295,6 +295,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       if (!wasApplied) return "absent";
       if (!setsValue(change) || record.superseded_by !== undefined) return "applied";
       const held = await read(entry, signal);
+      if (!isAtStep(change, record)) return "unknown";
       if (isEqual(held, ownValue(change, record))) return "applied";
       return held.value === undefined ? "absent" : "unknown";
     },
@@ -378,5 +379,9 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     },
   };
 }
+
+/** Returns true where the split that was set is that of the recorded step, or of the one after it, which is about to be recorded. */
+const isAtStep = ({ exposure }: Change, { stage }: EffectRecord): boolean =>
+  !exposure || !stage || stage.step === exposure.step || stage.step === exposure.step + 1;
 
 const BY_HAND = "set by hand what was there before, and roll back again";

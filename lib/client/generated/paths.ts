@@ -904,13 +904,13 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** Only this tenant's values; `*` for those meant for every tenant. */
+          /** Only this tenant's; `*`: those for all. */
           tenant_id?: string | undefined;
 
-          /** Only this target's values, compared without case. */
+          /** Only this target's. */
           target?: string | undefined;
 
-          /** Values at most; a page ends at 1 MiB too. */
+          /** Values at most, of 1 MiB. */
           limit?: number | undefined;
 
           /** The `next` of the page before. */
@@ -931,50 +931,56 @@ export interface paths {
               /** Values, by tenant and target. */
               values: (
                 | {
-                    /** The tenant; `*` for every tenant without a value of its own. */
+                    /** Its tenant; `*`: all without their own value. */
                     tenant_id: string;
 
-                    /** The target as it was first spelled; compared without case. */
+                    /** Its target, as first spelled. */
                     target: string;
 
                     /** The change that set it. */
                     change_id: string;
 
-                    /** Id of the audit entry of its apply. */
+                    /** Entry of its apply. */
                     entry: number;
 
                     /** When it was applied. */
                     applied_at: string;
 
-                    /** The content is what was consented to, and the log tells of its apply. */
+                    /** Consented to and applied, by the log. */
                     state: "governed";
 
                     /** The value, any JSON. */
                     value: unknown;
 
-                    /** What sort of thing the change is about. */
+                    /** In a rollout: `share` of 10,000, by `unit` and `salt`; `step`, `since`. */
+                    exposure?: unknown;
+
+                    /** What others have, in this form; null: nothing. */
+                    before?: unknown;
+
+                    /** Kind of the change. */
                     kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
 
-                    /** SHA-256 of the content that consent was given to, of which the value is a part. */
+                    /** SHA-256 of the content consented to. */
                     digest: string;
                   }
                 | {
-                    /** The tenant; `*` for every tenant without a value of its own. */
+                    /** Its tenant; `*`: all without their own value. */
                     tenant_id: string;
 
-                    /** The target as it was first spelled; compared without case. */
+                    /** Its target, as first spelled. */
                     target: string;
 
                     /** The change that set it. */
                     change_id: string;
 
-                    /** Id of the audit entry of its apply. */
+                    /** Entry of its apply. */
                     entry: number;
 
                     /** When it was applied. */
                     applied_at: string;
 
-                    /** The stored change is not what the log tells, or was erased: no value is given out. */
+                    /** Its change does not match the log, or was erased. */
                     state: "withheld";
 
                     /** Why, for people. */
@@ -985,10 +991,10 @@ export interface paths {
               /** The `after` of the next page; null at the end. */
               next: string | null;
 
-              /** The audit entry up to which the log was followed. */
+              /** The last entry that counts. */
               as_of: number;
 
-              /** How many entries the log has beyond that; 0 as a rule. */
+              /** Entries after that; mostly 0. */
               behind: number;
             };
           };
@@ -2841,7 +2847,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** A value, or why none is given out, of each target; in the order of their keys. */
+              /** Each target, by key. */
               flags: (components["schemas"]["FlagValue"] | components["schemas"]["FlagError"])[];
             };
           };
@@ -4380,9 +4386,9 @@ export interface components {
       | "checkpoint"
       | "rebuild";
 
-    /** Who asks: the tenant, and the attribute that a split value goes by. */
+    /** Tenant, and attributes of the user. */
     FlagContext: {
-      /** The tenant (with `--ofrep-tenant` the user); without it, values for every tenant. */
+      /** Tenant (with `--ofrep-tenant` the user); absent: values for all. */
       targetingKey?: string;
     } & Record<string, unknown>;
 
@@ -4397,22 +4403,22 @@ export interface components {
       /** `SPLIT` by the user's share, `TARGETING_MATCH` of the tenant, else `STATIC`. */
       reason: "SPLIT" | "STATIC" | "TARGETING_MATCH";
 
-      /** `on`, `off`, `value`, or the name of the share; absent where a split value found no user. */
+      /** `on`, `off`, `value`, `treated`, `control`, or the share; absent without a user. */
       variant?: string;
 
-      /** Source of the value: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`. */
+      /** Its source (in a rollout that, for both arms) and `step`. */
       metadata: Record<string, string | number | boolean>;
     };
 
-    /** Why a flag has no value. */
+    /** Why there is no value. */
     FlagError: {
       /** The flag's key: the target. */
       key: string;
 
-      /** Why there is no value, in the protocol's words. */
+      /** The protocol's code. */
       errorCode: "PARSE_ERROR" | "INVALID_CONTEXT" | "FLAG_NOT_FOUND" | "GENERAL";
 
-      /** A sentence for people. */
+      /** A sentence. */
       errorDetails: string;
     };
 

@@ -82,6 +82,17 @@ test.each([0, 1, 2])("a rollback from step %i restores the replaced text to the 
   expect([text(), await verify()]).toEqual([FOREIGN, "rolled_back"]);
 });
 
+test("a split that is not the one of the recorded step is drift", async () => {
+  const { apply, adapter, advance } = await bench();
+  await apply();
+  const verifyAt = (step: number) =>
+    adapter.verify({ ...rollout, exposure: { step, share: 1, since: "", waits_for: null } }, calm);
+  // A split is set before its step is recorded.
+  expect([await verifyAt(0), await verifyAt(1)]).toEqual(["applied", "unknown"]);
+  await advance(1);
+  expect([await verifyAt(0), await verifyAt(1), await verifyAt(2)]).toEqual(["applied", "applied", "unknown"]);
+});
+
 test("an advance is durable before its write, and repeating it sets nothing", async () => {
   const { apply, advance, edits, effect } = await bench();
   await apply();

@@ -1,0 +1,162 @@
+/** Flags of a change that is rolled out: its share has the value, everybody else what the record gave them before. */
+import { expect, test } from "vitest";
+import { evaluateFlags as handler } from "../../../handlers/ofrep/evaluate_flags.ts";
+import { values } from "../../../handlers/product/values.ts";
+import { evaluateFlag, evaluateFlags, readContext } from "../../../lib/http/ofrep.ts";
+import { findBucket } from "../../../lib/rollout/bucket.ts";
+import { core, type Core } from "../../support/core.ts";
+import { actOnRollout, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
+
+const USERS = Array.from({ length: 60 }, (_, index) => `user-${index}`);
+const KEY = "ui.banner";
+const SHARES = [3000, 6000];
+const stages = JSON.stringify({ ...STAGES, steps: SHARES.map((share, at) => ({ ...STAGES.steps[at], share })) });
+
+const ask = (api: Core, userId?: string, targetingKey = "t1") =>
+  evaluateFlag(api.deps, KEY, readContext({ targetingKey, ...(userId !== undefined && { userId }) }));
+const askAll = async (api: Core, userId?: string, targetingKey = "t1") =>
+  (await evaluateFlags(api.deps, readContext({ targetingKey, ...(userId !== undefined && { userId }) })))!.find(
+    ({ key }) => key === KEY,
+  );
+
+/** Opens a service, applies a value, and rolls out another over it. */
+async function overValue(before: unknown, over: { tenant_id?: string; first?: string } = {}) {
+  const { tenant_id = "t1", first = "t1" } = over;
+  const api = await core({ intent: { principals: AGENTS } });
+  const place = { target: KEY, value: JSON.stringify(before) };
+  const old = before === undefined ? undefined : await api.bring("applied", { ...place, tenant_id: first });
+  const change_id = await api.bring("applied", { target: KEY, tenant_id, value: '"new"', stages });
+  const isTreated = (user: string, share = SHARES[0]!) => findBucket(change_id, user) < share;
+  return { api, old, change_id, isTreated };
+}
+
+async function advance(api: Core, change_id: string, step: number): Promise<void> {
+  const { hours, feedNow } = actOnRollout(api, change_id);
+  hours(24);
+  await feedNow({ step, ...totals(100_000, SHARES[step]!) });
+}
+
+test("each user has the value of their arm, which both answers name", async () => {
+  const { api, change_id, isTreated } = await overValue("old");
+  const metadata = { change_id, version: change_id, flagSetId: "t1", step: 0 };
+  for (const user of USERS) {
+    const arm = isTreated(user) ? { value: "new", variant: "treated" } : { value: "old", variant: "control" };
+    expect(await ask(api, user)).toMatchObject({ key: KEY, reason: "SPLIT", ...arm, metadata });
+    expect(await askAll(api, user)).toEqual(await ask(api, user));
+  }
+  const count = USERS.filter((user) => isTreated(user)).length;
+  expect(count > 5 && count < 35).toBe(true);
+});
+
+test("a user without the unit has the old value and its change, and no variant of an arm", async () => {
+  const { api, old } = await overValue(true);
+  const expected = { value: true, variant: "on", reason: "TARGETING_MATCH", metadata: { change_id: old } };
+  for (const user of [undefined, ""]) {
+    expect(await ask(api, user)).toMatchObject(expected);
+    expect(await askAll(api, user)).toMatchObject(expected);
+  }
+  expect(await ask(api)).not.toHaveProperty("metadata.step");
+});
+
+test("a larger share adds users, and after the last step everybody has the value", async () => {
+  const { api, change_id, isTreated } = await overValue("old");
+  await advance(api, change_id, 0);
+  for (const user of USERS) {
+    const found = await ask(api, user);
+    expect(found).toMatchObject({ value: isTreated(user, SHARES[1]) ? "new" : "old", metadata: { step: 1 } });
+  }
+  await advance(api, change_id, 1);
+  for (const user of [...USERS.slice(0, 5), undefined])
+    expect(await ask(api, user)).toMatchObject({ value: "new", reason: "TARGETING_MATCH", variant: "value" });
+  await api.must("rollback", change_id);
+  expect(await ask(api, USERS[0])).toMatchObject({ value: "old", variant: "value" });
+});
+
+test("over a split value everybody else has their share of it", async () => {
+  const shares = [
+    ["red", "#f00", 5000],
+    ["blue", "#00f", 5000],
+  ];
+  const { api, isTreated } = await overValue({ $split: { unit: "userId", shares } });
+  for (const user of USERS) {
+    const value = findBucket(KEY, user) < 5000 ? "#f00" : "#00f";
+    expect(await ask(api, user)).toMatchObject(
+      isTreated(user) ? { value: "new", variant: "treated" } : { value, variant: "control" },
+    );
+  }
+  expect(await ask(api)).toMatchObject({ value: "#00f" });
+});
+
+test("over a tenant that has no value yet, everybody else has the one for all tenants", async () => {
+  const { api, change_id, old, isTreated } = await overValue("for all", { first: "*" });
+  for (const user of USERS.slice(0, 20)) {
+    const arm = isTreated(user) ? { value: "new", variant: "treated" } : { value: "for all", variant: "control" };
+    expect(await ask(api, user)).toMatchObject({ ...arm, metadata: { version: change_id, flagSetId: "t1" } });
+    expect(await askAll(api, user)).toEqual(await ask(api, user));
+  }
+  expect(await ask(api)).toMatchObject({ value: "for all", reason: "STATIC", metadata: { change_id: old } });
+  expect(await ask(api, USERS[0], "t2")).toMatchObject({ value: "for all", metadata: { change_id: old } });
+});
+
+test("where there was no value, everybody else finds no flag", async () => {
+  const { api, isTreated } = await overValue(undefined);
+  for (const user of USERS.slice(0, 20)) {
+    const found = isTreated(user) ? { value: "new" } : { errorCode: "FLAG_NOT_FOUND" };
+    expect(await ask(api, user)).toMatchObject(found);
+    const inAll = await askAll(api, user);
+    if (isTreated(user)) expect(inAll).toMatchObject(found);
+    else expect(inAll).toBeUndefined();
+  }
+});
+
+test("the unit is the targeting key where an attribute names the tenant", async () => {
+  const { api, isTreated } = await overValue("old");
+  for (const user of USERS.slice(0, 20)) {
+    const context = readContext({ targetingKey: user, company: "t1" }, "company");
+    expect(await evaluateFlag(api.deps, KEY, context)).toMatchObject({ value: isTreated(user) ? "new" : "old" });
+  }
+});
+
+test("an old value that was edited in the store is withheld, and the share keeps its own", async () => {
+  const { api, old, isTreated } = await overValue("old");
+  await api.deps.store.transact(async (tx) => {
+    const record = (await tx.get("changes", old!))!.value;
+    tx.put("changes", old!, { ...record, change: { ...record.change, value: "forged" } });
+  });
+  for (const user of USERS.slice(0, 20))
+    expect(await ask(api, user)).toMatchObject(isTreated(user) ? { value: "new" } : { errorCode: "GENERAL" });
+});
+
+test("the bulk answer's tag is that of its context, and changes with the step", async () => {
+  const { api, change_id, isTreated } = await overValue("old");
+  const [treated, control] = [USERS.find((user) => isTreated(user))!, USERS.find((user) => !isTreated(user, 6000))!];
+  const tagOf = async (userId: string, tag?: string) => {
+    const request = new Request("http://localhost/ofrep/v1/evaluate/flags", {
+      method: "POST",
+      headers: { "content-type": "application/json", ...(tag && { "if-none-match": tag }) },
+      body: JSON.stringify({ context: { targetingKey: "t1", userId } }),
+    });
+    const { status, headers } = await handler(api.deps)(request);
+    return { status, tag: headers.get("etag")! };
+  };
+  const first = await tagOf(treated);
+  const other = await tagOf(control);
+  expect(first.tag).not.toBe(other.tag);
+  expect([(await tagOf(treated, first.tag)).status, (await tagOf(control, first.tag)).status]).toEqual([304, 200]);
+  await advance(api, change_id, 0);
+  expect((await tagOf(treated, first.tag)).status).toBe(200);
+});
+
+test("GET values names the share, and the value that everybody else has", async () => {
+  const { api, change_id, old } = await overValue("old");
+  const list = async () =>
+    (await (await values(api.deps)(new Request("http://localhost/api/product/values"))).json()).values;
+  const exposure = { step: 0, share: SHARES[0], unit: "userId", salt: change_id };
+  expect(await list()).toMatchObject([
+    { state: "governed", change_id, value: "new", exposure, before: { change_id: old, value: "old" } },
+  ]);
+  await advance(api, change_id, 0);
+  await advance(api, change_id, 1);
+  const [after] = await list();
+  expect([after.value, after.exposure, after.before]).toEqual(["new", undefined, undefined]);
+});
