@@ -72,8 +72,8 @@ export const callers = [
   {
     ...signing,
     name: "the command line signs a digest that is not that of the content shown",
-    find: "if (sha256(canonicalContent(change)) !== digest)",
-    replace: "if (sha256(canonicalContent(change)) === '')",
+    find: "if (sha256(canonicalContent(change as unknown as Content)) !== digest)",
+    replace: "if (sha256(canonicalContent(change as unknown as Content)) === '')",
   },
   {
     ...signing,

@@ -305,12 +305,12 @@ export const consent = [
     replace: "{ before: undefined,",
     tests: MOVED,
   },
-  { ...content, name: "consent does not cover the value that is set", find: '  "value",\n', replace: "" },
+  { ...content, name: "consent does not cover the value that is set", find: ' "value",', replace: "" },
   {
     ...content,
     name: "consent does not cover the tenant",
-    find: 'CONTENT_FIELDS = [\n  "tenant_id",\n',
-    replace: "CONTENT_FIELDS = [\n",
+    find: 'CONTENT_FIELDS = [\n  "tenant_id",',
+    replace: "CONTENT_FIELDS = [\n ",
   },
   {
     name: "with a trusted proxy anybody may decide under any name",

@@ -239,8 +239,8 @@ export const policy = [
   {
     name: "whose place a proposal takes is consented to",
     file: "lib/changes/rules/content.ts",
-    find: '  "apply_when",\n] as const;',
-    replace: '  "apply_when",\n  "supersedes",\n] as const;',
+    find: '"stages",\n] as const;',
+    replace: '"stages", "supersedes",\n] as const;',
     tests: PUT_BACK,
   },
   {

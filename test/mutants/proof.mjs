@@ -62,8 +62,8 @@ export const proof = [
     ...ACTS,
     name: "a late note in a name with keys need not be signed",
     file: "lib/changes/rules/require_signature.ts",
-    find: 'new Set(["freeze", "note", "restore"])',
-    replace: 'new Set(["freeze", "restore"])',
+    find: 'new Set(["freeze", "note", "restore", "stage_hold"])',
+    replace: 'new Set(["freeze", "restore", "stage_hold"])',
   },
   {
     ...ACTS,
@@ -76,8 +76,8 @@ export const proof = [
     ...ACTS,
     name: "whoever has keys freezes the service by their word",
     file: "lib/changes/rules/require_signature.ts",
-    find: 'new Set(["freeze", "note", "restore"])',
-    replace: 'new Set(["note", "restore"])',
+    find: 'new Set(["freeze", "note", "restore", "stage_hold"])',
+    replace: 'new Set(["note", "restore", "stage_hold"])',
   },
   {
     ...ACTS,

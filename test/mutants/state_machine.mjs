@@ -9,7 +9,7 @@ const decision = { ...machine, tests: ["test/contract/http.test.ts"], only: "bar
 const record = { file: "lib/changes/rules/record.ts", tests: RECONCILE };
 const reconcile = { file: "lib/changes/reconcile.ts", tests: RECONCILE };
 
-const follows = "if (!step || !mayFollow(step, change.status, event)) return undefined;";
+const follows = "if (!step || !mayFollow(step, change, event)) return undefined;";
 const compared = "lifecycle().filter((field) => !same(told.change[field], change[field]));";
 
 export const stateMachine = [
@@ -100,8 +100,8 @@ export const stateMachine = [
   {
     ...machine,
     name: "consent is not asked again under today's intent",
-    find: '  if (operation === "rollback") return;\n',
-    replace: "  return;\n",
+    find: '  if (operation === "apply") requireConsented(change, intent);\n',
+    replace: "",
     tests: ["test/lib/changes/today.test.ts"],
   },
   {
@@ -122,35 +122,32 @@ export const stateMachine = [
     ...told,
     name: "the log may tell of an apply without consent",
     find: follows,
-    replace:
-      'if (!step || (event_type !== "change_applied" && !mayFollow(step, change.status, event))) return undefined;',
+    replace: 'if (!step || (event_type !== "change_applied" && !mayFollow(step, change, event))) return undefined;',
   },
   {
     ...told,
     name: "the log may tell of a decision on what is decided",
     find: follows,
-    replace: "if (!step || (!isConsent && !mayFollow(step, change.status, event))) return undefined;",
+    replace: "if (!step || (!isConsent && !mayFollow(step, change, event))) return undefined;",
   },
   {
     ...told,
     name: "the log may tell of a rollback of what is not applied",
     find: follows,
-    replace:
-      'if (!step || (event_type !== "change_rolled_back" && !mayFollow(step, change.status, event))) return undefined;',
+    replace: 'if (!step || (event_type !== "change_rolled_back" && !mayFollow(step, change, event))) return undefined;',
   },
   {
     ...told,
     name: "the log may tell of a failed apply whatever the status",
     find: follows,
     replace:
-      'if (!step || (event_type !== "change_apply_failed" && !mayFollow(step, change.status, event))) return undefined;',
+      'if (!step || (event_type !== "change_apply_failed" && !mayFollow(step, change, event))) return undefined;',
   },
   {
     ...told,
     name: "the log may tell of drift of what is not applied",
     find: follows,
-    replace:
-      'if (!step || (event_type !== "change_drifted" && !mayFollow(step, change.status, event))) return undefined;',
+    replace: 'if (!step || (event_type !== "change_drifted" && !mayFollow(step, change, event))) return undefined;',
   },
   {
     ...told,

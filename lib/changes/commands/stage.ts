@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { listOtherLeases, leaseError, readLease, selectOtherLease, targetInUseError } from "../operations/lease.ts";
+import { findCarrier } from "../places.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -106,6 +107,8 @@ async function advance(transaction: Transaction, record: ChangeRecord, said: obj
   const { step } = change.exposure!;
   const { advance: condition } = change.stages!.steps[step]!;
   if (condition !== "manual") throw refuseStage(change, `its step ${step} is not manual`, transaction);
+  if (findCarrier(transaction.product.adapter, change))
+    throw refuseStage(change, "its target system cannot take another step", transaction);
   const lease = await readLease(transaction.tx, change);
   if (lease) throw leaseError(lease);
   const other = selectOtherLease(change, await listOtherLeases(transaction.tx, change));

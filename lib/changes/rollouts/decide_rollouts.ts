@@ -4,6 +4,7 @@ import { runOperation } from "../commands/run_operation.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { unlessMismatched } from "../mismatch.ts";
 import { listOtherLeases, readLease, selectOtherLease } from "../operations/lease.ts";
+import { findCarrier } from "../places.ts";
 import { POLICY_STAGES, serviceItself } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
@@ -66,7 +67,7 @@ const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promi
         if (verdict.reason !== change.exposure!.waits_for) enactStage(transaction, record, "held", verdict.facts);
         return undefined;
       }
-      if (!mayAdvance) return undefined;
+      if (!mayAdvance || findCarrier(transaction.product.adapter, change)) return undefined;
       recordAdvance(transaction, record, { circumstance: verdict.facts, actor: serviceItself(POLICY_STAGES) });
       return "advanced";
     },

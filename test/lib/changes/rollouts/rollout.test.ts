@@ -3,8 +3,10 @@ import { describe, expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
-import { coreOf } from "../../../support/core.ts";
+import { PROPOSAL } from "../../../support/client.ts";
+import { core, coreOf } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
+import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { actOnRollout, AGENTS, AS_OTHER, rollout, sample, STAGES, totals } from "../../../support/rollouts.ts";
 
 const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
@@ -308,6 +310,12 @@ describe("by hand", () => {
     expect(refusal(await neither.act(0, "hold", "eve"))).toEqual([403, "not_permitted"]);
     expect((await neither.act(0, "hold", "ana")).status).toBe(200);
   });
+});
+
+test("a proposal with stages is 400 value_not_allowed where a target system would be set", async () => {
+  const api = await core({ adapter: scriptedAdapter(), intent: { principals: AGENTS } });
+  const fields = { ...PROPOSAL, value: "true", stages: JSON.stringify(STAGES) };
+  expect(refusal(await api.post("propose", fields))).toEqual([400, "value_not_allowed"]);
 });
 
 describe("samples", () => {
