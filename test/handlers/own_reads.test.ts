@@ -5,8 +5,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { app, endpoints } from "../../handlers/index.ts";
 import { isWrite } from "../../lib/http/admission.ts";
+import { maySee } from "../../lib/changes/rules/reader.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { TOOLS } from "../../lib/mcp/toolbox.ts";
+import type { Stages } from "../../lib/rollout/stages.ts";
 import { AGENT, asAgent, mcpClient, SECRET } from "../support/mcp.ts";
 import { READS } from "../support/reads.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
@@ -360,6 +362,12 @@ test("an own change whose target another one has taken shows that, without namin
       message: expect.stringContaining("the target holds another change now"),
     }),
   );
+});
+
+test("a change of another that names the agent as fed_by is one that it sees", () => {
+  const change = { proposer: "agent:other", stages: { fed_by: AGENT } as Stages };
+  expect(maySee({ name: AGENT }, change)).toBe(true);
+  expect(maySee({ name: "agent:third" }, change)).toBe(false);
 });
 
 test("readers that ask at the same moment do not share an answer", async () => {

@@ -7,6 +7,10 @@ export interface Reader {
   name: string;
 }
 
-/** Returns whether a reader may see a change; without a reader every change. */
-export const maySee = (reader: Reader | undefined, { proposer }: Pick<Change, "proposer">): boolean =>
-  reader === undefined || (proposer !== null && sameName(proposer) === sameName(reader.name));
+/** Returns whether a reader may see a change: its own, and one whose samples it feeds; without a reader every change. */
+export const maySee = (
+  reader: Reader | undefined,
+  { proposer, stages }: Pick<Change, "proposer" | "stages">,
+): boolean =>
+  reader === undefined ||
+  [proposer, stages?.fed_by].some((name) => typeof name === "string" && sameName(name) === sameName(reader.name));
