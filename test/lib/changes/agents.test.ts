@@ -26,7 +26,7 @@ const proposed = async (api: TestService, fields: object = {}, headers: object =
 const detailOf = async (api: TestService) => JSON.parse((await api.audit()).at(-1).detail);
 
 const WRITES = endpoints.filter((one) => isWrite(one) && !one.open).map(({ path }) => path);
-const OPEN_TO_AGENTS = ["/api/product/propose", "/api/product/withdraw", "/mcp"];
+const OPEN_TO_AGENTS = ["/api/product/propose", "/api/product/samples", "/api/product/withdraw", "/mcp"];
 
 describe("every write there is, with an agent's secret", () => {
   test("the list of those that are open to agents is the specification's", () => {

@@ -170,7 +170,7 @@ test("each answer lists the codes it may have: those of all, those of its kind, 
   const open = operationOf({});
   expect(codesOf(open, 400)).toEqual(["invalid_field", "invalid_identity"]);
   expect(codesOf(operationOf({ nameless: true }), 400)).toEqual(["invalid_field"]);
-  expect(codesOf(open, 403)).toEqual(["host_not_allowed"]);
+  expect(codesOf(open, 403)).toEqual(["host_not_allowed", "agent_may_not"]);
   expect(codesOf(open, 503)).toEqual(["store_unavailable", "store_busy", "cannot_start", "interrupted"]);
   expect(Object.keys(open.responses)).toEqual(["200", "400", "401", "403", "500", "503"]);
   expect(open.security).toEqual([]);
