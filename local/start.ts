@@ -9,6 +9,7 @@ import type { Deps } from "../lib/deps.ts";
 import { IdentityMismatch, IntentOutdated } from "../lib/changes/open.ts";
 import { contradictionsIn } from "../lib/changes/rules/contradictions.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
+import { listUnconsented } from "../lib/changes/unconsented.ts";
 import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
@@ -195,7 +196,15 @@ async function reload(
     reportRules(deps, options);
     wake();
   } catch (error) {
-    log.error("the intent was not replaced, and the current one stays in force", { error: (error as Error).message });
+    return log.error("the intent was not replaced, and the current one stays in force", {
+      error: (error as Error).message,
+    });
+  }
+  try {
+    for (const lacking of await listUnconsented(deps))
+      log.warn("a change that the service carries on by itself lacks a consent under the intent", { ...lacking });
+  } catch (error) {
+    log.warn("changes that lack a consent under the intent could not be read", { error: (error as Error).message });
   }
 }
 

@@ -62,6 +62,8 @@ const project = (
 export default defineConfig({
   root,
   test: {
+    // Compiled modules are found again by their content: CI starts vitest a dozen times.
+    experimental: { fsModuleCache: true },
     projects: [
       project("console", [BROWSER]),
       project("console-long", [BROWSER_LONG, BROWSER], { env: LONG, testTimeout: PATIENT_MS }),

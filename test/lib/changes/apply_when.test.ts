@@ -7,6 +7,7 @@ import { rebuildRecords } from "../../../lib/changes/rebuild.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
 import { governed } from "../../../lib/changes/transaction.ts";
+import { listUnconsented } from "../../../lib/changes/unconsented.ts";
 import { DAY, HOUR, MINUTE, START } from "../../support/clock.ts";
 import { core, coreOf } from "../../support/core.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
@@ -333,7 +334,11 @@ describe("the automation of a change ends", () => {
   test("with consents that no longer count under the current intent", async () => {
     const { api, approved } = await automatic();
     const change_id = await approved({ apply_when: at(HOUR) });
+    expect(await listUnconsented(api.deps)).toEqual([]);
     const deps = await restarted(api.deps, { intent: { policy: { ...AUTOMATIC, approvers: ["bo"] } } });
+    expect(await listUnconsented(deps)).toEqual([
+      { change_id, reason: expect.stringMatching(/^consents are missing under today's intent: 1 more for/) },
+    ]);
     deps.clock.advance(HOUR);
     await applyDue(deps);
     deps.clock.advance(10 * MINUTE);

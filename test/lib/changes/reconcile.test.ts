@@ -306,10 +306,10 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
   }
 }
 
-/** Events of acts and automatic applies that no random life has. */
+/** Events of acts, automatic applies and rollouts that no random life has. */
 const NOT_LIVED = [
   ...["record_rebuilt", "store_moved", "loss_accepted", "targets_in_force", "value_restored"],
-  "automation_stopped",
+  ...["automation_stopped", "stage_advanced", "stage_held", "stage_resumed", "stage_stopped"],
 ];
 
 inLong(test)("in random lives every stored record is the fold of its entries", async () => {

@@ -39,7 +39,6 @@ const APART: Record<string, string[]> = {
       "withdrawChange",
       "revokeConsent",
       "reviewEmergency",
-      "proposeChange",
       "proposeCrmFollowup",
       "freezeService",
       "unfreezeService",
@@ -50,9 +49,11 @@ const APART: Record<string, string[]> = {
       "applyChange",
       "rollBackChange",
       "feedKpis",
+      "changeStage",
     ].map((operation) => [operation, ["proof", "at"]]),
   ),
   approveChange: ["proof", "at", "emergency", "seen"],
+  proposeChange: ["proof", "at", "stages"],
   getConsentStatement: [
     "proposal",
     "followup",
@@ -64,6 +65,8 @@ const APART: Record<string, string[]> = {
     "head",
     "kpis",
     "over_drift",
+    "step",
+    "action",
   ],
 };
 
@@ -73,8 +76,10 @@ const WATCHING = ["addCheckpoint", "getWatchedCheckpoint"];
 const OF_A_LOST_END = "acceptLoss";
 /** Is granted only after an edit from outside; test/lib/changes/restore.test.ts has some. */
 const OF_AN_EDIT = "restoreValue";
+/** Is granted only while a change is rolled out; test/lib/changes/rollouts/rollout.test.ts has some. */
+const OF_A_ROLLOUT = ["changeStage", "feedSamples"];
 const isAnswered = ({ operation }: Target): boolean =>
-  ![...WATCHING, OF_A_LOST_END, OF_AN_EDIT].includes(operation.operationId);
+  ![...WATCHING, ...OF_A_ROLLOUT, OF_A_LOST_END, OF_AN_EDIT].includes(operation.operationId);
 
 /** The change that an operation is good for. */
 const CHANGE: Record<string, "approved" | "applied" | "denied"> = {

@@ -79,7 +79,7 @@ async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
   await Promise.all(stores.map((store) => store.close()));
 }
 
-for (const [first, end] of histories([1, 14], [1, 14], [1, 30], 13))
+for (const [first, end] of histories([1, 7], [1, 7], [1, 30], 13))
   for (const [kind, server] of Object.entries({ DynamoDB: dynamoDb, Postgres: postgres }))
     (server ? test : test.skip)(`${kind}, seeds ${first} to ${end}`, async () => {
       for (let seed = first; seed <= end; seed++) {

@@ -1,7 +1,7 @@
 /** Each protection against a crash is taken away once: the lives that hold with it must not hold without it. */
 import { expect, test } from "vitest";
 import type { Files } from "../../../local/store/files.ts";
-import { dealt } from "../../support/length.ts";
+import { rounds } from "../../support/length.ts";
 import { crash, everyCall, type Faults } from "./life.ts";
 
 const oneFails: Faults["fails"] = (call, tried) => call === tried;
@@ -29,7 +29,7 @@ const REMOVED: [string, (files: Files) => Files, Omit<Faults, "between">][] = [
   ],
 ];
 
-test.each(dealt(REMOVED, 1))(
+test.each(rounds(REMOVED.slice(0, 1), REMOVED.slice(1, 2), REMOVED))(
   "noticed: %s",
   async (_what, between, faults) => {
     await expect(everyCall({ ...faults, between })).rejects.toThrow(/with a fault at call/);
