@@ -3,6 +3,7 @@ import { afterAll, afterEach, describe, onTestFinished } from "vitest";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { type Client, client, type Fetch } from "../support/client.ts";
 import type { Manifest } from "../support/intents.ts";
+import { FULL } from "../support/length.ts";
 import { accessRules } from "./http/access.ts";
 import { auditRules } from "./http/audit.ts";
 import { bodyRules } from "./http/bodies.ts";
@@ -79,6 +80,11 @@ export const ALL = (Object.keys(SECTIONS) as Section[]).filter((section) => sect
 
 /** What a host can get wrong: it passes on bodies, headers, paths and answers, and decides nothing. */
 export const OF_A_HOST: readonly Section[] = ["life", "errors", "bodies", "access", "preconditions", "values", "mcp"];
+
+/** The same of a framework that hands requests on to a server or to handlers; the full run tries all of it. */
+export const OF_A_FRAMEWORK: readonly Section[] = FULL
+  ? [...OF_A_HOST, "streams"]
+  : ["life", "bodies", "access", "streams"];
 
 /** Runs sections of the contract on what `make` starts, and prints how much of it holds. */
 export function httpContract(name: string, sections: readonly Section[], make: Make): void {

@@ -1,11 +1,11 @@
 import type * as express from "express";
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inExpress, onNode } from "../support/host_apps.ts";
-import { httpContract, OF_A_HOST } from "./http_contract.ts";
+import { httpContract, OF_A_FRAMEWORK } from "./http_contract.ts";
 
 httpContract(
   "an Express application, under a prefix",
-  [...OF_A_HOST, "streams"],
+  OF_A_FRAMEWORK,
   inExpress((host, deps) => {
     const governance = onNode(app(deps, { base: BASE }));
     host.use(BASE, (req, res) => {

@@ -1,10 +1,10 @@
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inHono } from "../support/host_apps.ts";
-import { httpContract, OF_A_HOST } from "./http_contract.ts";
+import { httpContract, OF_A_FRAMEWORK } from "./http_contract.ts";
 
 httpContract(
   "a Hono application, under a prefix",
-  [...OF_A_HOST, "streams"],
+  OF_A_FRAMEWORK,
   inHono((host, deps) => {
     const governance = app(deps, { base: BASE });
     host.all(`${BASE}/*`, (c) => governance(c.req.raw));

@@ -22,6 +22,9 @@ export const inShort = <T extends Function>(declare: T): T => (LONG ? (nothing a
 /** `test` or `describe` in the long run; in the short one what it is given is not there. */
 export const inLong = <T extends Function>(declare: T): T => (LONG ? declare : (nothing as unknown as T));
 
+/** `test` or `describe` in the full run; in a shorter one what it is given is not there. */
+export const inFull = <T extends Function>(declare: T): T => (FULL ? declare : (nothing as unknown as T));
+
 /** The first and the last seed of a range. */
 type Seeds = [first: number, last: number];
 

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
+import { inFull } from "../support/length.ts";
 import { sshPen } from "../support/passkeys.ts";
 import { type Authenticator, authenticator } from "./authenticator.ts";
 import { seriousOn } from "./axe.ts";
@@ -174,7 +175,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  test("what may be done stands at once, and no button moves while the page is filled", async () => {
+  inFull(test)("what may be done stands at once, and no button moves while the page is filled", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await page.addInitScript(() => {
@@ -211,7 +212,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(await decisionsOn(service, id)).toHaveLength(1);
   });
 
-  test("after the intent changed, nothing is recorded and the statement is signed again", async () => {
+  inFull(test)("after the intent changed, nothing is recorded and the statement is signed again", async () => {
     const { service: before, page, principals } = await enrolled();
     const id = await before.propose();
     await visit(page, named(before), `changes/${id}`);
@@ -229,7 +230,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  test("a tap on a change that was closed meanwhile says that nothing was recorded", async () => {
+  inFull(test)("a tap on a change that was closed meanwhile says that nothing was recorded", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await visit(page, named(service), `changes/${id}`);
@@ -244,7 +245,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(await page.locator(".change-head .mark").innerText()).toBe("Withdrawn");
   });
 
-  test("the time that is signed is the service's, also on a device whose clock is wrong", async () => {
+  inFull(test)("the time that is signed is the service's, also on a device whose clock is wrong", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await page.clock.install({ time: Date.now() - 3 * 3_600_000 });
@@ -253,7 +254,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  test("on a page that is left open, the statement is renewed before it is too old", async () => {
+  inFull(test)("on a page that is left open, the statement is renewed before it is too old", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await page.clock.install();
@@ -269,7 +270,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await expect.poll(timeOf).toBeGreaterThan(opened + 5 * 60_000);
   });
 
-  test("under an IP address the page leads to where the passkey can be asked for", async () => {
+  inFull(test)("under an IP address the page leads to where the passkey can be asked for", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();
     await visit(page, service.url, `changes/${id}`);
@@ -282,7 +283,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Browsers make no passkey for an IP address.").waitFor();
   });
 
-  test("where the device has none of the keys, and where the intent lists none, it says so", async () => {
+  inFull(test)("where the device has none of the keys, and where the intent lists none, it says so", async () => {
     const { service } = await enrolled();
     const id = await service.propose();
     const other = await open(ANA);
@@ -326,7 +327,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Signed unattended, by a key of ana that signs by itself").waitFor();
   });
 
-  test("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
+  inFull(test)("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
     const policy = { approvers: ["ana", "bo"], required_approvers: { standard: 2 } };
     const before = await startService({ intent: signedBy({}, policy, { update_epoch: 1 }) });
     const id = await before.propose();
@@ -440,7 +441,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     });
   });
 
-  test("a late note is signed with its item", async () => {
+  inFull(test)("a late note is signed with its item", async () => {
     const { service, page } = await enrolled({ approvers: ["ana", "bo"] }, { others: { bo: { kind: "person" } } });
     const change_id = await service.propose({ rationale: "" });
     await visit(page, named(service), `changes/${change_id}`);
@@ -458,7 +459,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(detail.statement)).toMatchObject({ decision: "note", item: "rationale", approver: "ana" });
   });
 
-  test("the page of one's keys lists them, and makes no second passkey where there is one", async () => {
+  inFull(test)("the page of one's keys lists them, and makes no second passkey where there is one", async () => {
     const { page } = await enrolled();
     await page.reload();
     await page.getByText("Passkey of localhost").waitFor();
