@@ -14,7 +14,7 @@ export const log = endpoint(
     path: "/api/log",
     summary: "The growth log",
     operation: "listGrowthRows",
-    description: "What the service noticed, newest first. No evidence.",
+    description: "Notices of the service, newest first. No evidence.",
     example: { limit: 20 },
     input: z.object({
       limit: wholeNumber(1, 500).default(50).describe("How many rows at most."),

@@ -36,8 +36,8 @@ export const consentStatementOf = endpoint(
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
-        step: wholeNumber(0).optional().describe("Of a rollout: its step."),
-        action: word(STAGE_ACTIONS).optional().describe("Of a rollout: the act."),
+        step: wholeNumber(0).optional().describe("Step of a rollout."),
+        action: word(STAGE_ACTIONS).optional().describe("Act on a rollout."),
         seen: seenField().optional().describe("Digests that go with a consent."),
         over_drift: flag().optional().describe("True for a rollback over drift."),
         kpis: z
@@ -69,7 +69,7 @@ export const consentStatementOf = endpoint(
           description: "What is signed, to the byte: RFC 8785 JSON.",
           examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
         }),
-        content: z.looseObject({}).optional().describe("Of a proposal: the content that the digest is of."),
+        content: z.looseObject({}).optional().describe("Content of a proposal, which the digest covers."),
         challenge: z.string().meta({
           description: "SHA-256 of the statement in base64url, for a passkey.",
           examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],

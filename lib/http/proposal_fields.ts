@@ -23,7 +23,7 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
     .optional()
     .describe("Consent you ask for; minor only where the intent covers it. Absent: standard."),
   risk: word(RISKS).optional().describe("Absent: not stated, taken as medium. High is major."),
-  value: z.unknown().optional().describe("What the target is set to: any JSON; in a form, JSON text."),
+  value: z.unknown().optional().describe("New value of the target: any JSON; in a form, JSON text."),
   kpi: word((product ? kpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
     .optional()
     .describe("The KPI that expected_delta_k is about."),

@@ -114,10 +114,7 @@ export const changeSchema = once(() =>
         description: "The setting, flag or workflow that it sets; compared without case.",
         examples: ["limits.seats"],
       }),
-      value: z
-        .unknown()
-        .optional()
-        .describe("What the target is set to: any JSON; absent when the change sets nothing."),
+      value: z.unknown().optional().describe("New value of the target: any JSON; absent when the change sets nothing."),
       summary: z.string().meta({ description: "What it does, in one line.", examples: ["Raise the seat limit to 50"] }),
       rationale: z.string().meta({
         description: "Why, for those who decide; may be empty.",
@@ -154,7 +151,7 @@ export const changeSchema = once(() =>
         .nullable()
         .meta({ description: "Who proposed it; null when nobody is named.", examples: ["bo@acme.example"] }),
       proposer_kind: z.enum(PROPOSER_KINDS).describe("Kind of proposer."),
-      asked_by: z.string().nullable().optional().describe("Of a draft by a model: who asked for it."),
+      asked_by: z.string().nullable().optional().describe("The person who asked a model for it."),
       status: z.enum(STATUSES).describe("Where it stands between proposal and rollback."),
       resolution: z.enum(RESOLUTIONS).nullable().describe("How a denied change came to its end; null otherwise."),
       created_at: time().describe("When it was proposed."),

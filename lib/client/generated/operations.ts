@@ -197,7 +197,7 @@ export const OPERATIONS = {
         description: "Absent: not stated, taken as medium. High is major.",
         choices: ["low", "medium", "high"],
       },
-      value: { type: "json", description: "What the target is set to: any JSON; in a form, JSON text." },
+      value: { type: "json", description: "New value of the target: any JSON; in a form, JSON text." },
       kpi: { type: "string", description: "The KPI that expected_delta_k is about." },
       proposer: { type: "string", description: "The proposer; absent: whom the proxy or the secret names." },
       apply_when: {

@@ -955,7 +955,7 @@ export interface paths {
                     /** In a rollout: `share` of 10,000, by `unit` and `salt`; `step`, `since`. */
                     exposure?: unknown;
 
-                    /** What others have, in this form; null: nothing. */
+                    /** The value of everybody else, in this form; null: none. */
                     before?: unknown;
 
                     /** Kind of the change. */
@@ -1124,7 +1124,7 @@ export interface paths {
             /** Absent: not stated, taken as medium. High is major. */
             risk?: "low" | "medium" | "high" | undefined;
 
-            /** What the target is set to: any JSON; in a form, JSON text. */
+            /** New value of the target: any JSON; in a form, JSON text. */
             value?: unknown;
 
             /** The KPI that expected_delta_k is about. */
@@ -1356,10 +1356,10 @@ export interface paths {
             /** The item that a late note adds. */
             item?: "rationale" | "note" | undefined;
 
-            /** Of a rollout: its step. */
+            /** Step of a rollout. */
             step?: number | undefined;
 
-            /** Of a rollout: the act. */
+            /** Act on a rollout. */
             action?: "hold" | "resume" | "advance" | undefined;
 
             /** Digests that go with a consent. */
@@ -1416,7 +1416,7 @@ export interface paths {
                   /** Absent: not stated, taken as medium. High is major. */
                   risk?: "low" | "medium" | "high" | undefined;
 
-                  /** What the target is set to: any JSON; in a form, JSON text. */
+                  /** New value of the target: any JSON; in a form, JSON text. */
                   value?: unknown;
 
                   /** The KPI that expected_delta_k is about. */
@@ -1469,7 +1469,7 @@ export interface paths {
               /** What is signed, to the byte: RFC 8785 JSON. */
               statement: string;
 
-              /** Of a proposal: the content that the digest is of. */
+              /** Content of a proposal, which the digest covers. */
               content?: Record<string, unknown>;
 
               /** SHA-256 of the statement in base64url, for a passkey. */
@@ -2155,7 +2155,7 @@ export interface paths {
   "/api/log": {
     /** The growth log
      *
-     * What the service noticed, newest first. No evidence. */
+     * Notices of the service, newest first. No evidence. */
     get: {
       parameters: {
         query?: {
@@ -3128,7 +3128,7 @@ export interface components {
       kind: components["schemas"]["ChangeKind"];
       target: components["schemas"]["ChangeTarget"];
 
-      /** What the target is set to: any JSON; absent when the change sets nothing. */
+      /** New value of the target: any JSON; absent when the change sets nothing. */
       value?: unknown;
       summary: components["schemas"]["ChangeSummary"];
 
@@ -4509,7 +4509,7 @@ export interface components {
     /** Kind of proposer. */
     ChangeProposerKind: "person" | "agent" | "model" | "peer" | "unknown";
 
-    /** Of a draft by a model: who asked for it. */
+    /** The person who asked a model for it. */
     ChangeAskedBy: string | null;
 
     /** How many distinct people had to consent when it was proposed. */
