@@ -138,7 +138,7 @@ export function componentsFor(paths: object) {
         schema: { type: "string", const: "true" },
       },
       "Retry-After": { description: "Seconds after which to try again.", schema: { type: "integer" } },
-      "WWW-Authenticate": { description: "Names the header that is needed.", required: true, schema: text },
+      "WWW-Authenticate": { description: "With 401: the header that is needed.", schema: text },
     },
     securitySchemes: {
       [ADMIN_TOKEN]: {

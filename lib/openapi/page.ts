@@ -92,7 +92,11 @@ function article(asked: Asked, shapes: Shapes): string {
   const body = requestBody?.content["application/json"]?.schema;
   const isForm = "application/x-www-form-urlencoded" in (requestBody?.content ?? {});
   const answers = Object.entries(responses).map(([status, { description, content = {} }]) =>
-    row([status, Number(status) < 400 ? escapeHtml(description) : codes(description), mediaTypes(content)]),
+    row([
+      status === "default" ? "other" : status,
+      Number(status) < 400 ? escapeHtml(description) : codes(description),
+      mediaTypes(content),
+    ]),
   );
   return [
     `<article><h3 id="${idOf(operationId)}">${escapeHtml(summary)}</h3>`,

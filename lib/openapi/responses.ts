@@ -29,7 +29,7 @@ export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
   const success = successOf(endpoint);
   const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
   if (endpoint.refusals) Object.assign(responses, refused(endpoint.refusals));
-  else for (const [status, codes] of byStatus(errorCodesOf(endpoint))) responses[status] = errorOf(codes);
+  else Object.assign(responses, errorResponses(endpoint));
   for (const status of endpoint.also ?? [])
     responses[status] = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
   for (const status of endpoint.empty ?? []) responses[status] = { description: "Taken; there is nothing to answer" };
@@ -54,22 +54,27 @@ const refused = ({ bodies }: Refusals): Record<string, ApiResponse> =>
     ]),
   );
 
-/** The codes of an endpoint: its own, and those of its kind. */
-export function errorCodesOf(endpoint: Documented): ErrorCode[] {
-  const {
-    method,
-    path,
-    product,
-    open,
-    agents,
-    reads,
-    ownReads,
-    unnamed,
-    nameless,
-    text,
-    textType,
-    errors = [],
-  } = endpoint;
+/** Returns the codes of an endpoint: those of its kind, and its own. */
+export const listErrorCodes = (endpoint: Documented): ErrorCode[] => [
+  ...new Set([...listKindCodes(endpoint), ...(endpoint.errors ?? [])]),
+];
+
+/** 400 and each status with codes of the endpoint's own; `default` are those that its kind may answer, one list for a kind. */
+function errorResponses(endpoint: Documented): Record<string, ApiResponse> {
+  const ofKind = new Set(listKindCodes(endpoint));
+  const isOwn = ([status, codes]: [number, ErrorCode[]]) => status === 400 || codes.some((code) => !ofKind.has(code));
+  const own = [...byStatus(listErrorCodes(endpoint))].filter(isOwn);
+  const { method, open } = endpoint;
+  const shared = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
+  return { ...Object.fromEntries(own.map(([status, codes]) => [status, errorOf(codes)])), default: errorOf(shared) };
+}
+
+/** The part of a declaration that decides on the codes of its kind. */
+type Kind = Pick<Documented, "method" | "path"> & Partial<Documented>;
+
+/** The codes that every endpoint of a kind may answer. */
+function listKindCodes(endpoint: Kind): ErrorCode[] {
+  const { method, path, product, open, agents, reads, ownReads, unnamed, nameless, text, textType } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Of the serverless hosts alone, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
@@ -84,7 +89,7 @@ export function errorCodesOf(endpoint: Documented): ErrorCode[] {
   const isForAgents = method === "POST" && !reads ? agents : ownReads;
   if (!isForAgents && !open) codes.push("agent_may_not");
   if (method === "POST" && product && !unnamed && !reads) codes.push("person_required");
-  return [...new Set([...codes, ...errors])];
+  return codes;
 }
 
 function successOf({ success = 200, errors = [], notModified, ...declared }: Documented): ApiResponse {

@@ -10,7 +10,8 @@ interface Reference {
 }
 
 /** The name of a shared response: short, since most of the document's references are to one. */
-const responseName = (status: string): string => `${status >= "400" ? "E" : "R"}${status}`;
+const responseName = (status: string): string =>
+  status === "default" ? "Error" : `${status >= "400" ? "E" : "R"}${status}`;
 
 /** The same document, and shorter by its references. */
 export function withSharedParts(document: OpenApi) {

@@ -30,25 +30,26 @@ export function checker(document: OpenApi): (target: Target, response: Response)
 
   return async ({ template, method, operation }, response) => {
     const { status } = response;
-    const told = operation.responses[status];
-    expect(told, `${operation.operationId} answers ${status}, which the document does not tell`).toBeDefined();
+    const key = status in operation.responses || status < 400 ? String(status) : "default";
+    const described = operation.responses[key];
+    expect(described, `${operation.operationId} answers ${status}, which the document does not tell`).toBeDefined();
     const type = response.headers.get("content-type") ?? "";
-    if (told!.content === undefined) {
+    if (described!.content === undefined) {
       expect([type, await response.text()], `${operation.operationId} ${status} has no body`).toEqual(["", ""]);
       return { status, media: "", body: undefined };
     }
-    const media = Object.keys(told!.content).find((known) => type.startsWith(known));
+    const media = Object.keys(described!.content).find((known) => type.startsWith(known));
     expect(media, `${operation.operationId} answers ${type}, which the document does not tell`).toBeDefined();
     const headers: Record<string, { description: string; required?: boolean }> = document.components.headers;
-    const always = Object.keys(told!.headers ?? {}).filter((name) => headers[name]!.required);
-    for (const name of ["X-Request-Id", ...always])
+    const always = Object.keys(described!.headers ?? {}).filter((name) => headers[name]!.required);
+    for (const name of ["X-Request-Id", ...always, ...(status === 401 ? ["WWW-Authenticate"] : [])])
       expect(response.headers.has(name), `${operation.operationId} ${status} has ${name}`).toBe(true);
     if (media !== "application/json") {
       await response.body?.cancel();
       return { status, media: media!, body: undefined };
     }
     const body: unknown = await response.json();
-    const check = ajv.getSchema(pointer(["paths", template, method, "responses", String(status)]))!;
+    const check = ajv.getSchema(pointer(["paths", template, method, "responses", key]))!;
     expect(check(body), `${operation.operationId} ${status}: ${ajv.errorsText(check.errors)}`).toBe(true);
     return { status, media: media!, body };
   };
