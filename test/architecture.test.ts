@@ -12,6 +12,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** The rooms of lib, ground floor first: a file imports from its own room and from those below it, types included. */
 const ROOMS = [
   "lib/kit",
+  "lib/identity",
   "lib/store",
   "lib/audit",
   "lib/llm",

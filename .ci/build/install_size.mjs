@@ -3,7 +3,7 @@ import { access, lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** The largest size of all of them together, in bytes. */
-export const INSTALL_BUDGET = 9_300_000;
+export const INSTALL_BUDGET = 9_650_000;
 
 /** The packages of production in a folder with a lock, largest first, and their bytes together. */
 export async function installSize(folder) {

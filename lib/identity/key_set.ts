@@ -1,0 +1,73 @@
+/** The keys of an issuer that publishes them as one JWKS, cached. */
+import { JWKSNoMatchingKey } from "jose/errors";
+import { createLocalJWKSet } from "jose/jwks/local";
+import type { JSONWebKeySet, JWTVerifyGetKey } from "jose";
+import type { Clock } from "../kit/platform.ts";
+import { type Fetch, fetchKeys } from "./fetch_keys.ts";
+import { TokenRefused } from "./token_refused.ts";
+
+/** Keys older than this are fetched again, while they go on being used. */
+const FRESH_MS = 10 * 60_000;
+/** Keys that could not be fetched for so long are not used any more: the issuer may have revoked them. */
+const MAX_AGE_MS = 24 * 60 * 60_000;
+/** The least time from one fetch to the next. */
+const COOLDOWN_MS = 60_000;
+
+/** The key that a token names. Errors: `TokenRefused`. */
+export type FindKey = JWTVerifyGetKey;
+
+/**
+ * Returns the key that a token names by `kid`. An unknown one fetches the set again, at most once a minute and once for all who
+ * wait; while the issuer cannot be reached, the keys of the last 24 hours go on.
+ */
+export function keySet(url: string, { clock, fetch: send }: { clock: Pick<Clock, "now">; fetch: Fetch }): FindKey {
+  let known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
+  let triedAt = -Infinity;
+  let underWay: Promise<void> | undefined;
+  let problem: TokenRefused | undefined;
+
+  /** A clock that was set back makes everything old. */
+  const isOlder = (at: number, ms: number): boolean => Math.abs(clock.now() - at) >= ms;
+
+  async function load(): Promise<void> {
+    triedAt = clock.now();
+    try {
+      known = { find: localSet(await fetchKeys(url, send), url), at: clock.now() };
+      problem = undefined;
+    } catch (error) {
+      problem = error as TokenRefused;
+    }
+  }
+  /** Fetches the set, unless that was tried within a minute; resolves also where it fails. */
+  async function refresh(): Promise<void> {
+    if (!underWay && !isOlder(triedAt, COOLDOWN_MS)) return;
+    await (underWay ??= load().finally(() => (underWay = undefined)));
+  }
+
+  return async (header, token) => {
+    if (typeof header.kid !== "string" || header.kid === "") throw new TokenRefused("it names no key in kid");
+    if (known && isOlder(known.at, MAX_AGE_MS)) known = undefined;
+    if (known && isOlder(known.at, FRESH_MS)) void refresh();
+    const key = await known?.find(header, token).catch(unlessUnknown);
+    if (key) return key;
+    await refresh();
+    if (!known) throw problem ?? new TokenRefused(`the keys at ${url} are not known`);
+    const fetched = await known.find(header, token).catch(unlessUnknown);
+    if (fetched) return fetched;
+    throw new TokenRefused(`no key at ${url} has its kid and alg`);
+  };
+}
+
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof JWKSNoMatchingKey)) throw error;
+}
+
+function localSet(text: string, url: string): ReturnType<typeof createLocalJWKSet> {
+  try {
+    const set = JSON.parse(text) as JSONWebKeySet;
+    if (set.keys.length > 0) return createLocalJWKSet(set);
+  } catch {
+    // reported below
+  }
+  throw new TokenRefused(`${url} answers no JSON Web Key Set`);
+}

@@ -1,0 +1,55 @@
+/** An issuer of tokens with keys of its own, and a `fetch` that answers its key set. */
+import { exportJWK, exportSPKI, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
+import type { Fetch } from "../../lib/identity/fetch_keys.ts";
+import { once } from "../../lib/kit/once.ts";
+import { START } from "./clock.ts";
+
+export const NOW_S = Math.floor(Date.parse(START) / 1000);
+
+type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
+
+const pairs = new Map<string, () => Promise<Pair>>();
+
+/** Returns the key pair of a name, made once a test file. */
+export function makePair(name: string, alg: string): Promise<Pair> {
+  if (!pairs.has(name))
+    pairs.set(
+      name,
+      once(() => generateKeyPair(alg, { extractable: true })),
+    );
+  return pairs.get(name)!();
+}
+
+/** Returns a public key as a member of a JWKS. */
+export const publicJwk = async (kid: string, alg: string): Promise<object> => ({
+  ...(await exportJWK((await makePair(kid, alg)).publicKey)),
+  kid,
+  alg,
+  use: "sig",
+});
+
+export const publicPem = async (kid: string, alg: string): Promise<string> =>
+  exportSPKI((await makePair(kid, alg)).publicKey);
+
+/** Signs claims with the key of `header.kid`, or of `signedBy`. */
+export async function signedToken(
+  claims: JWTPayload,
+  header: JWTHeaderParameters & { kid: string },
+  signedBy = header.kid,
+): Promise<string> {
+  const { privateKey } = await makePair(signedBy, header.alg);
+  return new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
+}
+
+/** A `fetch` that counts its calls and answers what `answer` says. */
+export function keyServer(answer: (url: string) => Response | Promise<Response>): { fetch: Fetch; urls: string[] } {
+  const urls: string[] = [];
+  return {
+    urls,
+    fetch: async (url, { signal }) => {
+      urls.push(url);
+      signal?.throwIfAborted();
+      return answer(url);
+    },
+  };
+}
