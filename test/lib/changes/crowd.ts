@@ -6,16 +6,18 @@ import { expect } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { DAY_MS, HOUR_MS } from "../../../lib/kit/days.ts";
+import { applyDue } from "../../../lib/changes/automatic_apply.ts";
 import { sampleClock } from "../../../lib/changes/certain_time.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import { detailIn } from "../../../lib/changes/rules/event.ts";
 import { type Decision, type StatementFacts, statementText } from "../../../lib/changes/rules/statement.ts";
 import type { ActFacts } from "../../../lib/changes/rules/act_statement.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { PROPOSAL, type Reply } from "../../support/client.ts";
+import type { Reply } from "../../support/client.ts";
 import { MINUTE, type TestClock, testClock } from "../../support/clock.ts";
 import { type Core, coreOf } from "../../support/core.ts";
 import { opened, restarted } from "../../support/deps.ts";
+import type { Manifest } from "../../support/intents.ts";
 import { numbers } from "../../support/numbers.ts";
 import type { Fields } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -26,21 +28,37 @@ import {
   answer,
   type Ask,
   type AskedAct,
+  automated,
   type Idea,
+  isTooLate,
+  ITSELF,
   type Modelled,
   type Moved,
   proposed,
   type Rules,
   type World,
 } from "./rules/consent_model.ts";
-import { NAMES, PENS, type Random, randomRules, someKey, someLimits, SPELT, TARGETS } from "./rules/consent_world.ts";
+import {
+  AGENTS,
+  KINDS,
+  NAMES,
+  PENS,
+  type Random,
+  randomRules,
+  createSecret,
+  someKey,
+  someLimits,
+  SPELT,
+  TARGETS,
+  TENANTS,
+} from "./rules/consent_world.ts";
 
 const CLIENTS = 64;
 const IDEAS = 12;
 const ASKS =
-  "approve approve approve approve approve approve approve approve deny withdraw revoke apply apply apply apply rollback review review freeze unfreeze unfreeze unfreeze".split(
+  "approve approve approve approve approve approve approve approve deny withdraw revoke apply apply apply apply rollback review review freeze unfreeze unfreeze unfreeze pass pass".split(
     " ",
-  ) as (Ask["what"] | "freeze" | "unfreeze")[];
+  ) as (Ask["what"] | "freeze" | "unfreeze" | "pass")[];
 
 /** What the model knows at one moment. */
 interface Moment {
@@ -49,14 +67,19 @@ interface Moment {
   places: Readonly<Record<string, readonly string[]>>;
   /** Applies and rollbacks of each target, the oldest first. */
   history: Readonly<Record<string, readonly Moved[]>>;
+  /** When each agent proposed. */
+  times: Readonly<Record<string, readonly number[]>>;
   /** When a target was last rolled back, unless a person has approved a change of it since. */
   rolledBack: Readonly<Record<string, number | undefined>>;
   frozen: boolean;
 }
 
+/** A target of a tenant. */
+const placeOf = ({ tenant = "t1", target }: Pick<Modelled, "tenant" | "target">): string => `${tenant} ${target}`;
+
 /** What one client asks, and what it is told. */
 interface Asked {
-  what: (typeof ASKS)[number] | "propose";
+  what: Exclude<(typeof ASKS)[number], "pass"> | "propose";
   change_id?: string;
   ask?: Ask;
   act?: AskedAct;
@@ -73,6 +96,9 @@ interface Crowd {
   /** The moment that both processes are certain has passed. */
   certain: number;
   rules: Rules;
+  manifest: Manifest;
+  /** Leaves most changes to the service. */
+  isCalm: boolean;
   /** Two processes on one store. */
   doors: Core[];
   moments: Moment[];
@@ -81,7 +107,7 @@ interface Crowd {
   read: number;
   hasAdapter: boolean;
   /** Of each change, what its proposer was told: what a signature of it names. */
-  digests: Map<string, { origin: string; digest: string; places?: StatementFacts["places"] }>;
+  digests: Map<string, { origin: string; digest: string; places?: StatementFacts["places"]; apply_when?: string }>;
   seen: Seen;
 }
 
@@ -106,14 +132,14 @@ export async function crowded(seed: number, seen: Seen): Promise<void> {
   const adapter = hasAdapter ? slow(scriptedAdapter()) : undefined;
   const first = await opened({ store: memoryStore(), clock, intent: manifest, adapter, owner: "one" });
   const second = await restarted(first, { intent: manifest, owner: "two" });
-  const moments = [
-    { changes: new Map(), places: { a: [], b: [] }, history: { a: [], b: [] }, rolledBack: {}, frozen: false },
-  ];
+  const moments = [{ changes: new Map(), places: {}, history: {}, times: {}, rolledBack: {}, frozen: false }];
   const crowd: Crowd = {
     random,
     clock,
     certain: -Infinity,
     rules,
+    manifest,
+    isCalm: random(2) === 0,
     doors: [first, second].map(coreOf),
     moments,
     stamp: 0,
@@ -136,24 +162,42 @@ export async function crowded(seed: number, seen: Seen): Promise<void> {
       Array.from({ length: CLIENTS }, () => ask(crowd)),
       at,
     );
+    if (random(2) === 0) await settle(crowd, `${at}, a pass`);
   }
   await turn(crowd);
+  await settle(crowd, `seed ${seed}, the last pass`);
   await nobodyIsLockedOut(crowd, `seed ${seed}`);
 }
 
+/** When nobody else asks anything, one pass leaves no change that is due. */
+async function settle(crowd: Crowd, at: string): Promise<void> {
+  await round(crowd, [pass(crowd)], at);
+  const moment = crowd.moments.at(-1)!;
+  for (const [change_id, change] of moment.changes) {
+    const next = automated(change, worldOf(crowd, moment, change));
+    const isLeft = !isBehind(crowd) && next !== "none" && next !== "wait";
+    expect(isLeft, `${at}: ${change_id} ${JSON.stringify(next)}`).toBe(false);
+    count(crowd.seen, `left to ${next as string}`);
+  }
+}
+
+/** One pass of automatic applies in one of the processes. */
+async function pass({ doors, random }: Crowd): Promise<undefined> {
+  await applyDue(doors[random(2)]!.deps);
+}
+
 /**
- * Time goes by, or the clock is set wrong by a month, or right again; both processes start anew under other rules and keys, and
+ * Time goes by, or the clock is set wrong by a month, or right again; both processes start again, mostly under other rules and keys, and
  * have run for a while, or just begun.
  */
 async function turn(crowd: Crowd): Promise<void> {
   const { random, clock, doors } = crowd;
   const fault = random(8);
   clock.advance(fault === 0 ? 30 * DAY_MS : fault === 1 ? -30 * DAY_MS : random(12) * HOUR_MS);
-  const { rules, manifest } = randomRules(random, clock.now(), someLimits);
-  crowd.rules = rules;
+  if (random(3) > 0) Object.assign(crowd, randomRules(random, clock.now(), someLimits));
   crowd.doors = [];
   for (const { deps } of doors)
-    crowd.doors.push(coreOf(await restarted(deps, { intent: manifest, owner: deps.owner })));
+    crowd.doors.push(coreOf(await restarted(deps, { intent: crowd.manifest, owner: deps.owner })));
   crowd.certain = -Infinity;
   if (random(3) > 0) await run(crowd);
 }
@@ -165,8 +209,8 @@ async function run(crowd: Crowd): Promise<void> {
   crowd.clock.advance(10 * MINUTE);
 }
 
-async function round(crowd: Crowd, asking: Promise<Asked>[], at: string): Promise<void> {
-  const asked = await Promise.all(asking);
+async function round(crowd: Crowd, asking: Promise<Asked | undefined>[], at: string): Promise<void> {
+  const asked = (await Promise.all(asking)).filter((one) => one !== undefined);
   const began = crowd.moments.length - 1;
   const entries = await crowd.doors[0]!.audit(`?limit=1000`);
   const answered = new Map(asked.flatMap((one) => (one.reply.status < 300 ? [[entryOf(one).id, one]] : [])));
@@ -181,17 +225,23 @@ const entryOf = ({ reply }: Asked): AuditEntry => reply.body.audit_entry;
 
 const worldOf = (
   { rules, clock, certain, stamp }: Crowd,
-  { frozen, places, history, rolledBack }: Moment,
-  target: string,
+  { frozen, places, history, rolledBack, changes, times }: Moment,
+  { proposer, ...at }: Pick<Modelled, "tenant" | "target" | "proposer">,
 ): World => ({
   rules,
   now: clock.now(),
   certain,
   stamp,
   frozen,
-  holds: places[target]!.at(-1) ?? null,
-  rolledBack: rolledBack[target],
-  history: history[target]!,
+  holds: places[placeOf(at)]?.at(-1) ?? null,
+  rolledBack: rolledBack[placeOf(at)],
+  history: history[placeOf(at)] ?? [],
+  own: {
+    open: [...changes.values()].filter(
+      (one) => one.proposer === proposer && (one.status === "pending_consent" || one.status === "approved"),
+    ).length,
+    times: times[proposer] ?? [],
+  },
 });
 
 /** One entry: whoever is behind it was told of it, and the model allows what it says. */
@@ -205,46 +255,74 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
   count(crowd.seen, detail.decision ?? event_type);
   if (detail.decision === "expired" || detail.decision === "lapsed") {
     const change = before.changes.get(change_id)!;
-    const after = aged(change, worldOf(crowd, before, change.target));
+    const after = aged(change, worldOf(crowd, before, change));
     expect(after.resolution, what).toBe(detail.decision);
     return push(crowd, { ...before, changes: new Map(before.changes).set(change_id, after) });
+  }
+  // A freeze that comes while the host is at work does not hold back what was begun before it.
+  const moments = crowd.moments.slice(began);
+  const judging = { ...before, frozen: crowd.hasAdapter ? moments.every(({ frozen }) => frozen) : before.frozen };
+  if (detail.actor === ITSELF) {
+    const change = before.changes.get(change_id)!;
+    if (event_type === "change_applied") {
+      count(crowd.seen, "applied by itself");
+      expect(automated(change, worldOf(crowd, judging, change)), what).toBe("apply");
+      return push(crowd, moved(crowd, before, change_id, "apply", { ...change, status: "applied" }));
+    }
+    expect(event_type, what).toBe("automation_stopped");
+    expect([change.stopped, ["pending_consent", "approved"].includes(change.status)], what).toEqual([false, true]);
+    const { code } = detail as { code: string };
+    if (code === "consent_too_late") expect(isTooLate(change, crowd.stamp), what).toBe(true);
+    // The reason was true at some moment of the round.
+    else
+      expect(
+        moments.map((moment) => automated(moment.changes.get(change_id) ?? change, worldOf(crowd, moment, change))),
+        what,
+      ).toContainEqual({ stops: code });
+    count(crowd.seen, `stopped: ${code}`);
+    return push(crowd, withChange(before, change_id, { ...change, stopped: true }));
   }
   const asked = answered.get(id);
   expect(asked, `${what}: nobody was told`).toBeDefined();
   expect(entryOf(asked!).current_hash, what).toBe(entry.current_hash);
   answered.delete(id);
-  if (asked!.idea)
-    return push(crowd, withChange(before, change_id, grant(proposedAt(crowd, before, asked!.idea), what)));
+  if (asked!.idea) {
+    const { proposer } = asked!.idea;
+    const times = { ...before.times, [proposer]: [...(before.times[proposer] ?? []), crowd.stamp] };
+    const made = grant(proposedAt(crowd, before, asked!.idea), what);
+    return push(crowd, { ...withChange(before, change_id, made), times });
+  }
   if (asked!.act) {
     const frozen = event_type === "service_frozen";
     expect(acted(asked!.act, { rules: crowd.rules, frozen: before.frozen }), what).toBe(frozen);
     return push(crowd, { ...before, frozen });
   }
-  const change = before.changes.get(change_id)!;
   const { ask } = asked!;
-  // A freeze that comes while the host is at work does not hold back what was begun before it.
-  const frozen = crowd.hasAdapter ? crowd.moments.slice(began).every((moment) => moment.frozen) : before.frozen;
-  const moved = withChange(before, change_id, grant(answerAt(crowd, { ...before, frozen }, change_id, ask!), what));
-  const own = moved.places[change.target]!;
-  const places =
-    ask!.what === "apply"
-      ? [...own, change_id]
-      : ask!.what === "rollback"
-        ? own.filter((one) => one !== change_id)
-        : own;
-  const isApproved = ask!.what === "approve" && moved.changes.get(change_id)!.status === "approved";
-  const rolledBack = ask!.what === "rollback" ? crowd.stamp : isApproved ? undefined : moved.rolledBack[change.target];
-  const { what: done } = ask!;
-  const step =
-    done === "apply" || done === "rollback"
-      ? [{ at: crowd.stamp, id: change_id, value: change.value, what: done }]
-      : [];
-  push(crowd, {
-    ...moved,
-    history: { ...moved.history, [change.target]: [...moved.history[change.target]!, ...step] },
-    places: { ...moved.places, [change.target]: places },
-    rolledBack: { ...moved.rolledBack, [change.target]: rolledBack },
-  });
+  const after = grant(answerAt(crowd, judging, change_id, ask!), what);
+  // A consent that comes too late has ended the automation in the entry before its own.
+  expect(after.stopped, what).toBe(before.changes.get(change_id)!.stopped);
+  push(crowd, moved(crowd, before, change_id, ask!.what, after));
+}
+
+/** The moment after a step of a change. */
+function moved(crowd: Crowd, before: Moment, change_id: string, what: Ask["what"], after: Modelled): Moment {
+  const place = placeOf(after);
+  const { stamp } = crowd;
+  const own = before.places[place] ?? [];
+  const next = withChange(before, change_id, after);
+  const isApproved = what === "approve" && after.status === "approved";
+  if (isApproved) return { ...next, rolledBack: { ...before.rolledBack, [place]: undefined } };
+  if (what !== "apply" && what !== "rollback") return next;
+  const step = { at: stamp, id: change_id, value: after.value, what };
+  return {
+    ...next,
+    history: { ...before.history, [place]: [...(before.history[place] ?? []), step] },
+    places: {
+      ...before.places,
+      [place]: what === "apply" ? [...own, change_id] : own.filter((one) => one !== change_id),
+    },
+    rolledBack: what === "rollback" ? { ...before.rolledBack, [place]: stamp } : before.rolledBack,
+  };
 }
 
 const push = (crowd: Crowd, moment: Moment): void => void crowd.moments.push(moment);
@@ -260,12 +338,12 @@ function grant(judged: string | Modelled, what: string): Modelled {
 }
 
 const proposedAt = (crowd: Crowd, moment: Moment, idea: Idea): string | Modelled =>
-  proposed(idea, worldOf(crowd, moment, idea.target));
+  proposed(idea, worldOf(crowd, moment, idea));
 
 /** What the model says to a request at a moment; a review asks nothing of time. */
 function answerAt(crowd: Crowd, moment: Moment, change_id: string, ask: Ask): string | Modelled {
   const change = moment.changes.get(change_id)!;
-  const world = worldOf(crowd, moment, change.target);
+  const world = worldOf(crowd, moment, change);
   return answer(ask.what === "review" ? change : aged(change, world), ask, world);
 }
 
@@ -294,23 +372,43 @@ function explain(crowd: Crowd, { what, ask, act, idea, change_id, reply }: Asked
 /** A proposal, signed where its proposer must. */
 async function propose(crowd: Crowd): Promise<Asked> {
   const { random, rules } = crowd;
-  const proposer = SPELT[random(SPELT.length)]!;
+  const agent = rules.agents && random(2) === 0 ? AGENTS[random(2)]! : undefined;
+  const proposer = agent ?? SPELT[random(SPELT.length)]!;
   const idea: Idea = {
     target: TARGETS[random(2)]!,
+    tenant: TENANTS[random(8) === 0 ? 1 : 0]!,
+    kind: KINDS[random(4) === 0 ? 1 : 0]!,
     proposer,
     value: random(3) === 0 ? undefined : 8 + random(10),
     minor: random(3) === 0,
-    key: someKey(proposer, rules, random),
+    key: agent ? undefined : someKey(proposer, rules, random),
+    apply_when: someTime(crowd),
   };
   const door = crowd.doors[random(2)]!;
   const reach = idea.minor ? { tier: "minor", affected_users: 0, risk: "low", reversible: true } : {};
   const value = idea.value === undefined ? {} : { value: idea.value };
-  const fields = { ...PROPOSAL, target: idea.target, summary: `Idea ${random(1e9)}`, ...reach, ...value };
+  const when = typeof idea.apply_when === "number" ? new Date(idea.apply_when).toISOString() : idea.apply_when;
+  const fields = {
+    ...{ tenant_id: idea.tenant!, kind: idea.kind!, target: idea.target, summary: `Idea ${random(1e9)}` },
+    ...reach,
+    ...value,
+    ...(when && { apply_when: when }),
+  };
   const proof = idea.key === undefined ? {} : await signedProposal(door, proposer, fields, idea.key);
-  const reply = await door.post("propose", { ...fields, proposer, ...proof });
-  const { change_id, digest, places, audit_entry } = reply.body;
-  if (change_id) crowd.digests.set(change_id, { digest, origin: audit_entry.origin, places });
+  const reply = agent
+    ? await door.post("propose", fields, { authorization: `Bearer ${createSecret(agent)}` })
+    : await door.post("propose", { ...fields, proposer, ...proof });
+  const { change_id, digest, places, audit_entry, apply_when } = reply.body;
+  if (change_id) crowd.digests.set(change_id, { digest, origin: audit_entry.origin, places, apply_when });
   return { what: "propose", idea, reply };
+}
+
+/** When a change is to be applied: mostly as the rules allow and soon, sometimes in the past or after every deadline. */
+function someTime({ random, rules, isCalm, clock }: Crowd): Idea["apply_when"] {
+  if (random(isCalm ? 6 : 2) === 0) return undefined;
+  const ways = rules.automatic && random(6) > 0 ? rules.automatic : (["approved", "scheduled"] as const);
+  if (ways[random(ways.length)] === "approved") return "approved";
+  return clock.now() + (random(6) === 0 ? random(48) - 2 : 1 + random(6)) * HOUR_MS;
 }
 
 async function signedProposal(door: Core, approver: string, fields: object, key: string): Promise<Fields> {
@@ -319,9 +417,13 @@ async function signedProposal(door: Core, approver: string, fields: object, key:
 }
 
 /** Something that somebody asks of a change, or of the service. */
-async function ask(crowd: Crowd): Promise<Asked> {
+async function ask(crowd: Crowd): Promise<Asked | undefined> {
   const { random, rules, doors } = crowd;
   const what = ASKS[random(ASKS.length)]!;
+  if (what === "pass") return pass(crowd);
+  // Most who would freeze the service ask again for something else; in a calm history all who would end a change by hand, too.
+  const isRare = what === "freeze" || (crowd.isCalm && ["apply", "deny", "revoke", "withdraw"].includes(what));
+  if (isRare && random(4) > 0) return ask(crowd);
   const door = doors[random(2)]!;
   const name = SPELT[random(SPELT.length)]!;
   const key = someKey(name, rules, random);
@@ -337,8 +439,9 @@ async function ask(crowd: Crowd): Promise<Asked> {
     ([, { status }]) => (status !== "denied" && status !== "rolled_back") || random(6) === 0,
   );
   if (open.length === 0) return propose(crowd);
-  const [change_id] = open[random(open.length)]!;
-  const asked: Ask = { what, name, emergency: random(3) === 0, key };
+  const [change_id, { proposer }] = open[random(open.length)]!;
+  const isAgents = what === "withdraw" && rules.agents && proposer in rules.agents && random(2) === 0;
+  const asked: Ask = isAgents ? { what, name: proposer } : { what, name, emergency: random(3) === 0, key };
   return { what, change_id, ask: asked, reply: await send(crowd, door, change_id, asked, note) };
 }
 
@@ -346,7 +449,7 @@ const FIELD = { withdraw: "proposer", apply: "actor", rollback: "actor" } as con
 
 /** Sends what is asked, signed by the client itself. */
 async function send(
-  { digests }: Crowd,
+  { digests, rules }: Crowd,
   door: Core,
   change_id: string,
   { what, name, emergency, key }: Ask,
@@ -354,16 +457,18 @@ async function send(
 ): Promise<Reply> {
   const fields: Fields = { change_id, note, [FIELD[what as keyof typeof FIELD] ?? "approver"]: name };
   if (what === "apply" || what === "rollback") return door.post(what, fields);
+  if (rules.agents && name in rules.agents)
+    return door.post(what, { change_id, note }, { authorization: `Bearer ${createSecret(name)}` });
   const isUrgent = what === "approve" && emergency === true;
   const more = isUrgent ? { emergency } : what === "review" ? { verdict: "accepted" } : {};
   const decision: Decision = isUrgent ? "approve_emergency" : what;
   const { verdict } = more as { verdict?: string };
-  const { places, ...proposal } = digests.get(change_id)!;
+  const { places, apply_when, ...proposal } = digests.get(change_id)!;
   const decided = {
     change_id,
     ...proposal,
-    // A consent is given for the places too.
-    places: what === "approve" ? places : undefined,
+    // A consent is given for the places too, and for its apply by itself.
+    ...(what === "approve" && { places, apply_when }),
     decision,
     approver: name,
     note,

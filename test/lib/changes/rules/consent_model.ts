@@ -21,6 +21,21 @@ export interface Rules {
   operators?: string[] | undefined;
   /** The numbers that one target may get: so many at most, and in so many milliseconds no more than a step. */
   limit?: Limit | undefined;
+  /** How changes may come to be applied by the service itself; absent: in no way. */
+  automatic?: readonly ("approved" | "scheduled")[] | undefined;
+  /** Changes that may also be minor: those that apply by themselves, and those of agents. */
+  minor_may?: { apply_when: boolean; agents: boolean } | undefined;
+  /** Agents by their names, and what each may propose. */
+  agents?: Readonly<Record<string, Scope>> | undefined;
+}
+
+/** The changes that an agent may propose: absent lists hold everything. */
+export interface Scope {
+  targets?: string[] | undefined;
+  kinds?: string[] | undefined;
+  tenants?: string[] | undefined;
+  max_open: number;
+  max_per_day: number;
 }
 
 interface Limit {
@@ -41,6 +56,7 @@ export interface Moved {
 /** A change as the model keeps it. */
 export interface Modelled {
   target: string;
+  tenant?: string | undefined;
   value?: number | undefined;
   proposer: string;
   /** Consents of the tier when it was proposed; none: a minor change. */
@@ -53,6 +69,10 @@ export interface Modelled {
   /** Whose change the target held at the last approval. */
   seen: string | null;
   review: "none" | "due" | "given";
+  /** Applied by the service: once approved, or at a time in milliseconds. Absent: by a person. */
+  apply_when?: "approved" | number | undefined;
+  /** From now on a person applies it. */
+  stopped?: boolean;
 }
 
 /** A consent, and the key it was signed with. */
@@ -85,6 +105,8 @@ export interface World {
   rolledBack?: number | undefined;
   /** Applies and rollbacks of the target, the oldest first. */
   history?: readonly Moved[];
+  /** Changes of the agent that proposes: how many wait, and when it proposed them all. */
+  own?: { open: number; times: readonly number[] };
 }
 
 /** The number from which a step is counted: of the start of the time, else the last one before it, else the first since. */
@@ -109,14 +131,23 @@ function limited(
   return value - base > limit.step || base - value > limit.step ? "outside" : "within";
 }
 
+/** The name under which the service applies a change by itself. */
+export const ITSELF = "policy:apply_when";
+
+/** Returns true where the intent says who anybody is. */
+const saysWho = ({ keys, agents = {} }: Rules): boolean => Object.keys({ ...keys, ...agents }).length > 0;
+
 /** Why somebody may not apply or roll back, who signs nothing. */
-function barred({ what, name }: Ask, { operators, break_glass, keys }: Rules): string | undefined {
+function barred({ what, name }: Ask, { apply_when }: Modelled, rules: Rules): string | undefined {
+  const { operators, break_glass, keys, automatic = [] } = rules;
+  if (name === ITSELF)
+    return automatic.includes(apply_when === "approved" ? "approved" : "scheduled") ? undefined : "not_permitted";
   if (!operators) return undefined;
   const listed = [...operators, ...(what === "rollback" ? (break_glass?.approvers ?? []) : [])];
   if (!listed.includes(plain(name))) return "not_permitted";
   if (plain(name) in keys) return "proof_required";
   // A name without keys is only claimed once the intent knows who is who.
-  return Object.keys(keys).length > 0 ? "not_permitted" : undefined;
+  return saysWho(rules) ? "not_permitted" : undefined;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -152,6 +183,8 @@ export function acted(
 
 /** What is wrong with a signature, or with there being none. */
 function unsigned({ what, name, key }: Ask, rules: Rules): string | undefined {
+  // An agent is known by its secret.
+  if (rules.agents && name in rules.agents) return undefined;
   if (key !== undefined) return rules.keys[plain(name)] === key ? undefined : "proof_invalid";
   if (what === "withdraw") {
     if (plain(name) in rules.keys) return "proof_required";
@@ -215,22 +248,56 @@ export interface Idea {
   proposer: string;
   minor: boolean;
   key?: string | undefined;
+  tenant?: string | undefined;
+  kind?: string | undefined;
+  apply_when?: "approved" | number | undefined;
 }
 
+/** Returns true where an agent may propose this at all. */
+const isInScope = ({ target, tenant = "t1", kind = "config" }: Idea, { targets, tenants, kinds }: Scope): boolean =>
+  [
+    [targets, target],
+    [tenants, tenant],
+    [kinds, kind],
+  ].every(([list, one]) => !list || list.includes(one as string));
+
+/** Returns true where the rules let a change apply in its way, and at its time. */
+function mayApplyItself({ apply_when }: Idea, { automatic = [], consent_ttl, approval_ttl }: Rules, now: number) {
+  if (apply_when === undefined) return true;
+  if (apply_when === "approved") return automatic.includes("approved");
+  if (!automatic.includes("scheduled") || apply_when <= now) return false;
+  if (consent_ttl === undefined && approval_ttl === undefined) return true;
+  return apply_when - now <= (consent_ttl ?? 0) + (approval_ttl ?? 0);
+}
+
+const dayOf = (ms: number): number => Math.floor(ms / DAY);
+
 /** The code of the refusal, or the new change. */
-export function proposed({ target, value, proposer, minor, key }: Idea, world: World): string | Modelled {
-  const { rules, now, stamp = now, holds, rolledBack = -Infinity } = world;
+export function proposed(idea: Idea, world: World): string | Modelled {
+  const { target, value, proposer, minor, key, tenant, kind = "config", apply_when } = idea;
+  const { rules, now, stamp = now, holds, rolledBack = -Infinity, own } = world;
+  const scope = rules.agents?.[proposer];
   const limit = limited({ target, value }, world);
-  const isNobody = key === undefined && Object.keys(rules.keys).length > 0;
+  const isNobody = key === undefined && !scope && saysWho(rules);
   const isOwned = rules.owners.some((owner) => owner.target === target);
-  const isMinor = minor && rules.minor && !isNobody && !isOwned && limit !== "first" && stamp - rolledBack > DAY;
+  const may = rules.minor_may;
+  const isLet = (apply_when === undefined || may?.apply_when) && (!scope || may?.agents) && kind === "config";
+  const isMinor =
+    minor && rules.minor && isLet && !isNobody && !isOwned && limit !== "first" && stamp - rolledBack > DAY;
+  if (scope && !isInScope(idea, scope)) return "agent_may_not";
+  if (!mayApplyItself(idea, rules, now)) return "invalid_field";
   if (rules.forbidden === target) return "forbidden_target";
   if (limit === "outside") return "value_not_allowed";
+  if (scope) {
+    const today = own!.times.filter((at) => dayOf(at) === dayOf(Math.max(now, stamp)));
+    if (own!.open >= scope.max_open || today.length >= scope.max_per_day) return "too_many_open";
+  }
   if (key !== undefined && rules.keys[plain(proposer)] !== key) return "proof_invalid";
   const mustBeKnown = plain(proposer) in rules.keys || (rules.signed_only && !rules.self_approval);
-  if (key === undefined && mustBeKnown) return "proposer_unknown";
+  if (key === undefined && !scope && mustBeKnown) return "proposer_unknown";
   return {
     target,
+    tenant,
     value,
     proposer,
     required: isMinor ? 0 : rules.required,
@@ -241,8 +308,35 @@ export function proposed({ target, value, proposer, minor, key }: Idea, world: W
     given: [],
     seen: isMinor ? holds : null,
     review: "none",
+    apply_when,
+    stopped: false,
   };
 }
+
+/** Returns true where a window or a freeze holds a change back. */
+const isHeld = (change: Modelled, { rules, now, frozen }: World): boolean =>
+  !isUrgent(change, rules) && (frozen || rules.denied.some(([from, to]) => from <= now && now < to));
+
+/** Returns the next step of the service by itself with a change: it waits, applies it, or leaves it to people, for a reason. */
+export function automated(change: Modelled, world: World): "none" | "wait" | "apply" | { stops: string } {
+  const { now, certain = now } = world;
+  const { status, apply_when, stopped, approved } = change;
+  if (status !== "approved" || apply_when === undefined || stopped) return "none";
+  const due = apply_when === "approved" ? approved : apply_when;
+  // A time counts when it has passed for certain.
+  if (now < due || (apply_when !== "approved" && certain < due)) return "wait";
+  if (now > due + DAY) return certain > due + DAY ? { stops: "postponed_too_long" } : "wait";
+  if (isHeld(change, world)) return "wait";
+  const judged = answer(change, { what: "apply", name: ITSELF }, world);
+  return typeof judged === "string" ? { stops: judged } : "apply";
+}
+
+/** Returns true where a consent of this moment comes after the time of a change, which then is left to people. */
+export const isTooLate = ({ status, apply_when, stopped }: Modelled, at: number): boolean =>
+  (status === "pending_consent" || status === "approved") &&
+  typeof apply_when === "number" &&
+  !stopped &&
+  apply_when <= at;
 
 /** The code of the refusal, or what the change is then. */
 export function answer(change: Modelled, ask: Ask, world: World): string | Modelled {
@@ -268,7 +362,8 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       const moves = emergency ? emergencyStands(change, rules) : waits;
       if (!moves && standing(change, rules, emergency).includes(name)) return "already_decided";
       const last = { name: given, emergency, key };
-      const after = { ...change, given: [...change.given, last] };
+      const stopped = change.stopped === true || isTooLate(change, stamp);
+      const after = { ...change, given: [...change.given, last], stopped };
       if (!emergency && !waits && counts(last, rules) && lacking(after, rules) === lacking(change, rules))
         return "not_an_approver";
       const reached = emergency ? emergencyStands(after, rules) : ordinaryStands(after, rules);
@@ -296,7 +391,7 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       if (status !== "approved") return "illegal_transition";
       if (rules.forbidden === change.target) return "forbidden_target";
       if (!isComplete(change, rules)) return "consent_incomplete";
-      if (barred(ask, rules)) return barred(ask, rules)!;
+      if (barred(ask, change, rules)) return barred(ask, change, rules)!;
       if (limited(change, world) === "outside") return "value_not_allowed";
       if (rules.on_stale === "block" && change.seen !== holds) return "target_moved";
       if (!isUrgent(change, rules)) {
@@ -306,7 +401,7 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       return { ...change, status: "applied" };
     case "rollback":
       if (status !== "applied") return "illegal_transition";
-      return barred(ask, rules) ?? { ...change, status: "rolled_back" };
+      return barred(ask, change, rules) ?? { ...change, status: "rolled_back" };
     case "review":
       if (change.review !== "due" || status === "denied") return "illegal_transition";
       if (!mayDecide(name, change, rules)) return "not_an_approver";

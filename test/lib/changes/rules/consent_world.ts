@@ -7,7 +7,7 @@ import { intentOf, type Manifest } from "../../../support/intents.ts";
 import { type numbers } from "../../../support/numbers.ts";
 import { sshPen, type SshPen } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
-import type { Rules } from "./consent_model.ts";
+import { ITSELF, type Rules, type Scope } from "./consent_model.ts";
 
 export type Random = ReturnType<typeof numbers>;
 
@@ -67,7 +67,15 @@ function drawn(random: Random, now: number): Rules {
 }
 
 const manifestOf = (rules: Rules): Manifest => ({
-  principals: Object.fromEntries(Object.entries(rules.keys).map(([name, id]) => [name, person(PENS.get(id)!)])),
+  principals: {
+    ...Object.fromEntries(Object.entries(rules.keys).map(([name, id]) => [name, person(PENS.get(id)!)])),
+    ...Object.fromEntries(
+      Object.entries(rules.agents ?? {}).map(([name, may]) => [
+        name,
+        { kind: "agent", token_sha256: portableSha256(createSecret(name)), may },
+      ]),
+    ),
+  },
   policy: {
     approvers: rules.approvers,
     required_approvers: { standard: rules.required, major: rules.required },
@@ -75,7 +83,8 @@ const manifestOf = (rules: Rules): Manifest => ({
     owners: rules.owners.map(({ target, ...rest }) => ({ ...rest, targets: [target] })),
     break_glass: rules.break_glass,
     forbidden_targets: rules.forbidden ? [rules.forbidden] : [],
-    minor: rules.minor ? { kinds: ["config"], targets: TARGETS } : undefined,
+    minor: rules.minor ? { kinds: ["config"], targets: TARGETS, ...rules.minor_may } : undefined,
+    apply_when: rules.automatic,
     on_stale: rules.on_stale,
     consent_ttl_hours: hours(rules.consent_ttl),
     approval_ttl_hours: hours(rules.approval_ttl),
@@ -92,9 +101,35 @@ const limitOf = ({ target, maximum, step, ms }: NonNullable<Rules["limit"]>): ob
   max_step: { absolute: step, hours: ms / HOUR_MS },
 });
 
-/** Rules on who applies, and on which numbers. */
-export const someLimits = (random: Random): Pick<Rules, "limit" | "operators"> => ({
-  operators: random(4) === 0 ? ["ops", NAMES[random(NAMES.length)]!] : undefined,
+export const AGENTS = ["agent:one", "agent:two"];
+export const TENANTS = ["t1", "t2"];
+export const KINDS = ["config", "feature_flag"];
+
+/** Returns the secret that proves the name of an agent. */
+export const createSecret = (agent: string): string => `the secret of ${agent}`;
+
+/** Draws the scope of an agent; most lists are left out. */
+function someScope(random: Random): Scope {
+  const part = (all: string[]) => (random(3) === 0 ? [all[random(all.length)]!] : undefined);
+  const [targets, kinds, tenants] = [part(TARGETS), part(KINDS), part(TENANTS)];
+  return { targets, kinds, tenants, max_open: 1 + random(4), max_per_day: 1 + random(5) };
+}
+
+const WAYS: NonNullable<Rules["automatic"]>[] = [["approved"], ["scheduled"], ["approved", "scheduled"]];
+
+/** Rules on who applies, on which numbers, by itself, and on what agents may propose. */
+export function someLimits(random: Random): Partial<Rules> {
+  const automatic = random(4) === 0 ? undefined : WAYS[random(WAYS.length)];
+  return {
+    operators: random(4) === 0 ? ["ops", NAMES[random(NAMES.length)]!, ...(automatic ? [ITSELF] : [])] : undefined,
+    automatic,
+    minor_may: { apply_when: random(2) === 0, agents: random(2) === 0 },
+    agents: random(3) === 0 ? undefined : Object.fromEntries(AGENTS.map((agent) => [agent, someScope(random)])),
+    ...someLimit(random),
+  };
+}
+
+const someLimit = (random: Random): Pick<Rules, "limit"> => ({
   limit:
     random(2) === 0
       ? { target: TARGETS[random(2)]!, maximum: 14 + random(4), step: 1 + random(3), ms: (1 + random(30)) * HOUR_MS }
