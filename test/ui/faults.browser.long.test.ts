@@ -62,9 +62,19 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await service.post("api/product/apply", { change_id: before });
     const id = await service.propose({ target: "mail.texts", value: texts("for 4 days", 7) });
     const page = await open({ ...ANA, viewport: { width: 390, height: 844 } });
+    await page.addInitScript(countComparisons);
     await visit(page, service.url, `changes/${id}`);
     const diff = page.locator(".diff").first();
     await diff.locator(".line.after").first().waitFor();
+    await page.getByText("The host product was asked").waitFor();
+    const read = page.waitForResponse((response) => response.url().includes(`/changes/${id}`));
+    await service.post("api/product/approve", { change_id: id, approver: "bo" });
+    await read;
+    await page.getByText("Approved, not applied").first().waitFor();
+    await page.getByText("The host product was asked").waitFor();
+    const compared = await page.evaluate(() => (globalThis as unknown as { compared: number }).compared);
+    expect(compared, "against the record, and against the host product").toBe(2);
+    expect(await page.locator("*").count(), "elements of the page").toBeLessThan(900);
     expect(await page.locator(".changed-paths").first().getByRole("listitem").allInnerTexts()).toEqual([
       '[9] "for 9 days" → "for 4 days"',
       "[3000] 3000 → 7",
@@ -266,6 +276,17 @@ function questionsOf(page: Page): string[] {
 /** What a path asks the API; the event stream asks nothing, nor does what looks whether the service is there. */
 const questionIn = (path: string): string | undefined =>
   /^\/api\/(?!(?:events|product\/identity)$)(.+)$/.exec(path)?.[1];
+
+/** Counts comparisons of long texts by the lines they are split into: two texts each. In the page. */
+function countComparisons(): void {
+  const noted = Object.assign(globalThis, { compared: 0 });
+  const splitText = String.prototype.split;
+  // oxlint-disable-next-line no-extend-native -- of this page alone
+  String.prototype.split = function (this: string, by: unknown, limit?: number) {
+    if (by === "\n" && this.length > 10_000) noted.compared += 0.5;
+    return splitText.call(this, by as never, limit);
+  };
+}
 
 /** Words of ours in tables that stand on two lines. In the page. */
 function brokenInTables(): string[] {

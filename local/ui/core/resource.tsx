@@ -23,14 +23,27 @@ export interface Keeping {
 const REST_MS = 800;
 const GATHER_MS = 120;
 const CACHED = 60;
+/** An answer this new is not read again for another part of the page. */
+const FRESH_MS = 2000;
 
-const cache = new Map<string, unknown>();
+interface Cached {
+  data: unknown;
+  /** News heard when it began to be read. */
+  since: number;
+  at: number;
+}
+const cache = new Map<string, Cached>();
 
-function remember(key: string, data: unknown): void {
+function remember(key: string, data: unknown, since: number): void {
   cache.delete(key);
-  cache.set(key, data);
+  cache.set(key, { data, since, at: Date.now() });
   if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
 }
+
+const isFresh = (key: string): boolean => {
+  const { since, at } = cache.get(key) ?? { since: -1, at: 0 };
+  return since === heard && Date.now() - at < FRESH_MS;
+};
 
 /** How many news were heard: what began to be read before the newest of them may not know it. */
 let heard = 0;
@@ -88,18 +101,19 @@ export function useResource<T>(
       if (running) return void (again = true);
       running = true;
       again = false;
+      const since = heard;
       try {
         const data = await readTogether(key, (signal) => latest.current.read(signal), { signal: gone.signal, anew });
         if (gone.signal.aborted) return;
         if (!forced && known && modals.get() > 0) again = true;
         else {
           known = true;
-          remember(key, data);
+          remember(key, data, since);
           show({ key, data, loading: false });
         }
       } catch (error) {
         if (gone.signal.aborted) return;
-        const data = cache.get(key) as T | undefined;
+        const data = cache.get(key)?.data as T | undefined;
         show({ key, error, loading: false, ...(data === undefined ? {} : { data }) });
       } finally {
         running = false;
@@ -119,9 +133,10 @@ export function useResource<T>(
       );
     };
 
-    show({ key, loading: true, ...(known ? { data: cache.get(key) as T } : {}) });
+    const fresh = isFresh(key);
+    show({ key, loading: !fresh, ...(known ? { data: cache.get(key)!.data as T } : {}) });
     runner.current = () => run({ forced: true, anew: true });
-    void run({ forced: true });
+    if (!fresh) void run({ forced: true });
     const offNews = onNews((news) => (news === null || (latest.current.concerns?.(news) ?? true)) && soon());
     const offModals = modals.subscribe(() => modals.get() === 0 && again && soon());
     return () => {
@@ -135,7 +150,7 @@ export function useResource<T>(
   const reload = useCallback(() => runner.current(), []);
   const own = shown.key === key;
   return {
-    data: own ? shown.data : key === null ? undefined : (cache.get(key) as T | undefined),
+    data: own ? shown.data : key === null ? undefined : (cache.get(key)?.data as T | undefined),
     error: own ? shown.error : undefined,
     loading: own ? shown.loading : true,
     reload,

@@ -11,6 +11,7 @@ import { href, refine, useRoute } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { isAbout } from "../domain/again.ts";
+import { readHistory } from "../domain/change_history.ts";
 import { listCautions } from "../domain/cautions.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../domain/change_actions.ts";
@@ -67,7 +68,12 @@ export function ChangePage({ id }: { id: string }) {
   });
   shown.current = change;
   const { data: intent, error: noIntent } = useIntent();
-  const known = change !== undefined && (intent !== undefined || noIntent !== undefined);
+  // A value is first shown against what was there before it, and against nothing only where nothing was.
+  const { data: history, error: noHistory } = useResource(change ? `history ${id}` : null, (signal) =>
+    readHistory(change!, signal),
+  );
+  const isRead = (data: unknown, fault: unknown) => data !== undefined || fault !== undefined;
+  const known = change !== undefined && isRead(intent, noIntent) && isRead(history, noHistory);
   const name = useValue(personName);
   const signs = hasPasskey(name, intent);
   const drifts = !!change?.drift;

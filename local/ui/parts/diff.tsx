@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { counted, figure } from "../core/format.ts";
 import { type ChangedPath, listChangedPaths } from "../domain/changed_paths.ts";
 import { type Block, diffLines, type DiffLine, foldUnchanged, patchLines } from "../domain/text_diff.ts";
@@ -21,9 +21,15 @@ export function Diff({
   after: string | undefined;
   label: string;
 }) {
-  const lines = diffLines(before ?? "", after ?? "");
+  // The page is drawn again with each event of the log.
+  const { lines, paths } = useMemo(
+    () => ({
+      lines: diffLines(before ?? "", after ?? ""),
+      paths: before !== undefined && after !== undefined ? listChangedPaths(before, after) : undefined,
+    }),
+    [before, after],
+  );
   if (lines.every(({ side }) => side === "same")) return <p class="quiet">Nothing differs.</p>;
-  const paths = before !== undefined && after !== undefined ? listChangedPaths(before, after) : undefined;
   return (
     <>
       {paths && <Paths of={paths} />}

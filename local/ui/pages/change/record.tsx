@@ -1,4 +1,5 @@
 /** The record of a change below its decision: history, verification, and the record itself. */
+import { useState } from "preact/hooks";
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { href } from "../../core/router.tsx";
 import { stepsOf } from "../../domain/timeline.ts";
@@ -48,12 +49,13 @@ const Timeline = ({ change }: { change: ChangeDetail }) => (
   </Panel>
 );
 
-/** The record as the service returns it. */
+/** The record as the service returns it, written out once it is asked for: a value may have thousands of lines. */
 function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
+  const [open, setOpen] = useState(false);
   // The values of target systems are no part of the record.
   const { seen: _, ...record } = change;
   return (
-    <details class="panel">
+    <details class="panel" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>For programs</summary>
       <Facts
         wide
@@ -64,7 +66,7 @@ function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | un
           ["Intent in force", <Given text={intent?.manifest_hash ?? "unknown"} code />],
         ]}
       />
-      <Json label="The change as JSON" of={record} />
+      {open && <Json label="The change as JSON" of={record} />}
     </details>
   );
 }

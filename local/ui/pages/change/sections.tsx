@@ -13,6 +13,7 @@ import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames, Named } from "../../parts/change_name.tsx";
 import { Diff, Patch } from "../../parts/diff.tsx";
 import { Mark } from "../../parts/mark.tsx";
+import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given, Prose, Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
@@ -20,9 +21,10 @@ import { HostLook } from "./host_look.tsx";
 
 /** What the change sets, against what was there, and why. */
 export function WhatChanges({ change }: { change: ChangeDetail }) {
-  const { data: history } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
+  const { data: history, error } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
   const before = history && setBefore(change, history);
   const isComparable = change.value !== undefined && !isPatch(change.value);
+  const onRecord = isComparable && (history ? <OnRecord change={change} before={before} /> : <Failure error={error} />);
   const live = inRelation(change, "live");
   const told = [change, ...live].map(({ change_id }) => change_id);
   const others = (history ?? []).filter(({ change_id }) => !told.includes(change_id)).slice(0, 5);
@@ -37,13 +39,13 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
         <>
           {isPatch(change.value) && <Patch label="Patch" text={change.value.patch} />}
           <HostLook change={change} before={isComparable ? before : undefined}>
-            {isComparable && <OnRecord change={change} before={before} />}
+            {onRecord}
           </HostLook>
         </>
       ) : isPatch(change.value) ? (
         <Patch label="Patch" text={change.value.patch} />
       ) : isComparable ? (
-        <OnRecord change={change} before={before} />
+        onRecord
       ) : (
         <p>
           <Sentence parts={nothingSet(change.target)} />
