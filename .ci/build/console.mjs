@@ -1,4 +1,5 @@
 /** The console: static files that any host can serve, with every package it needs inside. */
+import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as esbuild from "esbuild";
@@ -31,7 +32,14 @@ export const CONSOLE = {
 export async function consoleOutput({ outdir, splitting = true }) {
   const { outputFiles } = await esbuild.build({ ...CONSOLE, splitting, outdir, minify: true, write: false });
   const files = outputFiles.map(({ path, text }) => ({ path, text }));
-  return splitting ? mergeCore(files) : files;
+  return splitting ? mergeCore(files) : stampPage(files);
+}
+
+/** Has the page name its files with the id of the build, so that an open page notices another one. */
+function stampPage(files) {
+  const build = createHash("sha256").update(JSON.stringify(files.map(({ text }) => text))).digest("hex").slice(0, 16); // prettier-ignore
+  const stamp = (page) => page.replace(/"(app\.js|style\.css)"/g, `"$1?${build}"`);
+  return files.map((file) => (file.path.endsWith("index.html") ? { ...file, text: stamp(file.text) } : file));
 }
 
 /** Builds it into a folder. */

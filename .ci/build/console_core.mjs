@@ -6,38 +6,36 @@ import * as esbuild from "esbuild";
 const STATIC = /(?:\bfrom|\bimport)\s*"\.\/(?:chunks\/)?([\w.-]+\.js)"/g;
 const NAMES = /\bexport\s*\{([^}]*)\};?/g;
 
-/** Takes and returns files as `{ path, text }`; `app.js` is the entry. */
+/** Takes and returns files as `{ path, text }`: the entry `app.js` becomes part of the core, and the page names what is stored. */
 export async function mergeCore(files) {
-  const chunks = new Map(
-    files.filter(({ path }) => path.includes("/chunks/")).map((file) => [basename(file.path), file]),
-  );
+  const isChunk = ({ path }) => path.includes("/chunks/");
   const app = files.find(({ path }) => basename(path) === "app.js");
-  const core = listReached(app, chunks);
-  const folder = [...chunks.values()][0].path.slice(0, -[...chunks.keys()][0].length);
+  const chunks = new Map([...files.filter(isChunk), app].map((file) => [basename(file.path), file]));
+  const core = [...listReached(app, chunks), "app.js"];
   const build = createHash("sha256").update(JSON.stringify(files.map(({ text }) => text))).digest("hex").slice(0, 16); // prettier-ignore
   const name = `core-${build}.js`;
-  const text = await bundle(core, chunks);
+  const style = `style-${build}.css`;
   const others = files.filter(({ path }) => !core.includes(basename(path)));
   const rename = (chunk) => chunk.replace(/-[A-Z0-9]{8}\.js$/, (hash) => `${hash.slice(0, -3)}-${build}.js`);
-  const rewrite = (code) =>
-    renameAll(importCore(code, { core, name }), [...chunks.keys()].filter((chunk) => !core.includes(chunk)), rename); // prettier-ignore
+  const lazy = [...chunks.keys()].filter((chunk) => !core.includes(chunk));
+  const rewrite = (code) => renameAll(importCore(code, { core, name }), lazy, rename);
+  const folder = files.find(isChunk).path.replace(/[^/]+$/, "");
+  const text = (await bundle(core, chunks)).replaceAll('"./chunks/', '"./');
   return [
     { path: folder + name, text: rewrite(text) },
-    ...others.map(({ path, text: code }) => {
-      const chunk = basename(path);
-      if (chunk === "index.html") return { path, text: preload(code, name) };
-      const isCode = chunk === "app.js" || chunks.has(chunk);
-      return { path: chunks.has(chunk) ? folder + rename(chunk) : path, text: isCode ? rewrite(code) : code };
+    ...others.map((file) => {
+      const { path, text: code } = file;
+      const own = basename(path);
+      if (own === "index.html") return { path, text: nameStored(code, name, style) };
+      if (own === "style.css") return { path: folder + style, text: code };
+      return isChunk(file) ? { path: folder + rename(own), text: rewrite(code) } : file;
     }),
   ];
 }
 
-/** Has the page load the core together with its script. */
-const preload = (page, name) =>
-  page.replace(
-    '<script type="module"',
-    `<link rel="modulepreload" href="chunks/${name}" />\n    <script type="module"`,
-  );
+/** Names the stored files in the page. */
+const nameStored = (page, script, style) =>
+  page.replace('"app.js"', `"chunks/${script}"`).replace('"style.css"', `"chunks/${style}"`);
 
 /** Lists the chunks that a file imports statically, with all that they import. */
 function listReached(from, chunks) {
@@ -62,14 +60,11 @@ async function bundle(core, chunks) {
       ([, list]) =>
       list.split(",").map((one) => one.trim().split(/\s+as\s+/).at(-1)), // prettier-ignore
     );
-  const contents = core
-    .map(
-      (chunk) =>
-        `export { ${exported(chunk)
-          .map((one) => `${one} as ${prefix(core, chunk)}${one}`)
-          .join(", ")} } from "./${chunk}";`,
-    ) // prettier-ignore
-    .join("\n");
+  const reexport = (chunk) => {
+    const names = exported(chunk).map((one) => `${one} as ${prefix(core, chunk)}${one}`);
+    return names.length === 0 ? `import "./${chunk}";` : `export { ${names.join(", ")} } from "./${chunk}";`;
+  };
+  const contents = core.map(reexport).join("\n");
   const { outputFiles } = await esbuild.build({
     stdin: { contents, resolveDir: "/" },
     bundle: true,

@@ -13,8 +13,8 @@ export const CONSOLE_HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** A chunk whose name has the id of its build: another content has another name. */
-const HASHED = /-[0-9a-f]{16}\.js$/;
+/** A file whose name has the id of its build: another content has another name. */
+const HASHED = /-[0-9a-f]{16}\.(?:js|css)$/;
 
 /** Returns the headers of a file by its name. */
 export const consoleHeaders = (name: string): Record<string, string> =>

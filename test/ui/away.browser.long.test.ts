@@ -1,5 +1,5 @@
 /** The console while something is missing: the event stream, a part of the service, the service that it came from. */
-import { appendFileSync, cpSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -97,7 +97,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     await freshness(page, "Offline since").waitFor();
     const folder = join(temporaryFolder(), "ui");
     cpSync(join(await program(), "../ui"), folder, { recursive: true });
-    appendFileSync(join(folder, "app.js"), "\n// a newer one");
+    renameBuild(folder);
     await startService({ before: old, args: [`--ui-dir=${folder}`] });
     await page.getByText("The service was upgraded, and this page is from before.").waitFor();
     expect(await page.getByLabel("Summary").inputValue()).toBe("Not sent yet");
@@ -139,3 +139,14 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     }
   });
 });
+
+/** Gives the files of a built console the names of another build. */
+function renameBuild(folder: string): void {
+  const [, build = ""] = /core-([0-9a-f]{16})\.js/.exec(readFileSync(join(folder, "index.html"), "utf8"))!;
+  const rename = (text: string) => text.replaceAll(build, "0123456789abcdef");
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((one) => one.includes("."))) {
+    const path = join(folder, name);
+    writeFileSync(path, rename(readFileSync(path, "utf8")));
+    renameSync(path, join(folder, rename(name)));
+  }
+}

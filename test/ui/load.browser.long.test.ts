@@ -35,9 +35,11 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await page.waitForLoadState("load");
     const total = Object.values(loaded).reduce((sum, { size }) => sum + size, 0);
     process.stdout.write(`first load: ${total} bytes in ${Object.keys(loaded).length} files\n`);
-    expect(loaded["/app.js"]).toMatchObject({ encoding: "br", cached: "no-cache" });
-    const core = Object.keys(loaded).find((path) => path.includes("/core-"))!;
-    expect(loaded[core]).toMatchObject({ encoding: "br", cached: expect.stringContaining("immutable") });
+    expect(loaded["/"]).toMatchObject({ encoding: "br", cached: "no-cache" });
+    for (const name of ["/core-", "/style-"]) {
+      const file = Object.keys(loaded).find((path) => path.includes(name))!;
+      expect(loaded[file]).toMatchObject({ encoding: "br", cached: expect.stringContaining("immutable") });
+    }
     expect(Object.keys(loaded).length).toBeLessThanOrEqual(8);
     expect(total).toBeLessThanOrEqual(FIRST_LOAD);
   });
@@ -144,7 +146,8 @@ test("the built console names no other host", async () => {
   const folder = (await program()).replace(/ui_server\.js$/, "ui/");
   const page = readFileSync(`${folder}index.html`, "utf8");
   expect(page).not.toMatch(/https?:|<script>|\sstyle=|\son[a-z]+=/);
-  expect(readFileSync(`${folder}style.css`, "utf8")).not.toMatch(/url\(\s*["']?(?:https?:|\/\/)/);
+  const [style] = /chunks\/style-[0-9a-f]+\.css/.exec(page)!;
+  expect(readFileSync(folder + style, "utf8")).not.toMatch(/url\(\s*["']?(?:https?:|\/\/)/);
 });
 
 /** Proposes changes, many at a time. */
