@@ -15,6 +15,7 @@ import { evolved } from "./evolved.ts";
 import { evolvedFile } from "./evolved_file.ts";
 import { find } from "./find.ts";
 import { findSaved } from "./find_saved.ts";
+import { gate } from "./gate.ts";
 import { inbox } from "./inbox.ts";
 import { l1l5Trend } from "./l1l5_trend.ts";
 import { livez } from "./livez.ts";
@@ -85,6 +86,7 @@ export const endpoints: readonly Endpoint<Deps>[] = [
   peers, peerQuery,
   evaluateFlag, evaluateFlags,
   mcp,
+  gate,
   addCheckpoint, watchedCheckpoint,
   whoami, livez, readyz, openapi(all), docs(all),
 ];

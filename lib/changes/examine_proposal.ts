@@ -53,23 +53,24 @@ async function askSystems(deps: ChangesDeps, stated: Stated): Promise<Findings> 
 
 type Adapter = ProductAdapter | undefined;
 
-/** Lists the entries of a change that the adapter sets. */
-const listSet = (adapter: Adapter, change: Placed) =>
-  adapter && findCarrier(adapter, change)
-    ? listEntries(change).flatMap((entry) =>
-        entry.value === undefined ? [] : [{ ...entry, kind: change.kind, stages: change.stages }],
-      )
-    : [];
+/** Lists the entries of a change that the adapter sets, or that others ask for. */
+function listJudged(adapter: Adapter, { kind, stages, ...change }: Placed) {
+  const entries = listEntries(change).map((entry) => ({ ...entry, kind, stages }));
+  if (!adapter) return [];
+  return entries.filter(
+    (entry) => adapter.isGate?.(entry) || (entry.value !== undefined && findCarrier(adapter, entry)),
+  );
+}
 
 const judgesByReading = (adapter: Adapter, change: Placed): boolean =>
-  listSet(adapter, change).some((entry) => adapter!.judgesByReading?.(entry));
+  listJudged(adapter, change).some((entry) => adapter!.judgesByReading?.(entry));
 
 function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
   for (const { target, value } of listEntries(change)) {
     const problem = describeSplitProblem(value);
     if (problem !== undefined) return createNotAllowed(target, problem);
   }
-  for (const entry of listSet(adapter, change)) {
+  for (const entry of listJudged(adapter, change)) {
     const isSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
     // An advance sets nothing on a target system yet, so no rollout may begin there.
     const problem = change.stages

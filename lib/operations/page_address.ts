@@ -25,5 +25,5 @@ const hasConsole = ({ capabilities = [] }: OperationsDeps): boolean =>
 
 function addressOf(request: Request): string {
   const { origin, pathname } = new URL(request.url);
-  return origin + pathname.replace(/\/(?:mcp|api\/chat)\/*$/, "");
+  return origin + pathname.replace(/\/(?:mcp|api\/chat|api\/gate)\/*$/, "");
 }

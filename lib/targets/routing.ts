@@ -54,6 +54,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
       return { system: name, place: adapter.locate?.(entry).place ?? name };
     },
     carries: (change) => of(change).carries?.(change) ?? true,
+    isGate: (entry) => of(entry).isGate?.(entry) ?? false,
     isCumulative: (entry) => of(entry).isCumulative?.(entry) ?? false,
     check: (entry) => findRolloutProblem(of(entry), entry) ?? of(entry).check?.(entry),
     holdsSplits: (entry) => of(entry).holdsSplits?.(entry) ?? false,

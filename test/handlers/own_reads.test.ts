@@ -115,6 +115,7 @@ const CLOSED = [
   "/api/product/audit/verify",
   "/api/product/co-evolution",
   "/api/product/export",
+  "/api/gate",
   "/api/state",
   "/api/log",
   "/api/capabilities",

@@ -47,6 +47,7 @@ const COSTS: Record<string, Costs> = {
   "/api/product/values": { requests: 5, steps: 4, pages: 3 },
   "/api/product/export": { requests: 21, steps: 12, pages: 174, heads: 0 },
   "/api/product/pack?from=2026-01-01T00:00:00Z": { requests: 42, steps: 42, pages: 202, heads: 7 },
+  [`/api/gate?target=deploy/42/production&tenant_id=t1&head=${"a".repeat(40)}`]: { requests: 1, steps: 1 },
   "/api/find": { requests: 4, steps: 4, pages: 2 },
   "/api/find/saved": { requests: 1, steps: 1 },
   "/api/inbox": { requests: 31, steps: 7 },

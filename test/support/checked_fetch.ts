@@ -51,7 +51,8 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
     else if (status >= 400 && endpoint?.refusals) checkRefusal(text, status, endpoint);
-    else if (endpoint?.also?.includes(status) && text.startsWith('{"jsonrpc"')) checkSuccess(text, status, endpoint);
+    else if (endpoint?.also?.includes(status) && /^\{"(?:jsonrpc|state)"/.test(text))
+      checkSuccess(text, status, endpoint);
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
     else if (headers.get("content-type") === "application/json") checkSuccess(text, status, endpoint!);
     return response;

@@ -2,6 +2,7 @@ import { endpoints } from "../../handlers/index.ts";
 
 /** What a GET must be asked with. */
 const QUERY: Record<string, string> = {
+  "/api/gate": `?target=deploy/42/production&tenant_id=t1&head=${"a".repeat(40)}`,
   "/api/memory/search": "?q=banner",
   "/api/product/audit/proof": "?id=1",
   "/api/product/policy": "?target=ui.banner&tenant_id=t1",

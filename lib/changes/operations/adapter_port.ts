@@ -121,6 +121,8 @@ export interface ProductAdapter {
   readonly systems?: readonly { name: string; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
   carries?(change: Placed): boolean;
+  /** Returns true for a target that other tools ask for (`/api/gate`); without it every target may be asked for. Throws `NoTargetSystem`. */
+  isGate?(entry: Placed): boolean;
   validate(change: Change & Staged, signal: AbortSignal): Promise<Validation>;
   /** `expected`: the digests of the only values that may be replaced; for another it throws `TargetMoved`. */
   apply(change: Change & Staged, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;

@@ -5,7 +5,7 @@ import { expireIfDue } from "../expiry.ts";
 import { lastFreeze } from "../freeze.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
-import { describeMove, findCarrier, findMove, takePlaces } from "../places.ts";
+import { describeMove, findCarrier, findMove, requireFreePlaces, takePlaces } from "../places.ts";
 import type { ProofInput } from "../proof_input.ts";
 import { type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import { type Actor, POLICY_STAGES } from "../rules/actor.ts";
@@ -26,6 +26,7 @@ import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
+import type { Reads } from "../../store/store.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
 import { authorizeOperation } from "./authorize.ts";
@@ -124,17 +125,10 @@ export async function startOperation(
   if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
   const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };
   if (operation === "apply") {
-    if (!dry_run) await refuseRunningRollout(transaction, change);
-    if (!dry_run) await takePlaces(tx, change, transaction.sha256);
-    await refuseEndlessTries(transaction, record);
-    if (isStale) return rejectStale(transaction, record, request, dry_run);
-    request.step_base = await requireAllowedValues(transaction, record, readings);
-    // A dry run touches nothing, so nothing holds it back.
-    if (!dry_run) {
-      await refuseMovedPlaces(transaction, change);
-      refuseMovedValues(transaction, proven, seen, request);
-      await refuseHeldBack(transaction, record, proven, request);
-    }
+    const judged = { record, proven, isStale };
+    const mode = dry_run ? "dry run" : "run";
+    const stale = await judgeApply(transaction, judged, request, { seen, readings }, mode);
+    if (stale) return stale;
   }
   requireRevision(caller, change.revision);
   if (operation === "rollback" && !dry_run) {
@@ -158,6 +152,67 @@ export async function startOperation(
   });
   const expected = mustBeAsSeen(change, product.intent) ? seen?.map(({ digest }) => digest) : undefined;
   return { lease: taken, record, expected };
+}
+
+/** A change whose apply is judged; `proven`: with those consents alone that count. */
+interface JudgedApply {
+  record: ChangeRecord;
+  proven: Change;
+  isStale: boolean;
+}
+
+/**
+ * Judges an apply that has its consents; a rejection that is recorded is returned. A `question` is judged as a run is, and takes
+ * and records nothing.
+ */
+async function judgeApply(
+  transaction: Transaction,
+  { record, proven, isStale }: JudgedApply,
+  request: OperationRequest,
+  { seen, readings }: HostAnswers,
+  mode: "run" | "dry run" | "question",
+): Promise<AppError | undefined> {
+  const { change } = record;
+  const isDry = mode === "dry run";
+  if (!isDry) await refuseRunningRollout(transaction, change);
+  if (mode === "run") await takePlaces(transaction.tx, change, transaction.sha256);
+  if (mode === "question") await requireFreePlaces(transaction.tx, change.places, transaction.sha256);
+  await refuseEndlessTries(transaction, record);
+  if (isStale) return rejectStale(transaction, record, request, isDry);
+  request.step_base = await requireAllowedValues(transaction, record, readings);
+  // A dry run touches nothing, so nothing holds it back.
+  if (isDry) return undefined;
+  await refuseMovedPlaces(transaction, change);
+  refuseMovedValues(transaction, proven, seen, request);
+  await refuseHeldBack(transaction, record, proven, request);
+  return undefined;
+}
+
+/**
+ * Requires that an apply would be rejected by nobody but its caller's rights and the target system, which is not asked. Writes
+ * nothing. Errors: as of an apply.
+ */
+export async function requireApplicable(transaction: Transaction, record: ChangeRecord): Promise<void> {
+  const { tx, product, now } = transaction;
+  const { change } = record;
+  refuseOverdue(change, { intent: product.intent, now });
+  const proven = await asProven(transaction, record);
+  requireOperable(proven, "apply", product.intent);
+  await requireNoOperation(tx, change);
+  await requireFreeTarget(transaction, change, "apply");
+  await judgeApply(
+    transaction,
+    { record, proven, isStale: false },
+    { operation: "apply" } as OperationRequest,
+    {},
+    "question",
+  );
+}
+
+/** Requires that no operation on a change is under way or unresolved (409 `operation_in_progress`). */
+export async function requireNoOperation(reads: Pick<Reads, "get">, change: Change): Promise<void> {
+  const lease = await readLease(reads, change);
+  if (lease) throw leaseError(lease);
 }
 
 /**

@@ -2882,6 +2882,54 @@ export interface paths {
       responses: { 200: { content: { "application/json": components["schemas"]["RpcAnswer"] } }; 202: { content: {} } };
     };
   };
+  "/api/gate": {
+    /** Ask whether a release is consented to
+     *
+     * For the tool that deploys. Writes nothing. */
+    get: {
+      parameters: {
+        query: {
+          /** The release, such as `deploy/<repository id>/<environment>`. */
+          target: string;
+
+          /** The tenant. */
+          tenant_id: string;
+
+          /** The full commit id. */
+          head: string;
+
+          /** `status`: 200, 503 or 403 says the state too. */
+          answer?: "status" | undefined;
+        };
+        header?: never;
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** `waiting` may still become `allowed`. */
+              state: "allowed" | "waiting" | "refused";
+
+              /** True for `allowed`. */
+              allowed: boolean;
+
+              /** The change that releases the head. */
+              change_id: string | null;
+
+              /** Its page in the console. */
+              page: string | null;
+
+              /** Why it is not allowed. */
+              reasons: string[];
+            };
+          };
+        };
+      };
+    };
+  };
   "/add-checkpoint": {
     /** Cosigns a checkpoint of another log, as a witness of it
      *

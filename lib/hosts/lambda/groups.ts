@@ -21,6 +21,8 @@ const OF_PATH: Readonly<Record<string, Group>> = {
   "/api/product/audit/proof": "product",
   "/api/product/changes/:change_id/certificate": "product",
   "/api/product/pack": "product",
+  // It is decided in a transaction, and POST records the answer.
+  "/api/gate": "product",
   // Some of its tools write, and others wait long: they must not hold the places of those who govern.
   "/mcp": "agent",
 };

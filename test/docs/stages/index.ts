@@ -45,6 +45,7 @@ export const stages: Record<string, Own> = {
   "docs/workers.md": { ...workers, long: true },
   "docs/audit_log.md": { ...auditLog, long: true },
   "docs/errors.md": { long: true },
+  "docs/gates.md": { needs: ["curl"], long: true },
   "docs/intent.md": { ...intentFields, long: true },
   "docs/product_config.md": { long: true },
   "docs/targets.md": targets,

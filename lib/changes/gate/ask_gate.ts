@@ -1,0 +1,34 @@
+/** Answers other tools that ask for a release. */
+import { AppError, type ErrorCode } from "../../kit/errors.ts";
+import type { ChangesDeps } from "../deps.ts";
+import { NoTargetSystem, type ProductAdapter } from "../operations/adapter_port.ts";
+import type { Place } from "../records.ts";
+import type { GateDecision } from "../rules/decide_gate.ts";
+import { governed } from "../transaction.ts";
+import { type GateQuestion, judgeRelease } from "./judge_release.ts";
+
+/** States of the service in which nothing is decided: the answer is then to wait. */
+const UNDECIDED: ReadonlySet<ErrorCode> = new Set(["chain_broken", "clock_behind", "intent_outdated"]);
+
+/** Requires that others may ask for a target (400 `no_target_system`). */
+export function requireGate(adapter: ProductAdapter | undefined, { tenant_id, target }: Place): void {
+  try {
+    const isGate = adapter?.isGate?.({ tenant_id, target, kind: "config", value: undefined }) ?? true;
+    if (isGate) return;
+  } catch (error) {
+    if (error instanceof NoTargetSystem) throw new AppError("no_target_system", error.message);
+    throw error;
+  }
+  throw new AppError("no_target_system", `${target} is no gate: its target system sets its value`);
+}
+
+/** Returns the answer to a question for a release; writes nothing. Errors: 400 `no_target_system`. */
+export async function askGate(deps: ChangesDeps, question: GateQuestion): Promise<GateDecision> {
+  requireGate(deps.product!.adapter, question);
+  try {
+    return await governed<GateDecision>({ deps }, (transaction) => judgeRelease(transaction, question));
+  } catch (error) {
+    if (!(error instanceof AppError && UNDECIDED.has(error.code))) throw error;
+    return { state: "waiting", change_id: null, reasons: [error.message] };
+  }
+}

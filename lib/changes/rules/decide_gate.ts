@@ -1,0 +1,101 @@
+/** Decides whether others may deploy a release, from the changes of its target. Pure. */
+import type { AppError, ErrorCode } from "../../kit/errors.ts";
+import type { Lifecycle } from "./record.ts";
+import type { Missing } from "./missing.ts";
+
+export const GATE_STATES = ["allowed", "waiting", "refused"] as const;
+
+/** The answer to a question for a release. */
+export interface GateDecision {
+  state: (typeof GATE_STATES)[number];
+  /** The change that releases the head; null where there is none. */
+  change_id: string | null;
+  /** Why it is not allowed, in sentences. */
+  reasons: string[];
+}
+
+/** A change of a target, by the log. */
+export interface Release {
+  change: Lifecycle;
+  /** The head that it releases; absent where its value is no release, or was erased. */
+  head?: string | undefined;
+  /** The entry of its last consent. */
+  consented: number;
+  /** Why its record is not trusted. */
+  mismatch?: string | undefined;
+}
+
+/** Facts about a target when a release of it is asked for. */
+export interface GateFacts {
+  head: string;
+  /** The approved or applied change whose last consent is newest. */
+  newest: Release | undefined;
+  /** The change that holds the target. */
+  owner: string | null;
+  /** The rejection that an apply of `newest` would meet, or the use of its consents where it is applied. */
+  obstacle: AppError | undefined;
+  /** The newest change with the head that waits for consents, with what it lacks. */
+  pending: { release: Release; overdue: string | undefined; missing: readonly Missing[] } | undefined;
+  /** Another change with the head. */
+  other: Release | undefined;
+}
+
+/** Rejections that pass by themselves, or with another consent. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  "consent_incomplete",
+  "operation_in_progress",
+  "rollout_in_progress",
+  "frozen",
+  "outside_window",
+]);
+
+/** Returns the answer for a head; only the newest consented change of the target can allow it. */
+export function decideGate(facts: GateFacts): GateDecision {
+  const { head, newest, pending, other } = facts;
+  if (newest?.mismatch !== undefined)
+    return waiting(newest, `${newest.change.change_id} was consented to last, and ${newest.mismatch}`);
+  const decision = newest?.head === head ? judgeNewest(newest, facts) : undefined;
+  if (decision && decision.state !== "refused") return decision;
+  if (pending) return judgePending(pending);
+  if (decision) return decision;
+  if (other) return refused(other, describeOther(other, newest));
+  const reason = "no change of this target releases this head; propose one";
+  return { state: "refused", change_id: null, reasons: [reason] };
+}
+
+function judgeNewest(newest: Release, { owner, obstacle }: GateFacts): GateDecision {
+  const { change_id, status } = newest.change;
+  if (status === "applied" && owner !== change_id)
+    return refused(newest, `${owner ?? "no change"} holds the target now, and no longer ${change_id}`);
+  if (obstacle) return (PASSING.has(obstacle.code) ? waiting : refused)(newest, obstacle.message);
+  return { state: "allowed", change_id, reasons: [] };
+}
+
+function judgePending({ release, overdue, missing }: NonNullable<GateFacts["pending"]>): GateDecision {
+  const { change_id } = release.change;
+  if (overdue !== undefined) return refused(release, `${change_id} is too late: ${overdue}; propose it again`);
+  if (missing.length === 0) return waiting(release, `${change_id} waits for a consent`);
+  const lacks = missing.map(({ rule, count, of }) => {
+    const who = of.length > 0 ? ` of ${of.join(", ")}` : "";
+    return `${change_id} waits for ${count} more ${count === 1 ? "consent" : "consents"}${who} (${rule})`;
+  });
+  return { ...waiting(release, ""), reasons: lacks };
+}
+
+function describeOther({ change }: Release, newest: Release | undefined): string {
+  const { change_id, status, resolution } = change;
+  if (status === "rolled_back") return `${change_id} was rolled back`;
+  if (status === "denied") return `${change_id} was ${resolution}; propose it again`;
+  return `${newest!.change.change_id} was consented to after ${change_id}, and releases another head`;
+}
+
+const waiting = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
+  state: "waiting",
+  change_id,
+  reasons: [reason],
+});
+const refused = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
+  state: "refused",
+  change_id,
+  reasons: [reason],
+});

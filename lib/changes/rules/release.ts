@@ -1,0 +1,32 @@
+/** The value of a release: the commit that other tools may deploy, and where. Pure. */
+import { sameTarget } from "./same_target.ts";
+
+/** A full commit id, or another digest of that length: 40 or 64 lower-case hex characters. */
+export const HEAD = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+
+const DEPLOY = "deploy/";
+
+/** Returns true for the targets whose value must name repository and environment. */
+export const isDeployment = (target: string): boolean => sameTarget(target).startsWith(DEPLOY);
+
+/** Explains why a value is no release of its target; undefined where it is one. */
+export function describeReleaseProblem(target: string, value: unknown): string | undefined {
+  const { head, repository_id, environment } = membersOf(value);
+  if (!isDeployment(target))
+    return typeof head === "string" && head !== "" ? undefined : "the value must be an object with head, a text";
+  const [, repository = "", named = ""] = /^([1-9]\d*)\/(.+)$/.exec(target.slice(DEPLOY.length)) ?? [];
+  if (named === "") return "a deployment's target is deploy/<repository id>/<environment>";
+  if (typeof repository_id !== "number" || String(repository_id) !== repository)
+    return `repository_id must be ${repository}, as in the target`;
+  if (environment !== named) return `environment must be ${JSON.stringify(named)}, as in the target`;
+  return typeof head === "string" && HEAD.test(head)
+    ? undefined
+    : "head must be a full commit id, 40 or 64 lower-case hex characters";
+}
+
+/** Returns the head of a release; undefined where the value is none. */
+export const releaseHead = (target: string, value: unknown): string | undefined =>
+  describeReleaseProblem(target, value) === undefined ? (membersOf(value).head as string) : undefined;
+
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
