@@ -100,9 +100,9 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
 ): Endpoint<D> {
   const parameters = pathParameters(declaration);
   const methods = methodsOf(declaration);
+  const schemaUnder = keepSchemas(declaration.input);
 
   const mount = (deps: D & HttpDeps): Handler => {
-    const input = inputOf(declaration.input, deps);
     const together = deps.nextTurn && declaration.shared && sharedReads<Answer | Response>(deps.nextTurn);
     const respond = async (request: Request): Promise<Answer | Response> => {
       if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
@@ -126,7 +126,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
         expected: expectedRevisions(request),
         idempotency,
       };
-      const given = parseInput(input(), Object.assign(fields, inPath));
+      const given = parseInput(schemaUnder(deps), Object.assign(fields, inPath));
       const run = () => (reader ? maskErrors(call.deps, () => handle(given, call)) : handle(given, call));
       if (write && declaration.product) return withPriority(deps, run);
       // A shared answer shows every change.
@@ -141,13 +141,18 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
   return Object.assign(mount, declaration) as Endpoint<D>;
 }
 
-/** Returns an endpoint's input schema, made at the first request and again where another intent has come into force. */
-function inputOf<I extends z.ZodType, D extends object>(input: I | ((deps: D) => I), deps: D & HttpDeps): () => I {
+/** Key of the schemas that depend on no intent. */
+const ANY_INTENT = {};
+
+/** Returns a declaration's schema under an intent: made when a request needs it first, and kept for all services of a process. */
+function keepSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: D) => I)): (deps: D & HttpDeps) => I {
   if (typeof input !== "function") return () => input;
-  let made: { product: object | undefined; schema: I } | undefined;
-  return () => {
-    if (made?.product !== deps.product || !made) made = { product: deps.product, schema: input(deps) };
-    return made.schema;
+  const made = new WeakMap<object, I>();
+  return (deps) => {
+    const key = (input.length > 0 && deps.product) || ANY_INTENT;
+    const schema = made.get(key) ?? input(deps);
+    made.set(key, schema);
+    return schema;
   };
 }
 
