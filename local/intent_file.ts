@@ -5,6 +5,7 @@ import { loadIntent } from "../lib/changes/rules/intent.ts";
 import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
 import { about } from "./about.ts";
 import { sha256 } from "./node_ports.ts";
+import type { Environment } from "./secrets.ts";
 
 /** The text of an intent that may come into force. Errors: a sentence that names the option, the file and the rule. */
 export const readIntent = async (path: string): Promise<string> =>
@@ -24,8 +25,21 @@ export interface Checked {
   passed: boolean;
 }
 
-/** Checks an intent that may come into force, and plays scenarios under it. Errors: as `readIntent`, also of the scenarios' file. */
-export async function checkIntent(path: string, scenarios?: string): Promise<Checked> {
+/** Against what an intent is checked. */
+export interface CheckOptions {
+  /** A file of scenarios to play under it. */
+  scenarios?: string | undefined;
+  /** A store: its scheduled changes and running rollouts may lack a consent under the intent. */
+  state?: string | undefined;
+  storeName?: string | undefined;
+}
+
+/** Checks an intent that may come into force. Errors: as `readIntent`, also of the scenarios' file and of the store. */
+export async function checkIntent(
+  path: string,
+  { scenarios, state, storeName: given }: CheckOptions = {},
+  env: Environment = {},
+): Promise<Checked> {
   const { intent, manifest, manifest_hash } = await loadIntentFile(path, `--check-intent ${path}`);
   const { product_id, version, update_epoch, approved_by } = intent;
   const lines = [
@@ -34,6 +48,14 @@ export async function checkIntent(path: string, scenarios?: string): Promise<Che
     ...rulesInForce(intent).map((rule) => `- ${rule}`),
     ...contradictionsIn(intent).map((contradiction) => `! ${contradiction}`),
   ];
+  if (state !== undefined) {
+    // A start checks nothing of the kind.
+    const { listLacking } = await import("./check_store.ts");
+    const lacking = await about("--state", listLacking(intent, state, { given }, env));
+    lines.push(
+      ...lacking.map(({ change_id, reason }) => `! ${change_id} lacks a consent under this intent: ${reason}`),
+    );
+  }
   if (scenarios === undefined) return { text: `${lines.join("\n")}\n`, passed: true };
   // Only a check plays scenarios, so no start loads what they need.
   const { testIntent } = await import("./scenarios/test_intent.ts");

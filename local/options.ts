@@ -5,6 +5,7 @@ import { keyOf } from "../lib/kit/webhook_signature.ts";
 import { version } from "../lib/kit/version.ts";
 import { isNamedProvider } from "../lib/llm/provider.ts";
 import { misspeltIn } from "./misspelt_variables.ts";
+import type { CheckOptions } from "./intent_file.ts";
 import { checkNotify } from "./notify_options.ts";
 import { isDatabase, isLoopback } from "./option_values.ts";
 import { contentOf, type Environment, OptionError, secretIn } from "./secrets.ts";
@@ -43,7 +44,7 @@ export interface Options extends Given {
 export type Task =
   | { kind: "run"; options: Options }
   | { kind: "print"; text: string }
-  | { kind: "check_intent"; path: string; scenarios: string | undefined };
+  | { kind: "check_intent"; path: string; options: CheckOptions };
 
 /** Reads arguments and environment; throws `OptionError`. A flag wins, of a repeated one the last counts. */
 export function parseOptions(argv: readonly string[], env: Environment): Task {
@@ -51,13 +52,14 @@ export function parseOptions(argv: readonly string[], env: Environment): Task {
   if (flags === "help") return { kind: "print", text: helpText() };
   if (flags === "version") return { kind: "print", text: version };
   const [checked, scenarios] = [flags.get(CHECK_INTENT), flags.get(SCENARIOS)];
-  if (checked !== undefined) return { kind: "check_intent", path: checked, scenarios };
+  const against = { scenarios, state: flags.get(TABLE.state.flag), storeName: flags.get(TABLE.storeName.flag) };
+  if (checked !== undefined) return { kind: "check_intent", path: checked, options: against };
   if (scenarios !== undefined) throw malformed("--scenarios goes with --check-intent");
   const values = Object.entries(TABLE).map(([key, spec]) => [key, valueOf(spec, flags.get(spec.flag), env)]);
   return { kind: "run", options: complete(Object.fromEntries(values) as Given, env, flags) };
 }
 
-/** With it only the scenarios count. */
+/** With it only the scenarios and a store named by a flag count. */
 const CHECK_INTENT = "check-intent";
 const SCENARIOS = "scenarios";
 

@@ -227,7 +227,7 @@ export function helpText(): string {
     "Options:",
     ...options,
     "  --check-intent PATH",
-    "      say which rules this ProductIntent sets, or what is wrong with it, and exit",
+    "      say which rules this ProductIntent sets, or what is wrong with it, and exit; with --state also which scheduled changes and running rollouts of that store would lack a consent",
     "  --scenarios PATH",
     "      with --check-intent: play these scenarios under it, and exit with 1 where one fails",
     "  --help, --version",

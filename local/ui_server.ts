@@ -16,7 +16,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
   try {
     const parsed = parseOptions(argv, env);
     if (parsed.kind === "print") return void process.stdout.write(`${parsed.text}\n`);
-    if (parsed.kind === "check_intent") return await reportCheck(parsed);
+    if (parsed.kind === "check_intent") return await reportCheck(parsed, env);
     const log = openLog();
     failLoudly(log);
     let end: Ending = () => undefined;
@@ -33,8 +33,11 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
 }
 
 /** Prints the check of an intent; the exit code is 1 where a scenario fails. */
-async function reportCheck({ path, scenarios }: Extract<Task, { kind: "check_intent" }>): Promise<void> {
-  const { text, passed } = await checkIntent(path, scenarios);
+async function reportCheck(
+  { path, options }: Extract<Task, { kind: "check_intent" }>,
+  env: Environment,
+): Promise<void> {
+  const { text, passed } = await checkIntent(path, options, env);
   process.stdout.write(text);
   if (!passed) process.exitCode = 1;
 }

@@ -1,5 +1,6 @@
 /** Applies approved changes by themselves (`apply_when`), by the same sequence of operations as a request for it. */
 import { AppError } from "../kit/errors.ts";
+import { listPages } from "../store/pages.ts";
 import { certainNow, msUntilCertain } from "./certain_time.ts";
 import { runOperation } from "./commands/run_operation.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -46,8 +47,7 @@ async function takePass(deps: ChangesDeps, busy: BusyTargets): Promise<Automatic
   const pass: AutomaticPass = { applied: 0, wait: Infinity };
   const end = clock.now() + LIMIT_MS;
   let holds: FindHolds | undefined;
-  for (let after = "", more = true; more;) {
-    const page = await store.list("applies_due", { after, limit: PAGE_SIZE, keysOnly: true });
+  for await (const page of listPages(store, "applies_due", { limit: PAGE_SIZE, keysOnly: true })) {
     const rows = page.map(({ id }) => parseRow(id));
     const isDue = rows.map(({ at }) => at <= clock.now());
     const records = await readRecords(
@@ -62,8 +62,6 @@ async function takePass(deps: ChangesDeps, busy: BusyTargets): Promise<Automatic
       if (wait === undefined) pass.applied++;
       else waitAtMost(pass, wait);
     }
-    after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE_SIZE;
   }
   return pass;
 }

@@ -1,6 +1,7 @@
 /** Verifies managed places in rounds: those read or applied most recently first, each about every ten minutes. */
 import { readHead } from "../audit/chain.ts";
 import { step, Unanswered } from "../kit/time_limit.ts";
+import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
 import { driftMemory, forgetPlace, keepOwners } from "./drift_memory.ts";
@@ -85,15 +86,12 @@ async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | un
 /** Lists the owners of all targets: of the ids of a target, which share the part up to the last line break, the last one. */
 async function listOwners({ store }: ChangesDeps): Promise<OwnerKey[]> {
   const owners = new Map<string, OwnerKey>();
-  for (let after = "", more = true; more;) {
-    const page = await store.list("owners", { after, limit: PAGE });
+  for await (const page of listPages(store, "owners", { limit: PAGE })) {
     for (const { id, value } of page) {
       const end = id.lastIndexOf("\n") + 1;
       const key = id.slice(0, end);
       owners.set(key, { changeId: value, key, entry: Number(id.slice(end)) });
     }
-    after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE;
   }
   return [...owners.values()];
 }

@@ -9,6 +9,7 @@ import { sameName } from "./rules/names.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { mustSign, type Signing } from "./rules/signing.ts";
 import { changeFacts } from "./rules/statement.ts";
+import type { ProductRuntime } from "./runtime.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -22,7 +23,7 @@ export async function asProven(
     origin,
     product,
     lastLoss,
-  }: Pick<Transaction, "origin" | "product" | "lastLoss"> & { tx: Pick<Reads, "getMany"> },
+  }: Pick<Transaction, "origin" | "lastLoss"> & { tx: Pick<Reads, "getMany">; product: Pick<ProductRuntime, "intent"> },
   record: Pick<ChangeRecord, "change" | "audit">,
 ): Promise<Change> {
   const { audit } = record;
@@ -38,9 +39,14 @@ export async function asProven(
   return { ...change, approvals: change.approvals.filter((approval) => !unproven.has(approval)) };
 }
 
+/** Dependencies of a proof of many changes' consents, under an intent that need not be in force. */
+export interface ProvingDeps extends Pick<ChangesDeps, "store" | "requestCache"> {
+  product?: Pick<ProductRuntime, "intent"> | undefined;
+}
+
 /** The same of many changes, in their order: what proves their consents is read together. */
 export async function allProven(
-  deps: Pick<ChangesDeps, "store" | "requestCache" | "product">,
+  deps: ProvingDeps,
   records: readonly Pick<ChangeRecord, "change" | "audit">[],
 ): Promise<Change[]> {
   const product = deps.product!;

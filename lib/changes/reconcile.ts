@@ -2,6 +2,7 @@
 import { readHead } from "../audit/chain.ts";
 import { entriesAfter } from "../audit/page.ts";
 import { turn } from "../kit/turn.ts";
+import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { addFields, scanEntries, scanRecords } from "./ledger/scan_records.ts";
 import { latestTold } from "./latest_told.ts";
@@ -75,12 +76,10 @@ async function pass(deps: Reconciling): Promise<StateReport> {
       if (!known) report.mismatched++;
     }
   };
-  for (let after = "", more = true; more; await turn()) {
-    const page = await store.list("changes", { after, limit: CHANGES_A_SLICE, uncached: true });
+  for await (const page of listPages(store, "changes", { limit: CHANGES_A_SLICE, uncached: true })) {
     report.compared += page.length;
     note(await scanRecords(deps, page));
-    after = page.at(-1)?.id ?? after;
-    more = page.length === CHANGES_A_SLICE;
+    await turn();
   }
   const latest = latestTold(store);
   const end = (await readHead(store))?.length ?? 0;

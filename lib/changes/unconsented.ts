@@ -1,7 +1,8 @@
 /** Changes that the service carries on by itself, and that lack a consent under the intent in force. */
 import { AppError } from "../kit/errors.ts";
-import type { ChangesDeps } from "./deps.ts";
-import { allProven } from "./proven_consents.ts";
+import { listPages } from "../store/pages.ts";
+import type { Store } from "../store/store.ts";
+import { allProven, type ProvingDeps } from "./proven_consents.ts";
 import { readRecords } from "./records.ts";
 import { requireConsented } from "./rules/state_machine.ts";
 
@@ -14,10 +15,9 @@ export interface Unconsented {
 }
 
 /** Lists approved changes that apply by themselves, and running rollouts, whose consents do not suffice any more. */
-export async function listUnconsented(deps: ChangesDeps): Promise<Unconsented[]> {
+export async function listUnconsented(deps: ProvingDeps): Promise<Unconsented[]> {
   const { intent } = deps.product!;
-  const scheduled = await listIds(deps, "applies_due");
-  const ids = [...scheduled.map((id) => id.split("\n")[1]!), ...(await listIds(deps, "rollouts_running"))];
+  const ids = await listOngoing(deps.store);
   const lacking: Unconsented[] = [];
   for (let at = 0; at < ids.length; at += PAGE_SIZE) {
     const records = await readRecords(deps.store, ids.slice(at, at + PAGE_SIZE));
@@ -37,13 +37,12 @@ export async function listUnconsented(deps: ChangesDeps): Promise<Unconsented[]>
   return lacking;
 }
 
-async function listIds({ store }: ChangesDeps, collection: "applies_due" | "rollouts_running"): Promise<string[]> {
+/** Lists the ids of approved changes that apply by themselves, and of running rollouts. */
+export async function listOngoing(store: Pick<Store, "list">): Promise<string[]> {
   const ids: string[] = [];
-  for (let after = "", more = true; more;) {
-    const page = await store.list(collection, { after, limit: PAGE_SIZE, keysOnly: true });
-    ids.push(...page.map(({ id }) => id));
-    after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE_SIZE;
-  }
+  // A key ends with the id of its change.
+  for (const collection of ["applies_due", "rollouts_running"] as const)
+    for await (const page of listPages(store, collection, { limit: PAGE_SIZE, keysOnly: true }))
+      ids.push(...page.map(({ id }) => id.slice(id.lastIndexOf("\n") + 1)));
   return ids;
 }

@@ -7,6 +7,7 @@ import { knownMismatches } from "../changes/integrity_scan.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
+import { listPages } from "../store/pages.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { placeOf } from "./expiring.ts";
 import { orderPrefix } from "./tasks.ts";
@@ -88,15 +89,12 @@ async function firstLimit(
   if (hours === undefined) return first;
   const ttl = hours * HOUR_MS;
   const prefix = waitingPrefix(status);
-  for (let after = prefix, more = true; more;) {
-    const page = await store.list("waiting", { prefix, after, limit: PAGE });
+  for await (const page of listPages(store, "waiting", { prefix, limit: PAGE })) {
     for (const { id, value } of page) {
       const { since } = parseWait(value);
       const isTold = placeOf(since, id.slice(prefix.length)) <= told;
       first = Math.min(first, since + (isTold ? ttl : ttl * (1 - LAST_PART)));
     }
-    after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE;
   }
   return first;
 }

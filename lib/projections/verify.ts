@@ -1,6 +1,7 @@
 /** Verifies projections: builds each again in memory from the first entry, and compares. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { memoryStore } from "../store/memory.ts";
+import { listPages } from "../store/pages.ts";
 import type { Collection, Store } from "../store/store.ts";
 import { findProblem } from "./catch_up.ts";
 import { createLogReader } from "./log_reader.ts";
@@ -53,12 +54,9 @@ async function compareRows(deps: ProjectionDeps, projection: Projection, cursor:
 
 async function readAll(store: Store, collection: Collection): Promise<Map<string, unknown>> {
   const records = new Map<string, unknown>();
-  for (let after = ""; ;) {
-    const page = await store.list(collection, { after, limit: PAGE_SIZE });
+  for await (const page of listPages(store, collection, { limit: PAGE_SIZE }))
     for (const { id, value } of page) records.set(id, value);
-    if (page.length < PAGE_SIZE) return records;
-    after = page.at(-1)!.id;
-  }
+  return records;
 }
 
 /** Lists differences between two values, by member where both are objects. */

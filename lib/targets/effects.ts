@@ -2,6 +2,7 @@
 import type { Sha256 } from "../kit/platform.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { targetKey } from "../changes/records.ts";
+import { listPages } from "../store/pages.ts";
 import type { Store, Tx } from "../store/store.ts";
 import type { Attempt, Entry, OtherChange, TargetValue } from "./port.ts";
 
@@ -231,12 +232,8 @@ export function storedEffects(
           else if (found) tx.put("effects", id, { ...found, ...NO_VALUES });
         });
       await strip(change_id);
-      for (let after = "", more = true; more;) {
-        const page = await store.list("effects", { after, limit: PAGE });
+      for await (const page of listPages(store, "effects", { limit: PAGE }))
         for (const { id, value } of page) if (value.replaced === change_id && value.previous) await strip(id);
-        after = page.at(-1)?.id ?? after;
-        more = page.length === PAGE;
-      }
     },
   };
 }

@@ -228,14 +228,15 @@ test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is un
   });
 });
 
-test("--check-intent names a file, and only --scenarios counts with it", () => {
-  const checked = { kind: "check_intent", path: "intent.json", scenarios: undefined };
-  expect(parseOptions(["--check-intent", "intent.json"], { SVC_PORT: "x" })).toEqual(checked);
+test("--check-intent names a file, and only --scenarios and a store that is named with it count", () => {
+  const checked = { kind: "check_intent", path: "intent.json", options: {} };
+  expect(parseOptions(["--check-intent", "intent.json"], { SVC_PORT: "x", SVC_STATE: "s.json" })).toEqual(checked);
   expect(parseOptions(["--port=0", "--check-intent=intent.json"], {})).toEqual(checked);
   expect(() => parseOptions(["--check-intent"], {})).toThrow("--check-intent needs a value");
-  expect(parseOptions(["--scenarios=s.yaml", "--check-intent=intent.json"], {})).toEqual({
+  const against = ["--scenarios=s.yaml", "--state=env:STORE", "--store-name=crm"];
+  expect(parseOptions([...against, "--check-intent=intent.json"], {})).toEqual({
     ...checked,
-    scenarios: "s.yaml",
+    options: { scenarios: "s.yaml", state: "env:STORE", storeName: "crm" },
   });
   expect(() => parseOptions(["--scenarios=s.yaml"], {})).toThrow("--scenarios goes with --check-intent");
 });

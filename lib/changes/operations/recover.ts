@@ -1,5 +1,6 @@
 /** Resolves operations that a crash, a lost process or a silent host left half done, by the answer of the host. */
 import { AppError } from "../../kit/errors.ts";
+import { listPages } from "../../store/pages.ts";
 import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findMove } from "../places.ts";
@@ -189,13 +190,10 @@ async function standingConsent(
 /** Resolves abandoned leases and returns the number of them. `all`: at the start of the one process that owns the store. */
 export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<number> {
   let recovered = 0;
-  for (let after = "", more = true; more;) {
-    const page = await deps.store.list("leases", { after, limit: BATCH_SIZE });
+  for await (const page of listPages(deps.store, "leases", { limit: BATCH_SIZE })) {
     const leases = page.map(({ value }) => value).filter(isLease);
     const outcomes = await Promise.all(leases.map((lease) => resolveAbandoned(deps, lease, all)));
     recovered += outcomes.filter((outcome) => outcome === "resolved").length;
-    after = page.at(-1)?.id ?? after;
-    more = page.length === BATCH_SIZE;
   }
   return recovered;
 }

@@ -68,12 +68,14 @@ test("an answer that is not as expected is shown with its line", async () => {
 
 test("a check with scenarios says the rules first, and whether all pass", async () => {
   const intent = join(EXAMPLE, "product_intent.json");
-  const { text, passed } = await checkIntent(intent, join(EXAMPLE, "scenarios.yaml"));
+  const { text, passed } = await checkIntent(intent, { scenarios: join(EXAMPLE, "scenarios.yaml") });
   expect([passed, text]).toEqual([
     true,
     expect.stringMatching(/^acme-crm [^]*\n- [^]*\n\nok {4}a standard[^]*pass\n$/),
   ]);
-  await expect(checkIntent(intent, join(EXAMPLE, "none.yaml"))).rejects.toThrow(/^--scenarios .*none\.yaml: ENOENT/);
+  await expect(checkIntent(intent, { scenarios: join(EXAMPLE, "none.yaml") })).rejects.toThrow(
+    /^--scenarios .*none\.yaml: ENOENT/,
+  );
 });
 
 describe("a scenario fails", () => {

@@ -1,0 +1,45 @@
+/** Reads from a store which changes would lack a consent under an intent that is not in force. */
+import { entryKey } from "../lib/audit/chain.ts";
+import { listOngoing, listUnconsented, type Unconsented } from "../lib/changes/unconsented.ts";
+import type { Intent } from "../lib/changes/rules/intent.ts";
+import { readRecords } from "../lib/changes/records.ts";
+import { memoryStore } from "../lib/store/memory.ts";
+import type { Key, Version } from "../lib/store/version.ts";
+import { storeAddress, type StoreName } from "./moving/store_addresses.ts";
+import type { Environment } from "./secrets.ts";
+
+/** Indexes of what the service carries on by itself, and the end of the log. */
+const isIndex = ({ collection, id }: Key): boolean =>
+  collection === "applies_due" || collection === "rollouts_running" || (collection === "meta" && id === "chain");
+
+/**
+ * Lists scheduled changes and running rollouts of a store that would lack a consent, whether a service uses the store or not;
+ * nothing is written. Of the store only these changes and their entries are kept in memory. Errors: `MoveRefused`.
+ */
+export async function listLacking(
+  intent: Intent,
+  state: string,
+  name: StoreName,
+  env: Environment,
+): Promise<Unconsented[]> {
+  const { from, close } = await storeAddress(state, env, name).copied();
+  const store = memoryStore();
+  const load = async (isWanted: (key: Key) => boolean): Promise<void> => {
+    const found: Version[] = [];
+    for await (const versions of from.dump()) found.push(...versions.filter((one) => one.id !== "" && isWanted(one)));
+    await store.whole!.commit(found, { from: undefined, to: undefined });
+  };
+  try {
+    await load(isIndex);
+    const ids = await listOngoing(store);
+    if (ids.length === 0) return [];
+    const changes = new Set(ids);
+    await load(({ collection, id }) => collection === "changes" && changes.has(id));
+    const records = await readRecords(store, ids);
+    const entries = new Set(records.flatMap((record) => record?.audit.map(entryKey) ?? []));
+    await load(({ collection, id }) => collection === "audit" && entries.has(id));
+    return await listUnconsented({ store, product: { intent } });
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,77 @@
+/** `--check-intent` against a store: changes that the service carries on by itself, and that would lack a consent. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { checkIntent } from "../../local/intent_file.ts";
+import { openStore } from "../../local/open_store.ts";
+import { temporaryFolder } from "../e2e/server.ts";
+import { HOUR, START } from "../support/clock.ts";
+import { core } from "../support/core.ts";
+import { manifest, type Manifest } from "../support/intents.ts";
+import { passkey } from "../support/passkeys.ts";
+import { AGENTS, rollout } from "../support/rollouts.ts";
+import { decide, person } from "../support/signed.ts";
+import { silentLog } from "../support/silent_log.ts";
+
+const POLICY = { apply_when: ["manual", "approved", "scheduled"] };
+const ANA = passkey();
+const principals = { ana: person(ANA), bo: person(passkey()) };
+const apply_when = new Date(Date.parse(START) + HOUR).toISOString();
+
+/** A store that a service uses, and the lines of a check against it that name a change. */
+async function openUsed() {
+  const folder = await temporaryFolder();
+  const state = join(folder, "state.json");
+  const store = await openStore(state, silentLog);
+  const check = async (intent: Manifest): Promise<string[]> => {
+    const path = join(folder, "next.json");
+    await writeFile(path, JSON.stringify(manifest({ update_epoch: 2, ...intent })));
+    const { text, passed } = await checkIntent(path, { state });
+    expect(passed).toBe(true);
+    return text.split("\n").filter((line) => line.startsWith("! chg_"));
+  };
+  return { folder, store, check };
+}
+
+/** With a scheduled change that ana signed, and one that waits for consent. */
+async function used() {
+  const { folder, store, check } = await openUsed();
+  const api = await core({ store, intent: { policy: POLICY, principals } });
+  const { change_id } = await api.propose({ value: "1", apply_when });
+  await decide(api, ANA, "approve", { approver: "ana", change_id });
+  await api.propose({ target: "ui.b", apply_when: "approved" });
+  return { api, change_id, folder, check: (intent: Manifest) => check({ principals, ...intent }) };
+}
+
+test("names a scheduled change whose consent would not count, while a service uses the store", async () => {
+  const { api, change_id, check } = await used();
+  expect(await check({ policy: POLICY })).toEqual([]);
+  expect(await check({ policy: { ...POLICY, approvers: ["bo"] } })).toEqual([
+    expect.stringMatching(
+      `^! ${change_id} lacks a consent under this intent: consents are missing under today's intent`,
+    ),
+  ]);
+  // Signed by a key that no longer is under the name.
+  expect(await check({ policy: POLICY, principals: { ana: person(passkey()) } })).toHaveLength(1);
+  expect((await api.change(change_id)).status).toBe("approved");
+  await api.deps.store.close();
+});
+
+test("names nothing once the change is revoked, and reads nothing where there is no store", async () => {
+  const { api, change_id, check, folder } = await used();
+  await decide(api, ANA, "revoke", { approver: "ana", change_id });
+  expect(await check({ policy: { ...POLICY, approvers: ["bo"] } })).toEqual([]);
+  const none = checkIntent(join(folder, "next.json"), { state: join(folder, "none.json") });
+  await expect(none).rejects.toThrow(/^--state: there is no store at .*none\.json/);
+  await api.deps.store.close();
+});
+
+test("names a running rollout too", async () => {
+  const { store, check } = await openUsed();
+  const { api, change_id } = await rollout({ store });
+  expect(await check({ principals: AGENTS })).toEqual([]);
+  expect(await check({ principals: AGENTS, policy: { required_approvers: { standard: 2 } } })).toEqual([
+    expect.stringContaining(`${change_id} lacks a consent under this intent: `),
+  ]);
+  await api.deps.store.close();
+});
