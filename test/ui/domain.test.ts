@@ -180,8 +180,28 @@ test.each<[string, Partial<ChangeDetail>, string, string[], string[]]>([
 ])("%s gets what the service answers", (_name, over, name, offers, reasons) => {
   const change = { ...CHANGE, ...over } as ChangeDetail;
   expect(listOffers(change, name, policy)).toEqual(offers);
-  expect(listObstacles(change, name).map(([, reason]) => reason)).toEqual(reasons);
+  expect(listObstacles(change, name, policy).map(([, reason]) => reason)).toEqual(reasons);
 }); // prettier-ignore
+
+test("what the rules reserve for others is not offered", () => {
+  const may = (over: Partial<ChangeDetail>, name: string, rules: object = {}) => {
+    const [shown, under] = [{ ...CHANGE, ...over } as ChangeDetail, { ...policy, ...rules }];
+    return [listOffers(shown, name, under), listObstacles(shown, name, under).map(([, reason]) => reason)];
+  };
+  const anybody = { missing: [quorum(1)], proposer: "pat" };
+  expect(may(anybody, "pat", { approvers: undefined })).toEqual([["deny", "withdraw"], ["You proposed it."]]);
+  expect(may(anybody, "pat", { self_approval: true })[0]).toEqual(["approve", "deny", "withdraw"]);
+  const reached: Partial<ChangeDetail> = { status: "pending_consent", missing: [owners("cy")] };
+  expect(may(reached, "eve")[0]).toEqual([]);
+  const approved: Partial<ChangeDetail> = { status: "approved", allowed_actions: ["apply"], missing: [] };
+  const permissions = { apply: ["bo"], rollback: ["bo"] };
+  expect(may(approved, "eve", { permissions })).toEqual([[], ["It can be applied by bo."]]);
+  expect(may(approved, "Bo", { permissions })).toEqual([["apply"], []]);
+  const applied: Partial<ChangeDetail> = { status: "applied", allowed_actions: ["rollback"], missing: [] };
+  const break_glass = { approvers: ["sam"] };
+  expect(may(applied, "eve", { permissions, break_glass })).toEqual([[], ["It can be rolled back by bo or sam."]]);
+  expect(may(applied, "sam", { permissions, break_glass })[0]).toEqual(["rollback"]);
+});
 
 test("a consent that no longer counts lets another approver close the change", () => {
   const change = { ...CHANGE, status: "approved" as const, approvals: [consent("gone")], allowed_actions: ["revoke"] };
@@ -203,7 +223,7 @@ test("an emergency is reviewed by a person who had no part in it", () => {
   const change = { ...CHANGE, ...over } as unknown as ChangeDetail;
   expect(listOffers(change, "cy", policy)).toEqual(["accept_emergency", "reject_emergency", "rollback"]);
   expect(listOffers(change, "bo", policy)).toEqual(["rollback"]);
-  expect(listObstacles(change, "bo")).toEqual([
+  expect(listObstacles(change, "bo", policy)).toEqual([
     ["Can't review", "You had a part in this change; someone else reviews it."],
   ]);
 });

@@ -14,7 +14,9 @@ export const sameName = (a: string | null | undefined, b: string): boolean =>
 
 /** Lists what this reader can do, in the order of a change's life; an open question is answered first. */
 export function listOffers(change: ChangeDetail, name: string, policy: Policy | undefined): ChangeAction[] {
-  const ordinary = ORDER.filter((action) => change.allowed_actions.includes(action) && isOffered(action, change, name));
+  const ordinary = ORDER.filter(
+    (action) => change.allowed_actions.includes(action) && isOffered(action, change, name, policy),
+  );
   if (isReviewDue(change))
     return hadPart(change, name) ? ordinary : ["accept_emergency", "reject_emergency", ...ordinary];
   const isOpen = change.status === "pending_consent" || (change.status === "approved" && change.review === undefined);
@@ -25,16 +27,21 @@ export function listOffers(change: ChangeDetail, name: string, policy: Policy | 
     : ordinary;
 }
 
-function isOffered(action: Action, change: ChangeDetail, name: string): boolean {
-  if (action === "apply" || action === "rollback") return listBlocking(action, change).length === 0;
+function isOffered(action: Action, change: ChangeDetail, name: string, policy: Policy | undefined): boolean {
+  if (action === "apply" || action === "rollback")
+    return listBlocking(action, change).length === 0 && (name === "" || isPermitted(action, name, policy));
   if (name === "") return true;
   const { proposer, approvals, missing } = change;
   switch (action) {
     case "approve":
-      return !hasApproved(change, name) && isMissing(change, name);
+      return !hasApproved(change, name) && isMissing(change, name) && !isOwn(change, name, policy);
     case "deny":
-      // The answer does not say who can deny once the quorum is reached.
-      return hasApproved(change, name) || isMissing(change, name) || !missing.some(({ rule }) => rule === QUORUM);
+      // The answer does not say who can deny once the quorum is reached; the rules do, where the service shows them.
+      return (
+        hasApproved(change, name) ||
+        isMissing(change, name) ||
+        (!missing.some(({ rule }) => rule === QUORUM) && isDecider(name, policy))
+      );
     case "withdraw":
       return proposer === null || sameName(proposer, name);
     case "revoke":
@@ -44,6 +51,29 @@ function isOffered(action: Action, change: ChangeDetail, name: string): boolean 
 }
 
 const QUORUM = "required_approvers";
+
+const isListed = (names: readonly string[] | undefined, name: string): boolean =>
+  names?.some((one) => sameName(one, name)) ?? false;
+
+const isDecider = (name: string, policy: Policy | undefined): boolean =>
+  policy?.approvers === undefined ||
+  isListed(policy.approvers, name) ||
+  policy.owners.some(({ approvers }) => isListed(approvers, name));
+
+/** Names that may apply, or roll back; undefined where no list says so. */
+function permittedNames(action: "apply" | "rollback", policy: Policy | undefined): string[] | undefined {
+  const names = policy?.permissions?.[action];
+  return names && [...names, ...(action === "rollback" ? (policy?.break_glass?.approvers ?? []) : [])];
+}
+
+const isPermitted = (action: "apply" | "rollback", name: string, policy: Policy | undefined): boolean => {
+  const names = permittedNames(action, policy);
+  return names === undefined || isListed(names, name);
+};
+
+/** Checks that this would be a consent to one's own proposal, where the rules allow none. */
+const isOwn = ({ proposer, asked_by }: ChangeDetail, name: string, policy: Policy | undefined): boolean =>
+  policy?.self_approval === false && [proposer, asked_by].some((one) => sameName(one, name));
 
 /** Checks that the service still waits for the consent of this person; an empty list means any person. */
 const isMissing = ({ missing }: ChangeDetail, name: string): boolean =>
@@ -62,15 +92,28 @@ const listBlocking = (action: "apply" | "rollback", { gates }: ChangeDetail): st
     .map(({ message }) => message);
 
 /** Lists what this reader might expect to do and cannot, each with the reason. */
-export function listObstacles(change: ChangeDetail, name: string): [title: string, reason: string][] {
+export function listObstacles(
+  change: ChangeDetail,
+  name: string,
+  policy: Policy | undefined,
+): [title: string, reason: string][] {
   const obstacles: [string, string][] = [];
-  const may = new Set(listOffers(change, name, undefined));
+  const may = new Set(listOffers(change, name, policy));
   if (change.status === "pending_consent" && name !== "" && !may.has("approve"))
-    obstacles.push(["Can't approve", whyNotApprove(change, name)]);
+    obstacles.push(["Can't approve", whyNotApprove(change, name, policy)]);
   const applies = isLive(change.status) && !may.has("apply");
   const blocking = applies ? listBlocking("apply", change) : listBlocking("rollback", change);
   if (blocking.length > 0)
     obstacles.push([applies ? "Can't apply yet" : "Can't roll back yet", ended(readable(blocking.join("; ")))]);
+  const step = change.status === "applied" ? "rollback" : applies ? "apply" : undefined;
+  if (step && name !== "" && !isPermitted(step, name, policy)) {
+    const who = permittedNames(step, policy)!.join(" or ");
+    obstacles.push(
+      step === "apply"
+        ? ["Can't apply", `It can be applied by ${who}.`]
+        : ["Can't roll back", `It can be rolled back by ${who}.`],
+    );
+  }
   const { given, more } = quorumOf(change);
   const lost = change.approvals.filter(({ emergency }) => !emergency).length - given;
   if (isLive(change.status) && more > 0 && lost > 0)
@@ -83,8 +126,9 @@ export function listObstacles(change: ChangeDetail, name: string): [title: strin
   return obstacles;
 }
 
-function whyNotApprove(change: ChangeDetail, name: string): string {
+function whyNotApprove(change: ChangeDetail, name: string, policy: Policy | undefined): string {
   if (hasApproved(change, name)) return "You have approved it.";
+  if (isOwn(change, name, policy) && isMissing(change, name)) return "You proposed it.";
   if (!change.allowed_actions.includes("approve")) return "It is too late.";
   const names = [...new Set(change.missing.flatMap(({ of }) => of))];
   return names.length === 0 ? "Nobody who may is left." : `It can be approved by ${names.join(" or ")}.`;

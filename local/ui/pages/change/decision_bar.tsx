@@ -3,6 +3,7 @@ import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { dateTime, ended } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
+import { useIntent } from "../../core/shared.ts";
 import { waysOn } from "../../domain/again.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
 import { listObstacles } from "../../domain/offers.ts";
@@ -34,7 +35,8 @@ export function DecisionBar({
   onDecide: (action: ChangeAction) => void;
 }) {
   const name = useValue(personName);
-  const obstacles = listObstacles(change, name);
+  const { data: intent } = useIntent();
+  const obstacles = listObstacles(change, name, intent?.policy);
   // Those of a drifted change stand beside the picture of it.
   const ways = !change.drift && waysOn(change).length > 0;
   const isUnusual = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, soon);
