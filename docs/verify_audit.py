@@ -1248,8 +1248,8 @@ class Automation:
     """Automatic applies by their entries: an approved change that was proposed so, from its time on, until that is stopped."""
 
     def __init__(self):
-        # By change: "approved" or a time, and when it was approved.
-        self.automatic, self.stopped = {}, set()
+        # By change: "approved" or a time, when its last consent came, and since when it is approved.
+        self.automatic, self.stopped, self.last = {}, set(), None
 
     def check(self, entry, line):
         """What is not valid of an entry of an automatic apply; or None."""
@@ -1258,11 +1258,15 @@ class Automation:
 
     def fault(self, entry, event, change, detail):
         approved = detail.get("status") == "approved"
-        known = self.automatic.get(change)
+        known, timestamp = self.automatic.get(change), entry["timestamp"]
+        # While a clock is behind the log, entries have the time of the one before.
+        dated = self.last is not None and self.last[0] == entry["id"] - 1 and timestamp > self.last[1]
+        self.last = entry["id"], timestamp
         if event == "change_proposed" and "apply_when" in detail:
-            self.automatic[change] = [detail["apply_when"], "" if approved else None]
+            self.automatic[change] = [detail["apply_when"], "" if approved else None, timestamp if approved else None]
         elif event == "consent_decision" and known:
-            known[1] = entry["timestamp"] if approved else None
+            since = timestamp if known[2] is None else known[2]
+            known[1:] = [timestamp, since] if approved else [None, None]
         elif event == "automation_stopped":
             if not known:
                 return "it stops the automation of a change that has none"
@@ -1282,17 +1286,30 @@ class Automation:
         if not known:
             within = change in self.stopped and found
             return None if within else f"it is applied by {SERVICE}, and the change does not apply by itself"
-        return None if found else self.why_invalid(*known, entry["timestamp"])
+        return None if found else self.why_invalid(*known, timestamp, dated)
 
     @staticmethod
-    def why_invalid(when, approved, at):
+    def why_invalid(when, approved, since, at, dated):
         if approved is None:
             return f"it is applied by {SERVICE}, and the change is not approved"
-        if when == "approved":
-            return None
-        if not isinstance(when, str) or not WHEN.fullmatch(when) or at < when:
+        if when != "approved" and (not isinstance(when, str) or not WHEN.fullmatch(when) or at < when):
             return f"it is applied by {SERVICE} before the time of the change"
-        return f"it is applied by {SERVICE}, and was approved after the time of the change" if approved >= when else None
+        if when != "approved" and approved >= when:
+            return f"it is applied by {SERVICE}, and was approved after the time of the change"
+        late = dated and time_between(since if when == "approved" else when, at)
+        return f"it is applied by {SERVICE} more than 24 hours after it was due" if late and late > MAX_LATE else None
+
+
+# An apply is postponed for 24 hours at most; one that began by then may end within another hour.
+MAX_LATE = datetime.timedelta(hours=25)
+
+
+def time_between(start, end):
+    """The time between two timestamps; None where the calendar has no such time."""
+    try:
+        return datetime.datetime.fromisoformat(end[:-1]) - datetime.datetime.fromisoformat(start[:-1])
+    except ValueError:
+        return None
 
 
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):

@@ -8,29 +8,42 @@ const NOT_AUTOMATIC = `it is applied by ${SERVICE}, and the change does not appl
 const NOT_APPROVED = `it is applied by ${SERVICE}, and the change is not approved`;
 const TOO_EARLY = `it is applied by ${SERVICE} before the time of the change`;
 const TOO_LATE = `it is applied by ${SERVICE}, and was approved after the time of the change`;
+const TOO_LONG = `it is applied by ${SERVICE} more than 24 hours after it was due`;
 const AUTHENTICATED = `it is the act of ${SERVICE}, which is the service itself, and names how its actor was authenticated`;
 const NOT_ITS_ACT = `${SERVICE} applies changes and stops doing so, and this is neither`;
 
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 
-/** A change that applies by itself: `approved` or a time, and when it was approved. */
+/** An apply is postponed for 24 hours at most; one that began by then may end within another hour. */
+const MAX_LATE_MS = 25 * 3600 * 1000;
+
+/** A change that applies by itself: `approved` or a time, when its last consent came, and since when it is approved. */
 interface Automatic {
   when: unknown;
   approved: string | undefined;
+  since: string | undefined;
 }
 
 /** Returns what is not valid of an automatic apply; undefined where nothing is. */
-function whyInvalid({ when, approved }: Automatic, at: string): string | undefined {
+function whyInvalid({ when, approved, since }: Automatic, at: string, isDated: boolean): string | undefined {
   if (approved === undefined) return NOT_APPROVED;
-  if (when === "approved") return undefined;
-  if (typeof when !== "string" || !TIME.test(when) || at < when) return TOO_EARLY;
-  return approved >= when ? TOO_LATE : undefined;
+  if (when !== "approved" && (typeof when !== "string" || !TIME.test(when) || at < when)) return TOO_EARLY;
+  if (when !== "approved" && approved >= when) return TOO_LATE;
+  const due = when === "approved" ? since! : when;
+  return isDated && parseMoment(at) - parseMoment(due) > MAX_LATE_MS ? TOO_LONG : undefined;
+}
+
+/** Parses a time to milliseconds; NaN where the calendar has no such time. */
+function parseMoment(text: string): number {
+  const ms = Date.parse(text);
+  return text >= "0001" && !Number.isNaN(ms) && new Date(ms).toISOString() === text ? ms : NaN;
 }
 
 /** Creates the check of entries one after another. */
 export function createAutomationCheck() {
   const automatic = new Map<string, Automatic>();
   const stopped = new Set<string>();
+  let last: Pick<Entry, "id" | "timestamp"> | undefined;
   return (entry: Entry, line: number): Finding | undefined => {
     const { eventType, id, timestamp } = entry;
     const change = decoded(entry.changeId);
@@ -38,12 +51,19 @@ export function createAutomationCheck() {
     const detail = parseDetail(entry);
     const { actor, status, authenticated = null } = detail;
     const known = automatic.get(change);
+    // While a clock is behind the log, entries have the time of the one before.
+    const isDated = last?.id === id - 1 && timestamp > last.timestamp;
+    last = { id, timestamp };
     if (eventType === "change_proposed" && detail["apply_when"] !== undefined)
       automatic.set(change, {
         when: detail["apply_when"],
         approved: status === "approved" ? "" : undefined,
+        since: status === "approved" ? timestamp : undefined,
       });
-    if (eventType === "consent_decision" && known) known.approved = status === "approved" ? timestamp : undefined;
+    if (eventType === "consent_decision" && known) {
+      known.approved = status === "approved" ? timestamp : undefined;
+      known.since = status === "approved" ? (known.since ?? timestamp) : undefined;
+    }
     if (eventType === "automation_stopped") {
       if (!automatic.delete(change)) return finding("it stops the automation of a change that has none");
       stopped.add(change);
@@ -55,7 +75,7 @@ export function createAutomationCheck() {
     // The apply began before the automation or the approval ended.
     const isFound = (detail["late"] ?? detail["resolved_after_interruption"]) === true;
     if (!known) return stopped.has(change) && isFound ? undefined : finding(NOT_AUTOMATIC);
-    const problem = isFound ? undefined : whyInvalid(known, timestamp);
+    const problem = isFound ? undefined : whyInvalid(known, timestamp, isDated);
     return problem === undefined ? undefined : finding(problem);
   };
 }

@@ -35,7 +35,7 @@ beforeAll(async () => {
   await api.must("apply", stopped);
   honest = await api.audit();
   ids = { scheduled, once, stopped };
-  judged = await judgeExports([honest, ...FORGED.map(([, forge]) => forge())].map(textOf));
+  judged = await judgeExports([honest, ...FORGED.map(([, forge]) => forge()), ...late()].map(textOf));
 });
 
 const textOf = (log: Log): string =>
@@ -55,6 +55,18 @@ const withDetail = (id: string, event: string, over: Detail): Log =>
 const without = (id: string, event: string): Log =>
   honest.filter((entry) => entry.change_id !== id || entry.event_type !== event);
 
+/** Makes the apply of a change the last entry, after others of a time. */
+function postponed(id: string, ms: number, before = 0): Log {
+  const isApply = (entry: AuditEntry) => entry.change_id === id && entry.event_type === "change_applied";
+  const others = honest.filter((entry) => !isApply(entry));
+  const last = { ...others.at(-1)!, timestamp: at(before) };
+  return [
+    ...(before === 0 ? others : [...others.slice(0, -1), last]),
+    ...honest.filter(isApply).map((entry) => ({ ...entry, timestamp: at(ms) })),
+  ];
+}
+
+const TOO_LONG = "it is applied by policy:apply_when more than 24 hours after it was due";
 const NOT_AUTOMATIC = "it is applied by policy:apply_when, and the change does not apply by itself";
 const NOT_APPROVED = "it is applied by policy:apply_when, and the change is not approved";
 
@@ -69,6 +81,8 @@ const FORGED: [string, () => Log, string][] = [
     () => withDetail(ids.scheduled, "change_proposed", { apply_when: "tomorrow" }),
     "it is applied by policy:apply_when before the time of the change",
   ],
+  ["more than a day after its time", () => postponed(ids.scheduled, 27 * HOUR + 1), TOO_LONG],
+  ["more than a day after its consent", () => postponed(ids.once, 25 * HOUR + 1), TOO_LONG],
   ["without any consent", () => without(ids.once, "consent_decision"), NOT_APPROVED],
   [
     "of a change that still lacks a consent",
@@ -120,6 +134,17 @@ test("the honest log has two automatic applies and one end of automation, and is
   expect(applied.map(({ change_id }) => change_id).sort()).toEqual([ids.scheduled, ids.once].sort());
   expect(honest.filter(({ event_type }) => event_type === "automation_stopped")).toHaveLength(1);
   expect(judged[0]).toEqual({ typescript: [], python: [] });
+});
+
+/** Applies that began within their day, and one whose time is that of the log while the clock was behind it. */
+const late = (): Log[] => [
+  postponed(ids.scheduled, 27 * HOUR),
+  postponed(ids.once, 25 * HOUR),
+  postponed(ids.once, 40 * HOUR, 40 * HOUR),
+];
+
+test("an automatic apply that was postponed for its day is valid", () => {
+  expect(judged.slice(1 + FORGED.length)).toEqual(late().map(() => ({ typescript: [], python: [] })));
 });
 
 test.each(FORGED.map(([what, , message], index) => [what, message, index + 1] as const))(
