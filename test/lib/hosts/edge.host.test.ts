@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
-import { client, events, FOLLOWUP } from "../../support/client.ts";
+import { client, events, FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import { manifest } from "../../support/intents.ts";
 import { startWebhookHost } from "../../support/webhook_host.ts";
 import { provider } from "../chat/provider.ts";
@@ -52,10 +52,10 @@ async function started(
   return running;
 }
 
-/** What the cron trigger does. */
-async function scheduled(workerd: Miniflare): Promise<unknown> {
+/** Does what the cron trigger does. */
+async function scheduled(workerd: Miniflare, cron = "* * * * *"): Promise<unknown> {
   const worker = (await workerd.getWorker()) as unknown as { scheduled(event: object): Promise<unknown> };
-  return worker.scheduled({ cron: "* * * * *" });
+  return worker.scheduled({ cron });
 }
 
 const clientOf = (url: string) => client(sendAlone, url);
@@ -288,6 +288,43 @@ test("an entry of one's own may hold the intent and an adapter", async () => {
   expect((await api.act("apply", change_id, AUTHORISED)).body.adapter).toMatchObject({
     name: "own",
     result: "applied",
+  });
+});
+
+test("a change applies by itself once approved, and at its time in the second cycle after it", async () => {
+  const intent = manifest({ policy: { apply_when: ["manual", "approved", "scheduled"] } });
+  // A cycle whose trigger names minutes finds the clock so much later.
+  const entry = `
+    import { endpoints } from "./handlers/index.ts";
+    import { edgeHost } from "./lib/hosts/edge/worker.ts";
+    const host = edgeHost({ endpoints, settings: { SVC_PRODUCT_INTENT_JSON: ${JSON.stringify(JSON.stringify(intent))} } });
+    const now = Date.now;
+    const scheduled = (event, env) => {
+      Date.now = () => now() + Number(event.cron) * 60000;
+      return host.worker.scheduled(event, env);
+    };
+    export const { Countersign } = host;
+    export default { ...host.worker, scheduled };`;
+  const { workerd, url } = await started({ SVC_ADMIN_TOKEN: TOKEN }, {}, await workerScript(entry));
+  const api = clientOf(url);
+  const bring = async (target: string, apply_when: string): Promise<string> => {
+    const { change_id } = (await api.post("propose", { ...PROPOSAL, target, apply_when }, AUTHORISED)).body;
+    expect((await api.act("approve", change_id, AUTHORISED)).body.status).toBe("approved");
+    return change_id;
+  };
+  const status = async (id: string) => (await api.change(id)).status;
+  const once = await bring("ui.once", "approved");
+  const later = await bring("ui.later", new Date(Date.now() + 3600_000).toISOString());
+  // The consent asked for a cycle itself.
+  await expect.poll(() => status(once), { timeout: 10_000 }).toBe("applied");
+  await scheduled(workerd, "0");
+  await scheduled(workerd, "61");
+  expect(await status(later)).toBe("approved");
+  await scheduled(workerd, "72");
+  expect(await status(later)).toBe("applied");
+  expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({
+    actor: "policy:apply_when",
+    status: "applied",
   });
 });
 

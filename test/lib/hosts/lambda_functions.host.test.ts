@@ -172,6 +172,33 @@ describe("a change, over several instances of the functions", () => {
     expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
   });
 
+  there("a change applies by itself in the next cycle, and at its time in the second one after it", async () => {
+    const policy = { apply_when: ["manual", "approved", "scheduled"] };
+    const begin = stack(await made("automatic"));
+    const start = (name: Name, minutes = 0) =>
+      begin(name, {
+        SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ policy })),
+        CLOCK_OFFSET_MS: String(minutes * 60_000),
+      });
+    const { api } = await start("product");
+    const bring = async (target: string, apply_when: string): Promise<string> => {
+      const { change_id } = (await api.post("propose", { ...PROPOSAL, target, apply_when }, WITH_TOKEN)).body;
+      expect((await api.act("approve", change_id, WITH_TOKEN)).body.status).toBe("approved");
+      return change_id;
+    };
+    const once = await bring("ui.once", "approved");
+    const later = await bring("ui.later", new Date(Date.now() + 3600_000).toISOString());
+    const read = await start("read");
+    const statuses = async () => [(await read.api.change(once)).status, (await read.api.change(later)).status];
+    expect(await tick(await start("cycle"))).toMatchObject({ failed_steps: [] });
+    expect(await statuses()).toEqual(["applied", "approved"]);
+    await tick(await start("cycle", 61));
+    expect(await statuses()).toEqual(["applied", "approved"]);
+    await tick(await start("cycle", 72));
+    expect(await statuses()).toEqual(["applied", "applied"]);
+    expect(host.effects).toEqual(expect.arrayContaining([`apply ${once}`, `apply ${later}`]));
+  });
+
   there("a cycle that finds the chain broken is an error, which Lambda counts", async () => {
     const table = await made("broken_chain");
     const start = stack(table);
