@@ -9,6 +9,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, wholeNumber } from "../../lib/kit/fields.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
+import { rolloutSchema } from "../../lib/changes/rollouts/rollout_view.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { gateSchema } from "../../lib/changes/rules/gates.ts";
 import { seenSchema } from "../../lib/changes/rules/moved_value.ts";
@@ -55,6 +56,7 @@ export const change = endpoint(
         signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
         gates: z.array(gateSchema()).describe("What stands between it and its apply."),
         drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
+        rollout: rolloutSchema().optional(),
         related: z.array(relatedSchema()).describe("Other changes that it has to do with."),
         seen: z.array(seenSchema()).optional().describe("With seen: what its places hold now."),
         evidence: evidenceSchema().nullable().describe("Results of similar changes at peers; null without any."),

@@ -17,6 +17,7 @@ import { listVisibleIds } from "../changes/read_scope.ts";
 import { readSeen } from "../changes/seen.ts";
 import type { Outcome, OutcomeRecord } from "../changes/rules/outcome.ts";
 import { readStandings } from "../changes/standings.ts";
+import { viewRollout } from "../changes/rollouts/rollout_view.ts";
 import { changeView } from "../changes/views.ts";
 import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
@@ -100,12 +101,13 @@ const newestFirst = (before: string | undefined) => ({ ...(before && { after: be
 /** Everything about one change; 404 `change_not_found`. */
 export async function changeDetail(deps: ChangesDeps, changeId: string) {
   const view = await changeView(deps, changeId);
-  const [outcome, drift, related] = await Promise.all([
+  const [outcome, drift, related, rollout] = await Promise.all([
     outcomeNow(deps, changeId),
     deps.store.get("drift", changeId),
     findRelated(deps, view),
+    viewRollout(deps.store, view),
   ]);
-  return { ...view, outcome, drift: drift?.value ?? null, related };
+  return { ...view, outcome, drift: drift?.value ?? null, related, ...(rollout && { rollout }) };
 }
 
 /** Reads what the places of a change hold now, with the gate of a value that no consent saw; nothing where none can be read. */

@@ -700,6 +700,57 @@ export interface paths {
               /** Since when and how the host shows it no more; null otherwise. */
               drift: components["schemas"]["DriftEpisode"] | null;
 
+              /** Its rollout in steps. */
+              rollout?: {
+                /** Needs of each step. */
+                estimate: {
+                  /** Users with the value, at most; null: unknown. */
+                  users: number | null;
+
+                  /** Days at users_a_day, at most. */
+                  days: number | null;
+                }[];
+
+                /** Bounds by the newest totals. */
+                measured: {
+                  /** Step, from 0. */
+                  step: number;
+
+                  /** A watched KPI. */
+                  kpi: string;
+
+                  /** Time of the totals. */
+                  as_of: string;
+
+                  /** Users with the value. */
+                  treated_n: number;
+
+                  /** Users without. */
+                  control_n: number;
+
+                  /** Mean with the value. */
+                  treated: number;
+
+                  /** Mean without. */
+                  control: number;
+
+                  /** In the unit of allowed. */
+                  worse_at_least: number | null;
+
+                  /** The other bound. */
+                  worse_at_most: number | null;
+                }[];
+
+                /** Earliest next step. */
+                not_before?: string;
+
+                /** The KPI that holds it. */
+                kpi?: string;
+
+                /** Why an advance failed. */
+                error?: string;
+              };
+
               /** Other changes that it has to do with. */
               related: {
                 change_id: components["schemas"]["ChangeId"];

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
+import { changeDetail } from "../../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../../support/client.ts";
 import { core, coreOf } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
@@ -104,6 +105,32 @@ describe("a rollout", () => {
     expect(await exposure()).toEqual(before);
     expect(await store.get("rollouts_running", change_id)).toBeDefined();
   });
+});
+
+test("a rollout shows its estimate before consent, then its bounds and what the next step waits for", async () => {
+  const { api, change_id, feedNow, hours } = await rollout({ stages: { users_a_day: 10_000 } });
+  const view = async (id = change_id) => (await changeDetail(api.deps, id)).rollout;
+  const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });
+  const waiting = await api.bring("pending_consent", { value: "1", target: "ui.other", stages });
+  // 10 · ¼ · (0.5 / 0.05)² / 0.9 users at 1,000 a day, and 10 · ¼ · (1 / 0.05)² / 0.5 at 5,000.
+  const estimate = [
+    { users: 278, days: 1 },
+    { users: 2000, days: 1 },
+  ];
+  expect(await view(waiting)).toEqual({ estimate, measured: [] });
+  hours(24);
+  const now = api.deps.clock.iso();
+  await feedNow(totals(200, 1000));
+  const bounds = { worse_at_least: expect.any(Number), worse_at_most: expect.any(Number) };
+  const cell = { step: 0, kpi: "conversion", as_of: now, treated_n: 20, control_n: 180, treated: 0.2, control: 0.2 };
+  const running = (await view())!;
+  expect(running).toEqual({ estimate, measured: [{ ...cell, ...bounds }], not_before: now, kpi: "conversion" });
+  expect(running.measured[0]!.worse_at_least).toBeLessThan(0);
+  expect(running.measured[0]!.worse_at_most).toBeGreaterThan(0.1);
+  await feedNow(totals(100_000, 1000, [0.1, 0.2]));
+  const ended = (await view())!;
+  expect(ended).not.toHaveProperty("not_before");
+  expect(ended.measured[0]!.worse_at_least).toBeGreaterThan(0.05);
 });
 
 describe("a rollout holds", () => {
