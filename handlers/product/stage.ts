@@ -39,6 +39,8 @@ export const stage = endpoint(
       "value_not_allowed",
       "operation_in_progress",
       "target_moved",
+      "target_drifted",
+      "adapter_failed",
       "frozen",
       "outside_window",
       "version_mismatch",

@@ -2,7 +2,7 @@
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { NO_SPLIT, NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { findRolloutProblem, NO_SPLIT, NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
 import { readUnowned, type SystemReading } from "./judge_values.ts";
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
@@ -72,12 +72,7 @@ function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
   }
   for (const entry of listJudged(adapter, change)) {
     const isSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
-    // An advance sets nothing on a target system yet, so no rollout may begin there.
-    const problem = change.stages
-      ? "a rollout in steps is possible only where the change is recorded and no target system is set"
-      : isSplit
-        ? NO_SPLIT
-        : adapter!.check?.(entry);
+    const problem = findRolloutProblem(adapter!, entry) ?? (isSplit ? NO_SPLIT : adapter!.check?.(entry));
     if (problem !== undefined) return createNotAllowed(entry.target, problem);
   }
   return undefined;

@@ -93,14 +93,27 @@ export interface RestoreRequest extends Actor {
   restore_id: string;
 }
 
+/** An advance of a rollout on its target system, and its actor. */
+export interface StageRequest extends Actor {
+  operation: "stage";
+  signed?: SignedRequest | undefined;
+  /** The step whose split is set; past the last step, the value for everybody. */
+  step: number;
+  /** The facts of the decision, for the entry. */
+  circumstance: object;
+}
+
 /** The durable intention to run the adapter. */
-export type Lease = OperationLease | RestoreLease;
-export type OperationLease = OperationRequest &
-  LeaseFacts & {
-    /** The restore whose lease a rollback took over: it is not known yet whether it set the value. */
-    unresolved_restore?: RestoreLease | undefined;
-  };
+export type Lease = OperationLease | RestoreLease | StageLease;
+export type OperationLease = OperationRequest & LeaseFacts & TakenLease;
 export type RestoreLease = RestoreRequest & LeaseFacts;
+export type StageLease = StageRequest & LeaseFacts;
+
+/** A write whose lease a rollback took over: it is not known yet whether that set the value. */
+export interface TakenLease {
+  unresolved_restore?: RestoreLease | undefined;
+  unresolved_stage?: StageLease | undefined;
+}
 
 /** Facts of every lease. */
 export interface LeaseFacts {

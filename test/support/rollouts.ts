@@ -4,6 +4,7 @@ import { portableSha256 } from "../../lib/kit/platform.ts";
 import { HOUR } from "./clock.ts";
 import { core, type Core } from "./core.ts";
 import type { TestOptions } from "./deps.ts";
+import type { Fields } from "./requests.ts";
 
 const SECRET = "the feeder's secret";
 
@@ -38,7 +39,7 @@ export const totals = (users: number, share: number, [treated, control]: [number
 };
 
 /** A row of samples of step 0 of 100,000 users at the moment of the clock. */
-export const sample = (api: Core, over: object = {}) => ({
+export const sample = (api: Pick<Core, "deps">, over: object = {}) => ({
   step: 0,
   kpi: "conversion",
   as_of: api.deps.clock.iso(),
@@ -50,15 +51,17 @@ export const sample = (api: Core, over: object = {}) => ({
 export async function rollout({
   stages = {},
   policy = {},
+  proposal = {},
   ...options
-}: TestOptions & { stages?: object; policy?: object } = {}) {
+}: TestOptions & { stages?: object; policy?: object; proposal?: Fields } = {}) {
   const api = await core({ intent: { principals: AGENTS, policy }, ...options });
-  const change_id = await api.bring("applied", { value: "true", stages: JSON.stringify({ ...STAGES, ...stages }) });
+  const plan = JSON.stringify({ ...STAGES, ...stages });
+  const change_id = await api.bring("applied", { value: "true", ...proposal, stages: plan });
   return { api, change_id, ...actOnRollout(api, change_id) };
 }
 
 /** Acts on a rollout, and what is seen of it. */
-export function actOnRollout(api: Core, change_id: string) {
+export function actOnRollout(api: Pick<Core, "audit" | "json" | "post" | "change" | "deps">, change_id: string) {
   const events = async () =>
     (await api.audit()).filter((entry) => entry.change_id === change_id).map(({ event_type }) => event_type as string);
   const feed = (rows: object[], headers: HeadersInit = AS_FEEDER) => api.json("samples", { change_id, rows }, headers);

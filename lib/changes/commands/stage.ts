@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { listOtherLeases, leaseError, readLease, selectOtherLease, targetInUseError } from "../operations/lease.ts";
+import { resolveLeases } from "../operations/recover.ts";
 import { findCarrier } from "../places.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
@@ -16,6 +17,7 @@ import type { StageAction } from "../rules/stage_action.ts";
 import { changeFacts } from "../rules/statement.ts";
 import type { Intent } from "../rules/intent.ts";
 import { judgeRollout } from "../rollouts/judge_rollout.ts";
+import { type OrderedAdvance, orderAdvance, runAdvance } from "../rollouts/advance_target.ts";
 import { recordAdvance } from "../rollouts/record_advance.ts";
 import { readSamples, toFed } from "../rollouts/samples.ts";
 import type { OperationResult } from "../operations/start.ts";
@@ -34,24 +36,40 @@ export interface StageInput extends ProofInput {
 /** Records an act on a rollout. A hold stops advances alone; the rule still takes back. */
 export async function changeStage(caller: Caller, input: StageInput): Promise<OperationResult | Replayed> {
   const { change_id, action, step, note = "" } = input;
-  return governed(
-    caller,
-    async (transaction) => {
-      const { intent } = transaction.product;
-      const record = await transaction.change(change_id);
-      const { change } = record;
-      const by = await authorize(transaction, caller, change, input);
-      const standing = change.exposure?.step ?? -1;
-      requireRollout(change, action === "hold" && step < standing ? standing : step, intent);
-      requireRevision(caller, change.revision);
-      const { signed, ...actor } = by;
-      const said = { ...(note && { note }), ...signed };
-      const enacted = await ACTS[action](transaction, record, said, actor);
-      return { ...enacted, adapter: null };
-    },
-    { anyClock: action === "hold" },
-  );
+  const { deps } = caller;
+  const act = () =>
+    governed(
+      caller,
+      async (transaction): Promise<OperationResult | OrderedAdvance> => {
+        const { intent } = transaction.product;
+        const record = await transaction.change(change_id);
+        const { change } = record;
+        const by = await authorize(transaction, caller, change, input);
+        const standing = change.exposure?.step ?? -1;
+        requireRollout(change, action === "hold" && step < standing ? standing : step, intent);
+        requireRevision(caller, change.revision);
+        const acted = await ACTS[action](transaction, record, { note, owner: deps.owner, ...by });
+        return "lease" in acted ? acted : { ...acted, adapter: null };
+      },
+      { anyClock: action === "hold" },
+    );
+  // Only an advance asks a target system: nothing keeps a hold waiting.
+  if (action === "advance") await resolveLeases(deps, change_id);
+  const run = async () => {
+    const acted = await act();
+    return "lease" in acted ? runAdvance(caller, acted) : acted;
+  };
+  return action === "advance" ? deps.mutex(change_id, run) : run();
 }
+
+/** An act with its actor, the facts of a signature, and the process that takes a lease for it. */
+interface Act extends Actor {
+  note: string;
+  signed: object;
+  owner: string;
+}
+
+const saidIn = ({ note, signed }: Act): object => ({ ...(note && { note }), ...signed });
 
 /** Returns the actor with the facts of a signature. Errors: 403 `not_permitted`, `not_an_approver`, those of a signature. */
 async function authorize(
@@ -83,32 +101,30 @@ function requireBraker(change: Change, claimed: Actor, name: string, intent: Int
   }
 }
 
-function hold(transaction: Transaction, record: ChangeRecord, said: object, actor: Actor): Enacted {
+function hold(transaction: Transaction, record: ChangeRecord, act: Act): Enacted {
   if (record.rollout!.by_hand !== undefined)
     throw refuseStage(record.change, "it is held by a person already", transaction);
-  const circumstance = { decision: "hold", reason: "by_hand", ...said };
-  return enact(transaction, record, "held", circumstance, actor);
+  const circumstance = { decision: "hold", reason: "by_hand", ...saidIn(act) };
+  return enact(transaction, record, "held", circumstance, act);
 }
 
 /** Ends a hold; after a mismatch the entry has the totals from which the split and an advance are judged again. */
-async function resume(transaction: Transaction, record: ChangeRecord, said: object, actor: Actor): Promise<Enacted> {
+async function resume(transaction: Transaction, record: ChangeRecord, act: Act): Promise<Enacted> {
   const { change, rollout } = record;
   const { by_hand, mismatch, stopped } = rollout!;
   if (stopped !== undefined) throw refuseStage(change, "its rule ordered its rollback", transaction);
   if (by_hand === undefined && !mismatch)
     throw refuseStage(change, "nobody holds it, and it has no mismatch", transaction);
   const totals = mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFed);
-  return enact(transaction, record, "resumed", { ...(totals && { totals }), ...said }, actor);
+  return enact(transaction, record, "resumed", { ...(totals && { totals }), ...saidIn(act) }, act);
 }
 
 /** Takes a step that waits for a person, where nothing else holds it. */
-async function advance(transaction: Transaction, record: ChangeRecord, said: object, actor: Actor): Promise<Enacted> {
+async function advance(transaction: Transaction, record: ChangeRecord, act: Act): Promise<Enacted | OrderedAdvance> {
   const { change } = record;
   const { step } = change.exposure!;
   const { advance: condition } = change.stages!.steps[step]!;
   if (condition !== "manual") throw refuseStage(change, `its step ${step} is not manual`, transaction);
-  if (findCarrier(transaction.product.adapter, change))
-    throw refuseStage(change, "its target system cannot take another step", transaction);
   const lease = await readLease(transaction.tx, change);
   if (lease) throw leaseError(lease);
   const other = selectOtherLease(change, await listOtherLeases(transaction.tx, change));
@@ -116,7 +132,15 @@ async function advance(transaction: Transaction, record: ChangeRecord, said: obj
   const verdict = await judgeRollout(transaction, record, { byHand: true });
   if (verdict.error) throw verdict.error;
   if (verdict.decision !== "advance") throw refuseStage(change, `it waits for ${verdict.reason}`, transaction);
-  return recordAdvance(transaction, record, { circumstance: { ...verdict.facts, ...said }, actor });
+  const { actor, authenticated, note, owner } = act;
+  const by = { actor, authenticated };
+  const facts = { ...verdict.facts, ...(note && { note }) };
+  const { adapter, manifest_hash } = transaction.product;
+  if (!findCarrier(adapter, change))
+    return recordAdvance(transaction, record, { circumstance: { ...facts, ...act.signed }, actor: by });
+  const isSigned = Object.keys(act.signed).length > 0;
+  const signed = isSigned ? { manifest_hash, facts: act.signed } : undefined;
+  return orderAdvance(transaction, record, { circumstance: facts, signed, ...by, owner });
 }
 
 const ACTS = { hold, resume, advance } as const;

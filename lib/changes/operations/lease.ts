@@ -7,8 +7,9 @@ import {
   type OperationLease,
   type OperationRequest,
   placeOf,
-  type RestoreLease,
   type RestoreRequest,
+  type StageRequest,
+  type TakenLease,
   targetKey,
 } from "../records.ts";
 import type { Change } from "../rules/change.ts";
@@ -28,9 +29,13 @@ export const readLease = async (
 export const readCurrentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
   (await reads.get("leases", lease.place))?.value;
 
-/** Returns the restore under a lease, or the one whose lease its operation took over. */
-export const findUnresolvedRestore = (lease: Lease | undefined): RestoreLease | undefined =>
-  lease?.operation === "restore" ? lease : lease?.unresolved_restore;
+/** Returns the restore or the advance under a lease, or the one whose lease its operation took over. */
+export function findTakenLease(lease: Lease | undefined): TakenLease {
+  if (lease?.operation === "restore") return { unresolved_restore: lease };
+  if (lease?.operation === "stage") return { unresolved_stage: lease };
+  const { unresolved_restore, unresolved_stage } = lease ?? {};
+  return { ...(unresolved_restore && { unresolved_restore }), ...(unresolved_stage && { unresolved_stage }) };
+}
 
 /** Leases that are read of a target; only a host that is silent for long leaves more. */
 export const MAX_LEASES_PER_TARGET = 10;
@@ -51,7 +56,7 @@ export const selectOtherLease = (change: Change, leases: readonly Lease[]): Leas
 };
 
 /** Takes the lease on a change and its target; it is durable when the transaction is. */
-export function takeLease<R extends OperationRequest | RestoreRequest>(
+export function takeLease<R extends OperationRequest | RestoreRequest | StageRequest>(
   transaction: Transaction,
   change: Change,
   request: R & Pick<LeaseFacts, "owner" | "mayBeGone">,
@@ -144,10 +149,12 @@ export function leaseError({ change_id, operation, state }: Lease, stranded?: st
 }
 
 /** The operations as verbs. */
-export const OPERATION_VERBS = { apply: "apply", rollback: "roll back", restore: "restore" } as const satisfies Record<
-  Lease["operation"],
-  string
->;
+export const OPERATION_VERBS = {
+  apply: "apply",
+  rollback: "roll back",
+  restore: "restore",
+  stage: "advance",
+} as const satisfies Record<Lease["operation"], string>;
 
 export const inProgressError = (changeId: string): AppError =>
   new AppError("operation_in_progress", `another process is at work on ${changeId}; try again in a minute`, {
@@ -163,7 +170,7 @@ export function describeStranded(
   change: Change,
   lease: Lease,
 ): string | undefined {
-  const isElsewhere = lease.operation !== "restore" && lease.over_drift;
+  const isElsewhere = "over_drift" in lease && lease.over_drift;
   const moved = lease.state === "running" || isElsewhere ? undefined : findMove(adapter, change);
   return moved && describeMove(moved);
 }

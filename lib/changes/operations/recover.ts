@@ -32,6 +32,7 @@ import {
   resolveRestore,
   type RestoreOutcome,
 } from "./resolve_restore.ts";
+import { resolveAdvance } from "../rollouts/resolve_advance.ts";
 import { askHost, askInForce, type HostFailure, isDone, isGone, nameSystem, undoOnHost } from "./run_adapter.ts";
 
 /** Leases that are resolved concurrently. */
@@ -226,7 +227,9 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
     const current = await readCurrentLease(deps.store, lease);
     if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return undefined;
     try {
-      return await (current.operation === "restore" ? resolveRestore(deps, current) : resolveLease(deps, current));
+      if (current.operation === "restore") return await resolveRestore(deps, current);
+      if (current.operation === "stage") return await resolveAdvance(deps, current);
+      return await resolveLease(deps, current);
     } catch (error) {
       // One change that does not match its lease must not stop the others, or the service.
       if (!(error instanceof AppError)) throw error;

@@ -2,7 +2,7 @@
 import { step } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findMove } from "../places.ts";
-import { type Lease, type OperationLease, readRecord, type RestoreLease } from "../records.ts";
+import { type Lease, type OperationLease, readRecord, type RestoreLease, type StageLease } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -69,6 +69,8 @@ export async function leaveLease(
   if (left) await keepUnresolved(transaction, done ? own : lease, left);
   else await endLease(transaction, lease);
   if (done) return recordFound(transaction, before, taken!, done);
+  // An advance is still to be resolved where the rollback did not take its value back.
+  if (lease.unresolved_stage && failed && !left) transaction.tx.put("leases", lease.place, lease.unresolved_stage);
   const mayCome = taken && (restore !== "not_done" || mayTakeEffect(taken, transaction.now));
   if (mayCome && failed && !left) transaction.tx.put("leases", taken.place, taken);
   return before;
@@ -94,7 +96,7 @@ export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Pr
   if (moved) deps.log.warn("an interrupted restore cannot be resolved", { change_id, error: describeMove(moved) });
   const found = change && (await findRestore(deps, change, lease));
   if (found === undefined && change && adapter) {
-    await keep(deps, lease);
+    await keepLease(deps, lease);
     return "silent";
   }
   if (found === "open") return found;
@@ -116,7 +118,7 @@ async function recordOutcome(
   if (done && before.change.status === "applied") await recordFound(transaction, before, lease, done);
 }
 
-/** A failed restore writes no entry: the lease alone says that the target system has yet to answer. */
-async function keep(deps: ChangesDeps, lease: RestoreLease): Promise<void> {
+/** A failed restore or advance writes no entry here: the lease alone says that the target system has yet to answer. */
+export async function keepLease(deps: ChangesDeps, lease: RestoreLease | StageLease): Promise<void> {
   if (!isLate(lease)) await recordEffect<void>(deps, (transaction) => keepUnresolved(transaction, lease));
 }

@@ -8,7 +8,7 @@ import { asProven } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMove, requireFreePlaces, takePlaces } from "../places.ts";
 import type { ProofInput } from "../proof_input.ts";
 import { type OperationLease, type OperationRequest, readRecord } from "../records.ts";
-import { type Actor, POLICY_STAGES } from "../rules/actor.ts";
+import type { Actor } from "../rules/actor.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
@@ -23,7 +23,6 @@ import {
 } from "../rules/moved_value.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { isRollingOut } from "../rules/rollout_state.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Reads } from "../../store/store.ts";
@@ -33,7 +32,7 @@ import { authorizeOperation } from "./authorize.ts";
 import type { DryRun } from "./dry_run.ts";
 import {
   describeStranded,
-  findUnresolvedRestore,
+  findTakenLease,
   inProgressError,
   isSameLease,
   leaseError,
@@ -43,6 +42,7 @@ import {
   takeLease,
   targetInUseError,
 } from "./lease.ts";
+import { refuseRunningRollout, requireOrdered } from "../rollouts/guards.ts";
 import { judgeValues, readRecordedBases, type SystemReading, type ValueJudgement } from "../judge_values.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 import type { Resolution } from "./recover.ts";
@@ -132,6 +132,7 @@ export async function startOperation(
   }
   requireRevision(caller, change.revision);
   if (operation === "rollback" && !dry_run) {
+    await refuseRunningRollout(transaction, change, operation);
     if (over_drift) request.place_moved = findMove(product.adapter, change)?.now;
     else refuseDriftedPlaces(transaction, change);
   }
@@ -143,12 +144,11 @@ export async function startOperation(
     return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
   const { owner } = caller.deps;
   const mayBeGone = await allowsAbsence(transaction, change, before);
-  const unresolved_restore = findUnresolvedRestore(lease);
   const taken = takeLease(transaction, change, {
     ...request,
     owner,
     ...(mayBeGone && { mayBeGone }),
-    ...(unresolved_restore && { unresolved_restore }),
+    ...findTakenLease(lease),
   });
   const expected = mustBeAsSeen(change, product.intent) ? seen?.map(({ digest }) => digest) : undefined;
   return { lease: taken, record, expected };
@@ -174,7 +174,7 @@ async function judgeApply(
 ): Promise<AppError | undefined> {
   const { change } = record;
   const isDry = mode === "dry run";
-  if (!isDry) await refuseRunningRollout(transaction, change);
+  if (!isDry) await refuseRunningRollout(transaction, change, "apply");
   if (mode === "run") await takePlaces(transaction.tx, change, transaction.sha256);
   if (mode === "question") await requireFreePlaces(transaction.tx, change.places, transaction.sha256);
   await refuseEndlessTries(transaction, record);
@@ -223,28 +223,6 @@ async function requireFreeTarget({ tx }: Transaction, change: Change, operation:
   const other = selectOtherLease(change, await listOtherLeases(tx, change));
   if (other && !(operation === "rollback" && other.state !== "running"))
     throw targetInUseError(change.change_id, other);
-}
-
-/** Rejects an apply on a target that another change is being rolled out on (409 `rollout_in_progress`). */
-async function refuseRunningRollout({ ledger, tx }: Transaction, change: Change): Promise<void> {
-  const owner = await ledger.owner(change);
-  const holder = owner === null || owner === change.change_id ? undefined : (await readRecord(tx, owner))?.change;
-  if (!holder || !isRollingOut(holder)) return;
-  throw new AppError(
-    "rollout_in_progress",
-    `${owner} is being rolled out on the same target; wait until everybody has its value, or roll it back`,
-    { change_id: change.change_id, conflicts: [owner] },
-  );
-}
-
-/** Requires that the rule of a rollout ordered its rollback, where the service itself rolls it back for that. */
-function requireOrdered({ change, rollout }: ChangeRecord, caller: Caller, actor: string | undefined): void {
-  if (caller.identity || actor !== POLICY_STAGES || rollout?.stopped !== undefined) return;
-  throw new AppError(
-    "evidence_mismatch",
-    `the audit log does not say that the rule of the rollout of ${change.change_id} ordered its rollback`,
-    { change_id: change.change_id, fields: ["rollout"] },
-  );
 }
 
 /**

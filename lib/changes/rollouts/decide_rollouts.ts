@@ -9,6 +9,7 @@ import { POLICY_STAGES, serviceItself } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
 import { governed, type Transaction } from "../transaction.ts";
+import { type OrderedAdvance, orderAdvance, runAdvance } from "./advance_target.ts";
 import { recordAdvance } from "./record_advance.ts";
 import { judgeRollout } from "./judge_rollout.ts";
 
@@ -24,6 +25,7 @@ export interface RolloutPass {
 }
 
 type Step = "advanced" | "rollback" | undefined;
+type Decided = Step | OrderedAdvance;
 
 /** Decides on every running rollout, each in a transaction of its own. */
 export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
@@ -33,7 +35,10 @@ export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
     const page = await deps.store.list("rollouts_running", { after, limit: PAGE_SIZE, keysOnly: true });
     for (const { id } of page) {
       const mayAdvance = deps.clock.now() < end;
-      const step = await deps.mutex(id, () => decide(deps, id, mayAdvance));
+      const step = await deps.mutex(id, async () => {
+        const decided = await decide(deps, id, mayAdvance);
+        return typeof decided === "object" ? advance(deps, decided) : decided;
+      });
       if (step === "advanced") pass.advanced.push(id);
       if (step === "rollback" && (await takeBack(deps, id))) pass.rolled_back.push(id);
     }
@@ -44,8 +49,8 @@ export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
 }
 
 /** Decides on one rollout, and records what is new. */
-const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promise<Step> =>
-  governed<Step>(
+const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promise<Decided> =>
+  governed<Decided>(
     { deps },
     async (transaction) => {
       const { tx, isBehind } = transaction;
@@ -54,25 +59,42 @@ const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promi
       const { change, rollout } = record;
       if (rollout!.stopped !== undefined) return change.exposure!.waits_for === "rollback" ? "rollback" : undefined;
       // While an operation is under way on its target, what it holds is about to change.
-      const lease = (await readLease(tx, change)) ?? selectOtherLease(change, await listOtherLeases(tx, change));
-      if (lease) return undefined;
+      const own = await readLease(tx, change);
+      const other = selectOtherLease(change, await listOtherLeases(tx, change));
+      const isAdvancing = own?.operation === "stage" && own.state !== "running";
+      if (other || (own && !isAdvancing)) return undefined;
       const verdict = await judgeRollout(transaction, record);
       if (verdict.decision === "rollback") {
         enactStage(transaction, record, "stopped", verdict.facts);
         return "rollback";
       }
-      // A clock that is far behind says nothing of hours.
-      if (isBehind) return undefined;
+      // A clock that is far behind says nothing of hours. An advance that the target system has yet to answer comes first.
+      if (isBehind || own) return undefined;
       if (verdict.decision === "hold") {
         if (verdict.reason !== change.exposure!.waits_for) enactStage(transaction, record, "held", verdict.facts);
         return undefined;
       }
-      if (!mayAdvance || findCarrier(transaction.product.adapter, change)) return undefined;
-      recordAdvance(transaction, record, { circumstance: verdict.facts, actor: serviceItself(POLICY_STAGES) });
+      if (!mayAdvance) return undefined;
+      const [circumstance, actor] = [verdict.facts, serviceItself(POLICY_STAGES)];
+      if (findCarrier(transaction.product.adapter, change))
+        return orderAdvance(transaction, record, { circumstance, ...actor, owner: deps.owner });
+      recordAdvance(transaction, record, { circumstance, actor });
       return "advanced";
     },
     { anyClock: true },
   );
+
+/** Sets an ordered advance on the target system; a failure is recorded, and the next cycle decides again. */
+async function advance(deps: ChangesDeps, ordered: OrderedAdvance): Promise<Step> {
+  try {
+    await runAdvance({ deps }, ordered);
+    return "advanced";
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    deps.log.warn("a rollout could not be advanced", { change_id: ordered.lease.change_id, code: error.code });
+    return undefined;
+  }
+}
 
 const enactStage = (
   transaction: Transaction,

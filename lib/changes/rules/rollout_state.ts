@@ -2,7 +2,7 @@
 import { BUCKETS } from "../../rollout/bucket.ts";
 import type { Exposure } from "../../rollout/exposure.ts";
 import type { Change } from "./change.ts";
-import type { ChangeEvent } from "./event.ts";
+import type { ChangeEvent, Detail } from "./event.ts";
 import type { ChangeState, Lifecycle, Rollout } from "./record.ts";
 
 type Exposed = Pick<Change, "change_id" | "status" | "exposure" | "stages">;
@@ -17,6 +17,10 @@ export function findExposure({ change_id, status, exposure, stages }: Exposed): 
   const { step, share, since } = exposure;
   return { step, share, unit: stages.unit, salt: change_id, since };
 }
+
+/** Returns true where no entry stops an advance, or the advance was ordered before it. */
+const isOrderedBefore = ({ ordered }: Detail, stop: number | undefined): boolean =>
+  stop === undefined || (ordered !== undefined && ordered <= stop);
 
 /** The exposure of a step; the step after the last exposes everybody. */
 export const exposeStep = ({ shares }: Rollout, step: number, since: string): NonNullable<Change["exposure"]> => ({
@@ -44,12 +48,15 @@ export function evolveStage(
   const waiting = (waits_for: string, after: Rollout): ChangeState =>
     moved({ exposure: { ...exposure, waits_for } }, after);
   const { by_hand, mismatch, ...free } = rollout;
+  const next = exposeStep(rollout, exposure.step + 1, timestamp);
   switch (event_type) {
     case "stage_advanced":
-      if (rollout.stopped !== undefined || mismatch) return undefined;
-      // An advance that was ordered before a person held it is carried out.
-      if (by_hand !== undefined && !(detail.ordered !== undefined && detail.ordered <= by_hand)) return undefined;
-      return moved({ exposure: exposeStep(rollout, exposure.step + 1, timestamp) }, rollout);
+      // An advance that was ordered before a person or the rule stopped it may have been carried out.
+      if (mismatch || !isOrderedBefore(detail, by_hand) || !isOrderedBefore(detail, rollout.stopped)) return undefined;
+      return moved(
+        { exposure: { ...next, ...(rollout.stopped !== undefined && { waits_for: exposure.waits_for }) } },
+        rollout,
+      );
     case "stage_held":
       if (!reason) return undefined;
       return waiting(reason, {

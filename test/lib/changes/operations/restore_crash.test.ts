@@ -11,31 +11,11 @@ import { restarted, type TestDeps } from "../../../support/deps.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 import { dealt } from "../../../support/length.ts";
 import { memoryTarget } from "../../../support/memory_target.ts";
+import { type Death, DEATHS, mortal } from "../../../support/mortal.ts";
 
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 /** Text that parsing and rendering would change: a rollback restores it to the byte. */
 const FOREIGN = '{ "old":  1.50 }';
-const WHEN = ["after", "before"] as const;
-
-interface Death {
-  at: number;
-  when: (typeof WHEN)[number];
-}
-
-/** A store and a system that die at one of their writes, before or after it, and stay dead. */
-function mortal(store: Store, system: TargetSystem, { at, when }: Death) {
-  let steps = 0;
-  const step = async <T>(work: () => Promise<T>): Promise<T> => {
-    steps++;
-    if (steps > at || (steps === at && when === "before")) throw new Error("died");
-    const done = await work();
-    if (steps === at) throw new Error("died");
-    return done;
-  };
-  const dying: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
-  const compareAndSet: TargetSystem["compareAndSet"] = (...request) => step(() => system.compareAndSet(...request));
-  return { store: dying, system: { ...system, compareAndSet }, died: () => steps >= at };
-}
 
 /** A change with the value 2 whose target was set to 7; `next` starts another process on the same store and target. */
 async function edited() {
@@ -117,7 +97,7 @@ async function dieAtEachWrite(
   prepare: (one: Edited) => Promise<unknown> = async () => undefined,
 ): Promise<number> {
   let deaths = 0;
-  for (const when of dealt(WHEN, 1))
+  for (const when of dealt(DEATHS, 1))
     for (let at = 1, isAlive = false; !isAlive; at++) {
       const one = await edited();
       await prepare(one);

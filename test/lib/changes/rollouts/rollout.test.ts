@@ -107,7 +107,7 @@ describe("a rollout", () => {
   });
 });
 
-test("a rollout shows its estimate before consent, then its bounds and what the next step waits for", async () => {
+test("a rollout shows its estimate before consent, then bounds and what it waits for", async () => {
   const { api, change_id, feedNow, hours } = await rollout({ stages: { users_a_day: 10_000 } });
   const view = async (id = change_id) => (await changeDetail(api.deps, id)).rollout;
   const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });

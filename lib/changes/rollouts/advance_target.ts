@@ -1,0 +1,117 @@
+/** Advances of rollouts on target systems: ordered under a lease, set, verified there, and only then recorded. */
+import { AppError } from "../../kit/errors.ts";
+import { step as limited, Unanswered } from "../../kit/time_limit.ts";
+import type { Caller } from "../caller.ts";
+import type { ChangesDeps } from "../deps.ts";
+import { TargetDrifted } from "../operations/adapter_port.ts";
+import { endLease, keepUnresolved, takeLease } from "../operations/lease.ts";
+import { recordPatiently } from "../operations/record_patiently.ts";
+import { lastStart, nameSystem } from "../operations/run_adapter.ts";
+import type { OperationResult } from "../operations/start.ts";
+import type { StageLease, StageRequest } from "../records.ts";
+import type { Replayed } from "../replies.ts";
+import { serviceItself } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { type Enacted, governed, type Transaction } from "../transaction.ts";
+import { completeAdvance, findStep, isBeforeStep } from "./resolve_advance.ts";
+
+/** An advance that the adapter is to run under a lease. */
+export interface OrderedAdvance {
+  lease: StageLease;
+  change: Change;
+}
+
+/** Takes the lease of an advance to the next step: durable before the target system is asked. */
+export function orderAdvance(
+  transaction: Transaction,
+  { change }: ChangeRecord,
+  request: Omit<StageRequest, "operation" | "step"> & { owner: string },
+): OrderedAdvance {
+  const step = change.exposure!.step + 1;
+  return { lease: takeLease(transaction, change, { operation: "stage", step, ...request }), change };
+}
+
+/** How the target system was left; `left`: it has yet to say that. */
+type AdvanceRun =
+  | { ok: true }
+  | {
+      ok: false;
+      code: "adapter_failed" | "target_drifted";
+      error: string;
+      left?: "unresolved" | "unanswered" | undefined;
+      values?: TargetDrifted["values"];
+    };
+
+/** Runs an ordered advance and records it. The caller holds the lock of the change. Errors: 502 `adapter_failed`, 409 `target_drifted`. */
+export async function runAdvance(caller: Caller, ordered: OrderedAdvance): Promise<OperationResult | Replayed> {
+  const run = await setStep(caller.deps, ordered);
+  return recordPatiently(caller.deps, ordered.lease, () => commitAdvance(caller, ordered.lease, run));
+}
+
+async function setStep({ product, clock }: ChangesDeps, { lease, change }: OrderedAdvance): Promise<AdvanceRun> {
+  const adapter = product!.adapter!;
+  const { step } = lease;
+  if (clock.now() > lastStart(lease.ends))
+    return { ok: false, code: "adapter_failed", error: "the service was held up, and its time for this was over" };
+  let failure: Extract<AdvanceRun, { ok: false }> | undefined;
+  try {
+    await limited((signal) => adapter.setStage!(change, step, signal));
+  } catch (error) {
+    const message = (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);
+    failure = { ok: false, code: "adapter_failed", error: message };
+    if (error instanceof Unanswered) return { ...failure, left: "unanswered" };
+    if (error instanceof TargetDrifted) failure = { ...failure, code: "target_drifted", values: error.values };
+  }
+  // The split may be set all the same: the fault can have come after the write.
+  const found = await findStep(adapter, change, step);
+  if (found === "done") return { ok: true };
+  failure ??= { ok: false, code: "adapter_failed", error: "the target system does not hold what was set" };
+  return found === "not_done" ? failure : { ...failure, left: "unresolved" };
+}
+
+const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Promise<OperationResult | Replayed> =>
+  governed(
+    caller,
+    async (transaction): Promise<OperationResult | AppError> => {
+      const { change_id, step } = lease;
+      const before = await transaction.change(change_id, "settling");
+      const name = nameSystem(transaction.product.adapter!, before.change);
+      if (run.ok) {
+        await endLease(transaction, lease);
+        const enacted = completeAdvance(transaction, before, lease);
+        if (enacted) return { ...enacted, adapter: { name, result: "applied" } };
+        return new AppError("illegal_transition", `${change_id} is not being rolled out any more`, { change_id });
+      }
+      const { code, error, left, values } = run;
+      if (left) await keepUnresolved(transaction, lease, left);
+      else await endLease(transaction, lease);
+      const held = recordHold(transaction, before, lease, { code, error });
+      const { id, current_hash } = held?.entry.value ?? {};
+      return new AppError(code, `the adapter ${name} did not advance ${change_id} to step ${step}: ${error}`, {
+        change_id,
+        current_status: before.change.status,
+        ...(code === "adapter_failed" ? { stage: "advance" } : values),
+        ...(held && { audit_entry: { id, current_hash } }),
+      });
+    },
+    { anyClock: true },
+  );
+
+/** Records why an advance was not taken, once until the reason changes. */
+function recordHold(
+  transaction: Transaction,
+  before: ChangeRecord,
+  { step, circumstance }: StageLease,
+  { code, error }: { code: string; error: string },
+): Enacted | undefined {
+  const { change, rollout } = before;
+  if (!isBeforeStep(change, step) || rollout!.stopped !== undefined || change.exposure!.waits_for === code)
+    return undefined;
+  const facts = { ...circumstance, decision: "hold", reason: code, error };
+  return transaction.enact(
+    before,
+    { type: "stage", event: "held", step: step - 1, circumstance: facts },
+    serviceItself(),
+  );
+}

@@ -1,0 +1,41 @@
+/** Rejects what a running rollout does not let happen on its target, and rollbacks that its rule did not order. */
+import { AppError } from "../../kit/errors.ts";
+import type { Caller } from "../caller.ts";
+import { readRecord } from "../records.ts";
+import { POLICY_STAGES } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
+import type { Operation } from "../rules/command.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { isRollingOut } from "../rules/rollout_state.ts";
+import type { Transaction } from "../transaction.ts";
+
+/**
+ * Rejects an operation on a target that another change is being rolled out on (409 `rollout_in_progress`). A rollback of an
+ * earlier change would take from the users outside of the share the value that they are compared with.
+ */
+export async function refuseRunningRollout(
+  { ledger, tx }: Transaction,
+  change: Change,
+  operation: Operation,
+): Promise<void> {
+  if (operation === "rollback" && change.value === undefined) return;
+  const owner = await ledger.owner(change);
+  const holder = owner === null || owner === change.change_id ? undefined : (await readRecord(tx, owner))?.change;
+  if (!holder || !isRollingOut(holder)) return;
+  const wayOut =
+    operation === "apply" ? "wait until everybody has its value, or roll it back" : `roll ${owner} back before it`;
+  throw new AppError("rollout_in_progress", `${owner} is being rolled out on the same target; ${wayOut}`, {
+    change_id: change.change_id,
+    conflicts: [owner],
+  });
+}
+
+/** Requires that the rule of a rollout ordered its rollback, where the service itself rolls it back for that. */
+export function requireOrdered({ change, rollout }: ChangeRecord, caller: Caller, actor: string | undefined): void {
+  if (caller.identity || actor !== POLICY_STAGES || rollout?.stopped !== undefined) return;
+  throw new AppError(
+    "evidence_mismatch",
+    `the audit log does not say that the rule of the rollout of ${change.change_id} ordered its rollback`,
+    { change_id: change.change_id, fields: ["rollout"] },
+  );
+}

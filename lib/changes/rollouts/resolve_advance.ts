@@ -1,0 +1,74 @@
+/** Resolves advances of rollouts that a crash, a lost process or a silent target system left half done. */
+import { step as limited } from "../../kit/time_limit.ts";
+import type { ChangesDeps } from "../deps.ts";
+import type { ProductAdapter } from "../operations/adapter_port.ts";
+import { endLease, mayTakeEffect } from "../operations/lease.ts";
+import { isLate, keepLease, type Outcome, recordEffect } from "../operations/resolve_restore.ts";
+import { askHost } from "../operations/run_adapter.ts";
+import { describeMove, findMove } from "../places.ts";
+import { readRecord, type StageLease } from "../records.ts";
+import { serviceItself } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { isRollingOut } from "../rules/rollout_state.ts";
+import type { Enacted, Transaction } from "../transaction.ts";
+import { recordAdvance } from "./record_advance.ts";
+
+/** Finds out whether the split of a step is set and held now; `unverified`: it was set, and the target holds something else. */
+export async function findStep(
+  adapter: ProductAdapter,
+  change: Change,
+  step: number,
+): Promise<"done" | "not_done" | "open" | "unverified" | undefined> {
+  const found = await limited(async (signal) => adapter.findStage?.(change, step, signal)).catch(() => undefined);
+  if (found !== "done") return found;
+  const host = await askHost(adapter, change);
+  return host === "applied" ? found : host && "unverified";
+}
+
+/** Returns true while a rollout stands at the step before one. */
+export const isBeforeStep = (change: Change, step: number): boolean =>
+  isRollingOut(change) && change.exposure!.step === step - 1;
+
+/** Records an advance that the target system holds; undefined where the rollout has ended meanwhile. */
+export function completeAdvance(
+  transaction: Transaction,
+  before: ChangeRecord,
+  { step, number, circumstance, signed, actor, authenticated }: StageLease,
+  found: { resolved_after_interruption?: true; late?: true } = {},
+): Enacted | undefined {
+  if (!isBeforeStep(before.change, step)) return undefined;
+  // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
+  const isCurrent = signed === undefined || signed.manifest_hash === transaction.product.manifest_hash;
+  return recordAdvance(transaction, before, {
+    circumstance: { ...circumstance, ordered: number, ...found, ...(isCurrent && signed?.facts) },
+    actor: isCurrent ? { actor, authenticated } : serviceItself(),
+  });
+}
+
+/** Asks the target system about an abandoned advance: records it as done, or ends the lease; else the lease remains. */
+export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Promise<Outcome> {
+  const adapter = deps.product?.adapter;
+  const { change_id, step } = lease;
+  const change = (await readRecord(deps.store, change_id))?.change;
+  const moved = change && findMove(adapter, change);
+  if (moved) deps.log.warn("an interrupted advance cannot be resolved", { change_id, error: describeMove(moved) });
+  const found = adapter && change && !moved ? await findStep(adapter, change, step) : undefined;
+  if (found === undefined && change && adapter) {
+    await keepLease(deps, lease);
+    return "silent";
+  }
+  if (found === "open") return found;
+  // Another program has set the target since: nobody can say yet that the users have the value.
+  if (found === "unverified" || (found === "not_done" && mayTakeEffect(lease, deps.clock.now()))) {
+    await keepLease(deps, lease);
+    return "unknown";
+  }
+  await recordEffect<void>(deps, async (transaction) => {
+    await endLease(transaction, lease);
+    const before = await transaction.change(change_id, "settling");
+    if (found !== "done") return;
+    completeAdvance(transaction, before, lease, isLate(lease) ? { late: true } : { resolved_after_interruption: true });
+  });
+  return "resolved";
+}

@@ -1,0 +1,197 @@
+/** Rollouts on a target system: what is set there, verified and recorded, and how it is all taken back. */
+import { describe, expect, test } from "vitest";
+import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
+import { reconcile } from "../../../../lib/changes/reconcile.ts";
+import { MINUTE } from "../../../support/clock.ts";
+import { core } from "../../../support/core.ts";
+import { AGENTS, sample, STAGES, totals } from "../../../support/rollouts.ts";
+import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
+
+const WORSE = totals(100_000, 1000, [0.1, 0.2]);
+
+test("each advance is set and verified before it is recorded, and the last sets the value", async () => {
+  const { api, change_id, share, goOn, exposure, detail, leases, edits, text } = await rolloutOnTarget();
+  expect([share(), await detail("change_applied")]).toMatchObject([1000, { stage: { step: 0, share: 1000 } }]);
+  const pending: unknown[] = [];
+  edits.push(() => void leases().then(async (list) => pending.push(list, await exposure())));
+  expect(await goOn()).toEqual({ advanced: [change_id], rolled_back: [] });
+  expect(pending).toMatchObject([[{ operation: "stage", step: 1, state: "running" }], { step: 0 }]);
+  expect([share(), await exposure()]).toMatchObject([5000, { step: 1, share: 5000 }]);
+  const { ordered, ...advanced } = await detail("stage_advanced");
+  expect(advanced).toMatchObject({ to: 1, reason: "budget", actor: "policy:stages", rule: "cs1" });
+  expect(ordered).toBe((await api.audit()).length);
+  await goOn(1);
+  expect([text(), await exposure(), await leases()]).toMatchObject(["true", { step: 2, share: 10_000 }, []]);
+  expect((await reconcile(api.deps)).mismatches).toEqual([]);
+});
+
+test.each([0, 1, 2])("a rollback by hand from step %i restores the text to the byte", async (last) => {
+  const { api, change_id, goOn, text, events } = await rolloutOnTarget();
+  for (let step = 0; step < last; step++) await goOn(step);
+  await api.must("rollback", change_id);
+  expect([text(), (await events()).at(-1)]).toEqual([FOREIGN, "change_rolled_back"]);
+});
+
+test("the rule rolls back to the byte, also where an advance has no answer yet", async () => {
+  const { change_id, feedNow, goOn, text, faults, leases, events, hours } = await rolloutOnTarget();
+  faults.push("lost request");
+  expect(await goOn()).toEqual({ advanced: [], rolled_back: [] });
+  expect(await leases()).toMatchObject([{ operation: "stage", state: "unanswered" }]);
+  hours(1 / 60);
+  expect(await feedNow(WORSE)).toEqual({ advanced: [], rolled_back: [change_id] });
+  expect([text(), await leases()]).toEqual([FOREIGN, []]);
+  expect((await events()).slice(-2)).toEqual(["stage_stopped", "change_rolled_back"]);
+});
+
+test("an advance found done after the rule stopped the rollout is recorded and rolled back", async () => {
+  const { change_id, feedNow, goOn, text, faults, events, decide, exposure } = await rolloutOnTarget();
+  faults.push("lost answer");
+  await goOn();
+  faults.push("rejected");
+  expect((await feedNow(WORSE)).rolled_back).toEqual([]);
+  expect(await exposure()).toMatchObject({ step: 1, waits_for: "rollback" });
+  expect((await decide()).rolled_back).toEqual([change_id]);
+  expect(text()).toBe(FOREIGN);
+  expect((await events()).slice(-4)).toEqual([
+    "stage_stopped",
+    "stage_advanced",
+    "change_rollback_failed",
+    "change_rolled_back",
+  ]);
+});
+
+test("a rollback that fails leaves an advance without an answer to be resolved", async () => {
+  const { api, change_id, goOn, text, faults, leases, share } = await rolloutOnTarget();
+  faults.push("lost request");
+  await goOn();
+  faults.push("rejected");
+  expect((await api.act("rollback", change_id)).body.code).toBe("adapter_failed");
+  expect([share(), await leases()]).toMatchObject([1000, [{ operation: "stage", state: "unanswered", step: 1 }]]);
+  await api.must("rollback", change_id);
+  expect([text(), await leases()]).toEqual([FOREIGN, []]);
+});
+
+describe("an advance", () => {
+  test.each([
+    ["lost answer", 1],
+    ["lost request", 0],
+  ] as const)("with a %s is recorded as step %i once the system says it", async (fault, step) => {
+    const { api, goOn, faults, exposure, clock, leases, detail, share, decide } = await rolloutOnTarget();
+    faults.push(fault);
+    await goOn();
+    expect([(await exposure())!, await leases()]).toMatchObject([
+      { step: 0, waits_for: "adapter_failed" },
+      [{ operation: "stage", step: 1 }],
+    ]);
+    clock.advance(20 * MINUTE);
+    await recoverAbandoned(api.deps);
+    expect([(await exposure())!.step, share(), await leases()]).toEqual([step, STAGES.steps[step]!.share, []]);
+    if (step === 1) return expect(await detail("stage_advanced")).toMatchObject({ late: true, to: 1 });
+    await decide();
+    expect([(await exposure())!.step, share()]).toEqual([1, 5000]);
+  });
+
+  test("over an edit sets nothing, says so once, and goes on when the value is restored", async () => {
+    const { api, change_id, goOn, overwrite, exposure, text, events, decide, detail, leases } = await rolloutOnTarget();
+    overwrite("7");
+    await goOn();
+    expect([text(), (await exposure())!]).toMatchObject(["7", { step: 0, waits_for: "target_drifted" }]);
+    expect(await detail("stage_held")).toMatchObject({ decision: "hold", reason: "target_drifted", rule: "cs1" });
+    const count = (await events()).length;
+    await decide();
+    expect([(await events()).length, await leases()]).toEqual([count, []]);
+    expect((await api.post("restore", { change_id, actor: "ana" })).status).toBe(200);
+    await decide();
+    expect((await exposure())!.step).toBe(1);
+  });
+
+  test("that another program overwrites at once is not recorded until the system holds it", async () => {
+    const edit: (() => void)[] = [];
+    const { api, goOn, overwrite, exposure, leases, system, clock, text } = await rolloutOnTarget();
+    const { compareAndSet } = system;
+    let set = "";
+    system.compareAndSet = async (...request) => {
+      const result = await compareAndSet(...request);
+      set = text()!;
+      edit.shift()?.();
+      return result;
+    };
+    edit.push(() => overwrite("7"));
+    await goOn();
+    expect([(await exposure())!, await leases()]).toMatchObject([
+      { step: 0, waits_for: "adapter_failed" },
+      [{ operation: "stage", state: "unresolved" }],
+    ]);
+    clock.advance(20 * MINUTE);
+    await recoverAbandoned(api.deps);
+    expect((await exposure())!.step).toBe(0);
+    overwrite(set);
+    await recoverAbandoned(api.deps);
+    expect([(await exposure())!.step, await leases()]).toEqual([1, []]);
+  });
+
+  test("that a person holds while it is under way is recorded, and the next one is held", async () => {
+    const { api, change_id, goOn, edits, exposure, detail, share, decide, act } = await rolloutOnTarget();
+    let held: Promise<{ status: number }> | undefined;
+    edits.push(() => void (held = act(0, "hold")));
+    await goOn();
+    expect((await held!).status).toBe(200);
+    expect([(await exposure())!.step, share()]).toEqual([1, 5000]);
+    const { ordered } = await detail("stage_advanced");
+    expect(ordered).toBeLessThanOrEqual((await api.deps.store.get("changes", change_id))!.value.rollout!.by_hand!);
+    await decide();
+    expect((await exposure())!.waits_for).toBe("by_hand");
+    expect((await reconcile(api.deps)).mismatches).toEqual([]);
+  });
+
+  test("by hand is set and verified, and its failure is answered", async () => {
+    const stages = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
+    const { act, goOn, faults, exposure, text, detail, overwrite, leases } = await rolloutOnTarget({ stages });
+    await goOn();
+    faults.push("rejected");
+    const { status, body } = await act(0, "advance");
+    expect([status, body.code, body.stage, await leases()]).toEqual([502, "adapter_failed", "advance", []]);
+    const before = text()!;
+    overwrite("7");
+    expect((await act(0, "advance")).body.code).toBe("target_drifted");
+    overwrite(before);
+    expect((await act(0, "advance")).status).toBe(200);
+    expect([text(), (await exposure())!.step]).toEqual(["true", 1]);
+    expect(await detail("stage_advanced")).toMatchObject({ reason: "manual", actor: "ana" });
+  });
+
+  test("is judged as an apply is, and sets nothing while the service is frozen", async () => {
+    const { api, goOn, share, exposure } = await rolloutOnTarget();
+    await api.post("freeze", { actor: "ana" });
+    await goOn();
+    expect([share(), (await exposure())!]).toMatchObject([1000, { step: 0, waits_for: "frozen" }]);
+  });
+});
+
+test("a change beneath a running rollout is not rolled back before it", async () => {
+  const { api, change_id } = await rolloutOnTarget();
+  const earlier = await api.bring("applied", { target: "ui.b", value: "1" });
+  const stages = JSON.stringify(STAGES);
+  const later = await api.bring("applied", { target: "ui.b", value: "2", stages });
+  const { status, body } = await api.act("rollback", earlier);
+  expect([status, body.code, body.conflicts]).toEqual([409, "rollout_in_progress", [later]]);
+  await api.must("rollback", later);
+  await api.must("rollback", earlier);
+  await api.must("rollback", change_id);
+});
+
+test("a system that splits no values takes no proposal with stages", async () => {
+  const api = await core({ intent: { principals: AGENTS }, adapter: scriptedAdapter() });
+  const { status, body } = await api.post("propose", {
+    tenant_id: "t1",
+    kind: "config",
+    target: "ui.a",
+    value: "1",
+    summary: "s",
+    expected_delta_k: "1",
+    stages: JSON.stringify(STAGES),
+  });
+  expect([status, body.code]).toEqual([400, "value_not_allowed"]);
+  expect(sample(api).kpi).toBe("conversion");
+});

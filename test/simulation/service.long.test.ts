@@ -1,0 +1,192 @@
+/**
+ * Simulated rollouts through the service, with the clock moved: on the record, and on a flagd file that the stock reader reads.
+ * `ROLLOUTS=500 npm run simulate` runs as many on the record and a tenth on flagd; half of the changes are harmless.
+ */
+import * as fs from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { findBucket } from "../../lib/rollout/bucket.ts";
+import type { Cell, Watched } from "../../lib/rollout/plan.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import { flagdTarget } from "../../local/targets/flagd.ts";
+import { testClock } from "../support/clock.ts";
+import { loadFlagdReader } from "../support/flagd_core.ts";
+import { actOnRollout, AGENTS } from "../support/rollouts.ts";
+import { service, type TestService } from "../support/service.ts";
+import { DEFAULT_STEPS, type Kind, KINDS, UNLESS_WORSE } from "./simulate.ts";
+import { normal, type Population, populate, type Sums, uniform } from "./users.ts";
+
+const ROLLOUTS = Number(process.env["ROLLOUTS"] ?? 8);
+const ON_FLAGD = Math.max(2, Math.round(ROLLOUTS / 10));
+const LOOKS = 16;
+const HOURS_A_LOOK = 24;
+const USERS_A_DAY = 10_000;
+const TIMEOUT = 1_800_000;
+
+const reader = await loadFlagdReader().catch((error: Error) => error.message);
+if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${reader}\n`);
+
+/** The users of a kind, without the change and with one that is twice as bad as allowed; drawn once. */
+function drawUsers(kind: Kind) {
+  const next = uniform(7);
+  const watched: Watched = { ...kind.watched, kpi: "kpi_0", allowed: kind.allowed };
+  const control = populate(watched, kind.draw(0), next);
+  return { kind, control, harmed: populate(watched, kind.draw(2 * kind.allowed), next) };
+}
+
+const SUMS: Record<Watched["kind"], (keyof Sums)[]> = {
+  binary: ["n", "sum"],
+  mean: ["n", "sum", "sum2"],
+  ratio: ["n", "sum", "sum2", "per", "per2", "cross"],
+};
+const nothing = (): Sums => ({ n: 0, sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 });
+
+/** The place of a rollout, and what is seen of it there. */
+interface Place {
+  api: TestService;
+  proposal: { target: string; value: string };
+  /** Checks what users get at a share of the change, of 10,000. */
+  requireShare(change_id: string, share: number): Promise<void>;
+  /** Checks that everything is as it was before the change. */
+  requireRestored(): Promise<void>;
+}
+
+type End = "rolled_back" | "released" | "on_hold";
+
+/** Plays one rollout to its end, or to the last look; what was released is then rolled back by hand. */
+async function play(
+  { api, proposal, requireShare, requireRestored }: Place,
+  users: { kind: Kind; control: Population; treated: Population },
+  { isHarmful, seed }: { isHarmful: boolean; seed: number },
+): Promise<End> {
+  const next = uniform(seed);
+  const { kind, control, treated } = users;
+  const watch = Array.from({ length: kind.kpis ?? 1 }, (_, index): Watched => ({
+    ...kind.watched,
+    kpi: `kpi_${index}`,
+    allowed: isHarmful ? kind.allowed : 0,
+  }));
+  const steps = isHarmful ? DEFAULT_STEPS : UNLESS_WORSE;
+  const stages = JSON.stringify({ fed_by: "agent:analytics", steps, watch });
+  const change_id = await api.bring("applied", { ...proposal, stages });
+  const { feed, decide, exposure, hours } = actOnRollout(api, change_id);
+  let cells: Record<string, Cell> = {};
+  let step = -1;
+  let end: End = "on_hold";
+  for (let look = 0; look < LOOKS && end === "on_hold"; look++) {
+    const now = (await exposure())!;
+    if (now.step !== step) {
+      cells = Object.fromEntries(watch.map(({ kpi }) => [kpi, { treated: nothing(), control: nothing() }]));
+      step = now.step;
+      await requireShare(change_id, now.share);
+    }
+    hours(HOURS_A_LOOK);
+    const share = now.share / 10_000;
+    const count = Math.round(USERS_A_DAY * share + Math.sqrt(USERS_A_DAY * share * (1 - share)) * normal(next));
+    const rows = Object.entries(cells).map(([kpi, cell]) => {
+      treated.add(cell.treated as Sums, count, next);
+      control.add(cell.control as Sums, USERS_A_DAY - count, next);
+      const pick = (sums: object) =>
+        Object.fromEntries(SUMS[kind.watched.kind].map((name) => [name, sums[name as keyof object]]));
+      const totals = { treated: pick(cell.treated), control: pick(cell.control) };
+      return { step, kpi, as_of: api.deps.clock.iso(), ...totals };
+    });
+    const { status, text } = await feed(rows);
+    if (status !== 200) throw new Error(text);
+    await decide();
+    const { status: state, exposure: reached } = await api.change(change_id);
+    if (state === "rolled_back") end = "rolled_back";
+    else if (reached!.share === 10_000) end = "released";
+  }
+  if (end === "released") await requireShare(change_id, 10_000);
+  if (end !== "rolled_back") await api.must("rollback", change_id);
+  await requireRestored();
+  return end;
+}
+
+/** Plays rollouts of all kinds in turn, and counts how they end. */
+async function playAll(place: Place, rollouts: number) {
+  const all = KINDS.map(drawUsers);
+  const ends = { harmless: {} as Record<string, number>, harmful: {} as Record<string, number> };
+  for (let index = 0; index < rollouts; index++) {
+    const isHarmful = index % 2 === 1;
+    const { kind, control, harmed } = all[Math.floor(index / 2) % all.length]!;
+    const treated = isHarmful ? harmed : control;
+    const end = await play(place, { kind, control, treated }, { isHarmful, seed: index + 1 });
+    const counted = isHarmful ? ends.harmful : ends.harmless;
+    counted[end] = (counted[end] ?? 0) + 1;
+  }
+  return ends;
+}
+
+function requirePromises(name: string, ends: Awaited<ReturnType<typeof playAll>>, rollouts: number): void {
+  if (ROLLOUTS > 8) process.stdout.write(`${name}: ${JSON.stringify(ends)}\n`);
+  const half = rollouts / 2;
+  const most = half * 0.05 + 4 * Math.sqrt(half * 0.05 * 0.95);
+  expect(ends.harmless["rolled_back"] ?? 0).toBeLessThanOrEqual(most);
+  expect(ends.harmful["released"] ?? 0).toBe(0);
+}
+
+test(
+  "rollouts on the record keep their promises and are taken back exactly",
+  async () => {
+    const api = await service({ intent: { principals: AGENTS } });
+    const before = await api.bring("applied", { target: "ui.banner", value: "false" });
+    const values = async () => (await api.get("values?tenant_id=t1&target=ui.banner")).body.values;
+    const at_first = await values();
+    expect(JSON.stringify(at_first)).toContain(before);
+    const ends = await playAll(
+      {
+        api,
+        proposal: { target: "ui.banner", value: "true" },
+        async requireShare(change_id, share) {
+          const shown = JSON.stringify(await values());
+          expect(shown).toContain(change_id);
+          if (share < 10_000) expect(shown).toContain(`"share":${share}`);
+        },
+        requireRestored: async () => expect(await values()).toEqual(at_first),
+      },
+      ROLLOUTS,
+    );
+    requirePromises("on the record", ends, ROLLOUTS);
+  },
+  TIMEOUT,
+);
+
+const KEY = "ui.banner";
+const USERS = Array.from({ length: 500 }, (_, index) => `user-${index}`);
+/** Parsing and rendering would change its bytes. */
+const FILE = `{ "flags": {\n  "${KEY}": { "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" } } }\n`;
+
+test.skipIf(typeof reader === "string")(
+  "rollouts on a flagd file give each share the value, and are taken back to the byte",
+  async () => {
+    const folder = await fs.mkdtemp(join(tmpdir(), "flagd-rollouts-"));
+    onTestFinished(() => fs.rm(folder, { recursive: true, force: true }));
+    const path = join(folder, "flags.flagd.json");
+    await fs.writeFile(path, FILE);
+    const [store, clock] = [memoryStore(), testClock()];
+    const adapter = targetAdapter(flagdTarget({ path, clock }), { store, clock });
+    const api = await service({ intent: { principals: AGENTS }, store, clock, adapter });
+    const ends = await playAll(
+      {
+        api,
+        proposal: { target: KEY, value: "true" },
+        async requireShare(change_id, share) {
+          const flags = new (reader as Exclude<typeof reader, string>)();
+          flags.setConfigurations(await fs.readFile(path, "utf8"));
+          for (const userId of USERS)
+            expect(flags.resolveBooleanEvaluation(KEY, false, { userId }).value).toBe(
+              findBucket(change_id, userId) < share,
+            );
+        },
+        requireRestored: async () => expect(await fs.readFile(path, "utf8")).toBe(FILE),
+      },
+      ON_FLAGD,
+    );
+    requirePromises("on flagd", ends, ON_FLAGD);
+  },
+  TIMEOUT,
+);

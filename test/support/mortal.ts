@@ -1,0 +1,27 @@
+/** A store and a target system that die at one of their writes, and stay dead. */
+import type { Store } from "../../lib/store/store.ts";
+import type { TargetSystem } from "../../lib/targets/port.ts";
+
+/** Moments of a death, relative to the write. */
+export const DEATHS = ["after", "before"] as const;
+
+export interface Death {
+  /** Number of the write, from 1. */
+  at: number;
+  when: (typeof DEATHS)[number];
+}
+
+/** Wraps a store and a system, which die before or after the write with a number. */
+export function mortal(store: Store, system: TargetSystem, { at, when }: Death) {
+  let steps = 0;
+  const step = async <T>(work: () => Promise<T>): Promise<T> => {
+    steps++;
+    if (steps > at || (steps === at && when === "before")) throw new Error("died");
+    const done = await work();
+    if (steps === at) throw new Error("died");
+    return done;
+  };
+  const dying: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
+  const compareAndSet: TargetSystem["compareAndSet"] = (...request) => step(() => system.compareAndSet(...request));
+  return { store: dying, system: { ...system, compareAndSet }, died: () => steps >= at };
+}
