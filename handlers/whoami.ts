@@ -23,6 +23,6 @@ export const whoami = endpoint(
   async (_input, call: Call<ChangesDeps>) => {
     // It answers whether a token is right: guessing here must be as slow as anywhere.
     if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
-    return answer(whoamiOf(call));
+    return answer(await whoamiOf(call));
   },
 );

@@ -33,9 +33,14 @@ export function listCapabilities(options: Options, uiProblem: string | null): Ca
     options.cycleInterval > 0
       ? available("cycle_timer", "host")
       : disabled("cycle_timer", "host", "cycles run on demand only", "--cycle-interval SECONDS"),
-    options.identityHeader
+    options.identityToken || options.identityHeader
       ? available("proxy_identity", "access")
-      : disabled("proxy_identity", "access", "names are taken as requests give them", "--identity-header NAME"),
+      : disabled(
+          "proxy_identity",
+          "access",
+          "names are taken as requests give them",
+          "--identity-jwt FILE or --identity-header NAME",
+        ),
     ...(linkIsAskedFor(options)
       ? []
       : [disabled("cross_link", "link", "not configured", "--cross-link-port PORT --cross-link-peers HOST:PORT,…")]),

@@ -1,6 +1,7 @@
 /** What `ui_server` is told at start: the command line, and the environment behind it. */
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { IdentityFileRefused, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
 import { keyOf } from "../lib/kit/webhook_signature.ts";
 import { version } from "../lib/kit/version.ts";
 import { isNamedProvider } from "../lib/llm/provider.ts";
@@ -28,6 +29,8 @@ export interface Options extends Given {
   adapterSecret: string | undefined;
   /** The file of `--targets`. */
   targetsFile: TargetsFile | undefined;
+  /** The file of `--identity-jwt`. */
+  identityToken: PersonTokenSettings | undefined;
   /** Signs the webhooks of `--notify-url`. */
   notifySecret: string | undefined;
   /** Chat, tasks and feedback need the token too. */
@@ -133,6 +136,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
     adminToken: token("SVC_ADMIN_TOKEN", env),
     adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
     targetsFile: given.targets === undefined ? undefined : readTargets(given.targets, env),
+    identityToken: given.identityJwt === undefined ? undefined : readIdentity(given.identityJwt),
     notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
     protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
     protectReads: flag("SVC_PROTECT_READS", env) ?? false,
@@ -170,16 +174,28 @@ function checkLength(name: string, secret: string | undefined, { host, warnings 
 }
 
 function checkReads(options: Options): void {
-  const { adminToken, readToken, protectReads, identityHeader, warnings } = options;
+  const { adminToken, readToken, protectReads, identityHeader, identityToken, warnings } = options;
   checkLength("SVC_READ_TOKEN", readToken, options);
   if (readToken && readToken === adminToken)
     throw new OptionError("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write", 1);
   if (readToken && !protectReads) warnings.push("SVC_READ_TOKEN opens nothing while SVC_PROTECT_READS is unset");
-  if (protectReads && !adminToken && !readToken && !identityHeader)
+  if (protectReads && !adminToken && !readToken && !identityHeader && !identityToken)
     throw new OptionError(
-      "SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN or --identity-header: nobody could read",
+      "SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN, --identity-header or --identity-jwt: nobody could read",
       1,
     );
+  if (identityHeader && identityToken)
+    warnings.push(`--identity-header ${identityHeader} is not read: with --identity-jwt only its token names people`);
+}
+
+/** Reads the file of `--identity-jwt`. Errors: `OptionError` with the file, the field and the rule. */
+function readIdentity(path: string): PersonTokenSettings {
+  try {
+    return readIdentityFile(contentOf(path, "--identity-jwt"));
+  } catch (error) {
+    if (error instanceof IdentityFileRefused) throw new OptionError(`--identity-jwt ${path}: ${error.message}`, 1);
+    throw error;
+  }
 }
 
 /** Where the state file lies, or would if the state were not in a database: products that share one have each its own. */

@@ -48,6 +48,12 @@ export const TABLE = {
     undefined,
     "header in which a trusted proxy names the person; approver and proposer must equal it",
   ),
+  identityJwt: option(
+    "identity-jwt FILE",
+    read.text,
+    undefined,
+    "in its place: the header with the proxy's signed token, and who issues it, as JSON; see docs/identity.md",
+  ),
   ofrepTenant: option(
     "ofrep-tenant ATTRIBUTE",
     read.text,

@@ -13,7 +13,8 @@ import { listUnconsented } from "../lib/changes/unconsented.ts";
 import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
-import type { Log } from "../lib/kit/platform.ts";
+import { personTokens } from "../lib/identity/person_token.ts";
+import { type Log, systemClock } from "../lib/kit/platform.ts";
 import { step } from "../lib/kit/time_limit.ts";
 import { version } from "../lib/kit/version.ts";
 import type { Service } from "../lib/service.ts";
@@ -98,6 +99,7 @@ async function open(
     protectReads: options.protectReads,
     readToken: options.readToken,
     identityHeader: options.identityHeader,
+    identityToken: options.identityToken && personTokens(options.identityToken, { clock: systemClock }),
     ofrepTenant: options.ofrepTenant,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
@@ -167,8 +169,8 @@ async function reportAdapter({ product, log }: Deps, { productConfig, targets }:
 }
 
 /** Logs which rules are in force, and what is wrong with them. */
-function reportRules({ product, agents, log }: Deps, { adminToken, identityHeader }: Options): void {
-  if (agents?.length && !adminToken && !identityHeader)
+function reportRules({ product, agents, log }: Deps, { adminToken, identityHeader, identityToken }: Options): void {
+  if (agents?.length && !adminToken && !identityHeader && !identityToken)
     log.warn(
       "the intent names agents, and a caller who leaves their secret out may do what they may not: set SVC_ADMIN_TOKEN",
     );
@@ -231,7 +233,7 @@ async function announce(url: string, options: Options, { log, product, store }: 
   const store_name = isDatabase(options.state) ? (options.storeName ?? STORE) : undefined;
   const product_id = product?.identity.product_id ?? null;
   log.info("listening", { url, version, state, store_name, product_id });
-  if (!product || options.identityHeader) return;
+  if (!product || options.identityHeader || options.identityToken) return;
   const [change] = await store.list("changes", { limit: 1 });
   const needsToken = { writes: options.adminToken !== undefined, reads: options.protectReads };
   if (!change) log.info("try next", { commands: firstSteps(url, product.intent, needsToken) });

@@ -10,6 +10,8 @@ import { isAgent } from "./rules/principals.ts";
 export interface Identity {
   /** Named by the host's log-in or the trusted proxy; `""` where they name no one, `undefined` where no one names people. */
   person: string | undefined;
+  /** The proxy's signed token names the person; their groups at the identity provider. */
+  groups?: readonly string[] | undefined;
   /** Says who names people, for errors: `the person who is logged in`. */
   personSource: string;
   /** The agent whose secret came with the request; then `person` is `undefined`. */
@@ -39,9 +41,9 @@ export interface Caller {
 /** Returns the actor behind a caller; `stated` is the name that the request states. */
 export function findActor({ identity }: Pick<Caller, "identity">, stated?: string): Actor {
   if (!identity) return serviceItself(stated);
-  const { agent, person, hasToken } = identity;
+  const { agent, person, groups, hasToken } = identity;
   if (agent !== undefined) return { actor: agent, authenticated: "agent" };
-  if (person) return { actor: person, authenticated: "proxy" };
+  if (person) return { actor: person, authenticated: groups ? "jwt" : "proxy" };
   const actor = stated ?? null;
   if (hasToken) return { actor, authenticated: "token" };
   return { actor, authenticated: actor === null ? null : "claimed" };

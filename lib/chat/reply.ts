@@ -138,7 +138,7 @@ function ownDraft(call: Call<OperationsDeps>, draftId: string, author: string | 
 function requireWriter({ request, deps, identity }: Call<OperationsDeps>): void {
   refuseAnonymousWrites(deps);
   requireToken(request, deps);
-  requireNamed(identity.person, deps);
+  requireNamed(identity.person, request, deps);
 }
 
 function mayWrite(call: Call<OperationsDeps>): boolean {

@@ -3,11 +3,17 @@ import type { Deps, ProductOptions } from "../deps.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { webhookAdapter } from "../targets/webhook.ts";
 import type { Identity } from "../changes/runtime.ts";
+import { readIdentityFile } from "../identity/identity_file.ts";
+import { type PersonTokens, personTokens } from "../identity/person_token.ts";
 import { MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
 import { SecretRefused } from "../kit/webhook_signature.ts";
 
-/** Settings of `ui_server` that carry changes to the host product by files. */
-const NEEDS_FILES = ["SVC_TARGETS", "SVC_PRODUCT_CONFIG"];
+/** Settings of `ui_server` that name a file, with the setting to use in its place. */
+const NEEDS_FILES = {
+  SVC_TARGETS: "name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server",
+  SVC_PRODUCT_CONFIG: "name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server",
+  SVC_IDENTITY_JWT: "put the file's content into SVC_IDENTITY_JWT_JSON",
+};
 
 /** The setting is malformed; the message names it and its rule, and never repeats a secret. */
 export class SettingRefused extends Error {
@@ -24,6 +30,7 @@ export type Settings = ProductOptions &
     | "protectReads"
     | "readToken"
     | "identityHeader"
+    | "identityToken"
     | "ofrepTenant"
     | "allowedHosts"
     | "publicUrl"
@@ -48,11 +55,9 @@ export function settingsOf(
   const [adminToken, readToken] = [text("SVC_ADMIN_TOKEN"), text("SVC_READ_TOKEN")];
   if (readToken !== undefined && readToken === adminToken)
     throw new SettingRefused("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write");
-  for (const name of NEEDS_FILES)
+  for (const [name, instead] of Object.entries(NEEDS_FILES))
     if (text(name) !== undefined)
-      throw new SettingRefused(
-        `${name} is not supported on this host, which has no files; name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server`,
-      );
+      throw new SettingRefused(`${name} is not supported on this host, which has no files; ${instead}`);
   const url = text("SVC_PRODUCT_ADAPTER");
   const secret = text("SVC_ADAPTER_SECRET");
   return {
@@ -67,6 +72,7 @@ export function settingsOf(
     protectReads: flag("SVC_PROTECT_READS", "1"),
     readToken: longEnough("SVC_READ_TOKEN", readToken),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
+    identityToken: tokensOf(env["SVC_IDENTITY_JWT_JSON"], clock),
     ofrepTenant: text("SVC_OFREP_TENANT"),
     allowedHosts: (text("SVC_ALLOWED_HOSTS") ?? "")
       .split(",")
@@ -76,6 +82,16 @@ export function settingsOf(
     llmCallsPerHour: wholeNumber("SVC_LLM_CALLS_PER_HOUR", text("SVC_LLM_CALLS_PER_HOUR"), MOST_CALLS_PER_HOUR),
     llmTimeout: wholeNumber("SVC_LLM_TIMEOUT", text("SVC_LLM_TIMEOUT"), MAX_CALL_TIMEOUT_S),
   };
+}
+
+/** Verifies the proxy's tokens, where the content of a file of `--identity-jwt` is given: text, or what wrangler made of it. */
+function tokensOf(given: unknown, clock: Deps["clock"]): PersonTokens | undefined {
+  if (given === undefined || given === "") return undefined;
+  try {
+    return personTokens(readIdentityFile(typeof given === "string" ? given : JSON.stringify(given)), { clock });
+  } catch (error) {
+    throw new SettingRefused(`SVC_IDENTITY_JWT_JSON ${(error as Error).message}`);
+  }
 }
 
 function wholeNumber(name: string, given: string | undefined, max: number): number | undefined {

@@ -4,7 +4,7 @@ import { ownReadsOnly } from "../changes/read_scope.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { carriesToken, refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
-import { personOf, personSource } from "./identity.ts";
+import { tokenGroups, personOf, personSource, verifyPerson } from "./identity.ts";
 import { agentMayNot, findAgent, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
 import { holdBack } from "./wrong_tokens.ts";
 
@@ -58,6 +58,7 @@ export async function turnAway(request: Request, deps: HttpDeps, error: AppError
 async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
   const write = isWrite(terms);
   if (terms.method === "POST") requireSameSite(request, deps.allowedHosts);
+  if (!terms.open) await verifyPerson(deps, request);
   const agent = terms.open ? undefined : findAgent(request, deps);
   if (agent !== undefined) {
     const { name, readsOwn } = agent;
@@ -73,6 +74,11 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Id
   // What the answer lets see of it must not be a quicker way to guess.
   else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
   const person = terms.nameless ? undefined : personOf(deps, request);
-  if (write && terms.product && !terms.unnamed) requireNamed(person, deps);
-  return { person, personSource: personSource(deps), hasToken: carriesToken(request, deps) };
+  if (write && terms.product && !terms.unnamed) requireNamed(person, request, deps);
+  return {
+    person,
+    groups: tokenGroups(request),
+    personSource: personSource(deps),
+    hasToken: carriesToken(request, deps),
+  };
 }

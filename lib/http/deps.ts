@@ -1,3 +1,4 @@
+import type { PersonTokens } from "../identity/person_token.ts";
 import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
 
 /** A fetch-style handler. */
@@ -25,6 +26,8 @@ export interface HttpDeps {
   readToken?: string | undefined;
   /** Header in which a trusted proxy names the person. */
   identityHeader?: string | undefined;
+  /** Verifies the token in which a trusted proxy names the person; then `identityHeader` is not read. */
+  identityToken?: PersonTokens | undefined;
   /** Names the person behind a request, in place of the header: the host application's own log-in. Nobody: `null`. */
   person?: ((request: Request) => string | null | undefined) | undefined;
   /** Attribute of an OFREP context that names the tenant, and the targeting key then the user; absent: the targeting key does. */

@@ -16,7 +16,7 @@ import { maskErrors, withReader } from "../changes/read_scope.ts";
 import { expectedRevisions } from "./if_match.ts";
 import type { IdempotencyKey } from "../changes/idempotency.ts";
 import { idempotencyKey } from "./idempotency.ts";
-import { logUnavailable } from "./log_unavailable.ts";
+import { logAtIntervals } from "./log_at_intervals.ts";
 import { pathOf } from "./path.ts";
 import { sharedReads } from "./shared_reads.ts";
 import { withPriority } from "./write_priority.ts";
@@ -176,7 +176,11 @@ export async function answering(
   } catch (error) {
     const told = toAppError(error);
     if (error instanceof StoreUnavailable)
-      logUnavailable(deps, error, { request_id: requestId, path: pathOf(request) });
+      logAtIntervals(deps, "request refused", {
+        request_id: requestId,
+        path: pathOf(request),
+        error: error.message,
+      });
     else if (told.status >= 500 && told !== error)
       deps.log.error("request failed", {
         request_id: requestId,

@@ -1,30 +1,73 @@
 /** The person behind a request, as the host application's log-in or the trusted proxy's header names them. */
+import type { VerifiedPerson } from "../identity/person_token.ts";
+import { TokenRefused } from "../identity/token_refused.ts";
 import { AppError } from "../kit/errors.ts";
 import { INVISIBLE } from "../kit/invisible.ts";
 import { once } from "../kit/once.ts";
 import { isPersonName, MAX_NAME_LENGTH, normalName } from "../kit/person_name.ts";
 import type { HttpDeps } from "./deps.ts";
+import { logAtIntervals } from "./log_at_intervals.ts";
+
+/** The result of a token's verification. */
+type Verified = VerifiedPerson | { refused: string };
+
+const verified = new WeakMap<Request, Verified>();
+
+/** Verifies a request's token where people are named by tokens; until then it names nobody. Never rejects. */
+export async function verifyPerson(deps: HttpDeps, request: Request): Promise<void> {
+  const { identityToken, person } = deps;
+  const token = person ? undefined : identityToken && request.headers.get(identityToken.header);
+  if (!identityToken || !token || verified.has(request)) return;
+  try {
+    verified.set(request, await identityToken.verify(token));
+  } catch (error) {
+    const { message, detail = message } = error as Partial<TokenRefused> & Error;
+    verified.set(request, { refused: error instanceof TokenRefused ? message : "it cannot be verified" });
+    logAtIntervals(deps, "a proxy's token was refused", { header: identityToken.header, reason: detail });
+  }
+}
+
+/** Returns the person's groups at the identity provider where a verified token names them; otherwise undefined. */
+export function tokenGroups(request: Request): readonly string[] | undefined {
+  const found = verified.get(request);
+  return found && "groups" in found ? found.groups : undefined;
+}
+
+/** Says why a request's token names nobody; undefined where it carries none. */
+export function tokenProblem(request: Request): string | undefined {
+  const found = verified.get(request);
+  return found && "refused" in found ? found.refused : undefined;
+}
 
 /** Returns the named person: `""` where none is named, `undefined` where no one names people. Errors: 400 `invalid_identity`. */
 export function personOf(deps: HttpDeps, request: Request): string | undefined {
-  const { identityHeader, person } = deps;
+  const { identityHeader, identityToken, person } = deps;
   const stated = statedPerson(deps, request);
   if (!stated) return stated;
   if (person) return validName(stated, "the host's log-in");
+  if (identityToken) return validName(stated, `the token in the header ${identityToken.header}`);
   return validName(headersAreText() ? stated : textOf(stated), `the header ${identityHeader}`);
 }
 
 /** Says who names people, for errors. */
-export const personSource = ({ identityHeader }: Pick<HttpDeps, "identityHeader">): string =>
-  identityHeader ? `the person named in ${identityHeader}` : "the person who is logged in";
+export const personSource = ({ identityHeader, identityToken }: HttpDeps): string =>
+  identityToken
+    ? `the person named by the token in ${identityToken.header}`
+    : identityHeader
+      ? `the person named in ${identityHeader}`
+      : "the person who is logged in";
 
 /** Returns true where a request names a person, well or badly. */
 export const statesPerson = (deps: HttpDeps, request: Request): boolean =>
   (statedPerson(deps, request) ?? "").trim() !== "";
 
 /** The name as it arrived: of a header its bytes, one character each, but on a host that decodes headers itself. */
-function statedPerson({ person, identityHeader }: HttpDeps, request: Request): string | undefined {
+function statedPerson({ person, identityHeader, identityToken }: HttpDeps, request: Request): string | undefined {
   if (person) return person(request) ?? "";
+  if (identityToken) {
+    const found = verified.get(request);
+    return found && "name" in found ? found.name : "";
+  }
   return identityHeader ? (request.headers.get(identityHeader) ?? "") : undefined;
 }
 

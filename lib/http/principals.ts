@@ -2,7 +2,7 @@
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { carriesToken, CHALLENGE, sameText } from "./guards.ts";
-import { statesPerson } from "./identity.ts";
+import { statesPerson, tokenProblem } from "./identity.ts";
 
 type Agent = NonNullable<HttpDeps["agents"]>[number];
 
@@ -98,8 +98,18 @@ export function refuseAdminToken(request: Request, { adminToken, sha256 }: HttpD
 }
 
 /** 403 `person_required` where a proxy names people, and this request has nobody's name. */
-export function requireNamed(person: string | undefined, { identityHeader }: HttpDeps): void {
+export function requireNamed(
+  person: string | undefined,
+  request: Request,
+  { identityHeader, identityToken }: HttpDeps,
+): void {
   if (person !== "") return;
-  const how = identityHeader ? `the trusted proxy must name one in ${identityHeader}` : "log in first";
+  const problem = tokenProblem(request);
+  const header = identityToken?.header ?? identityHeader;
+  const how = problem
+    ? `the token in ${header} was refused: ${problem}`
+    : header
+      ? `the trusted proxy must name one in ${header}`
+      : "log in first";
   throw new AppError("person_required", `this is for a person to do, and nobody is named; ${how}`);
 }

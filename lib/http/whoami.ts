@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Call } from "./endpoint.ts";
 import { carriesToken } from "./guards.ts";
-import { personOf } from "./identity.ts";
+import { tokenGroups, personOf, verifyPerson } from "./identity.ts";
 import { findAgent, requireReader } from "./principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
@@ -24,9 +24,9 @@ export const whoamiSchema = once(() =>
       .meta({ description: "Who asks; null: nobody is named.", examples: ["ana@acme.example"] }),
     kind: z.enum(["person", "agent", "unknown"]).describe("What kind of caller that is."),
     authenticated: z
-      .enum(["proxy", "agent", "token"])
+      .enum(["proxy", "jwt", "agent", "token"])
       .nullable()
-      .describe("By the proxy, an agent's secret or the admin token; null: not known."),
+      .describe("By the proxy, its signed token, an agent's secret or the admin token; null: not known."),
     may: z.array(z.enum(ACTS)).describe("What would not be refused for who it is."),
     keys: z
       .array(
@@ -46,11 +46,12 @@ export const whoamiSchema = once(() =>
 export type Whoami = z.infer<ReturnType<typeof whoamiSchema>>;
 
 /** Says who asks; never refuses. */
-export function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "request">): Whoami {
+export async function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "request">): Promise<Whoami> {
   const { product } = deps;
   const nobody: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
   let agent: string | undefined;
   let person: string | undefined;
+  await verifyPerson(deps, request);
   try {
     agent = findAgent(request, deps)?.name;
     person = personOf(deps, request);
@@ -67,7 +68,7 @@ export function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "requ
   if (name !== null && product && isAgent(name, product.intent))
     return { ...nobody, may: may.filter((act) => act === "read") };
   if (name === null) return { ...nobody, authenticated: token ? "token" : null, may };
-  return { name, kind: "person", authenticated: "proxy", may, keys: keysOf(name, deps) };
+  return { name, kind: "person", authenticated: tokenGroups(request) ? "jwt" : "proxy", may, keys: keysOf(name, deps) };
 }
 
 function mayRead(request: Request, deps: ChangesDeps): boolean {

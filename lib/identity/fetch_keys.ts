@@ -26,8 +26,12 @@ export async function fetchKeys(url: string, send: Fetch): Promise<string> {
       throw new Error(`status ${response.status}`);
     }, FETCH_TIMEOUT_MS);
   } catch (error) {
-    throw new TokenRefused(`the keys at ${url} could not be fetched: ${causeOf(error)}`);
+    throw noKeys(`${url}: ${causeOf(error)}`);
   }
-  if (text === undefined) throw new TokenRefused(`the keys at ${url} have more than ${MAX_KEYS_BYTES} bytes`);
+  if (text === undefined) throw noKeys(`${url} answers more than ${MAX_KEYS_BYTES} bytes`);
   return text;
 }
+
+/** A token cannot be verified since the keys of its issuer are not known. */
+export const noKeys = (detail: string): TokenRefused =>
+  new TokenRefused("the keys of its issuer could not be fetched", `no keys from ${detail}`);

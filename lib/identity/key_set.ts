@@ -3,7 +3,7 @@ import { JWKSNoMatchingKey } from "jose/errors";
 import { createLocalJWKSet } from "jose/jwks/local";
 import type { JSONWebKeySet, JWTVerifyGetKey } from "jose";
 import type { Clock } from "../kit/platform.ts";
-import { type Fetch, fetchKeys } from "./fetch_keys.ts";
+import { type Fetch, fetchKeys, noKeys } from "./fetch_keys.ts";
 import { TokenRefused } from "./token_refused.ts";
 
 /** Keys older than this are fetched again, while they go on being used. */
@@ -51,10 +51,10 @@ export function keySet(url: string, { clock, fetch: send }: { clock: Pick<Clock,
     const key = await known?.find(header, token).catch(unlessUnknown);
     if (key) return key;
     await refresh();
-    if (!known) throw problem ?? new TokenRefused(`the keys at ${url} are not known`);
+    if (!known) throw problem ?? noKeys(url);
     const fetched = await known.find(header, token).catch(unlessUnknown);
     if (fetched) return fetched;
-    throw new TokenRefused(`no key at ${url} has its kid and alg`);
+    throw new TokenRefused("its issuer has no key of its kid and alg");
   };
 }
 
@@ -69,5 +69,5 @@ function localSet(text: string, url: string): ReturnType<typeof createLocalJWKSe
   } catch {
     // reported below
   }
-  throw new TokenRefused(`${url} answers no JSON Web Key Set`);
+  throw noKeys(`${url}, which answers no JSON Web Key Set`);
 }

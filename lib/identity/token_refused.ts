@@ -1,4 +1,9 @@
-/** A token is not accepted; the message says why and repeats nothing of the token but its algorithm and key id. */
+/** A token is not accepted. The message says why, for its sender; `detail`, for the log, may name addresses. */
 export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
+  readonly detail: string;
+  constructor(message: string, detail = message) {
+    super(message);
+    this.detail = detail;
+  }
 }

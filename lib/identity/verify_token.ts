@@ -10,7 +10,7 @@ import { TokenRefused } from "./token_refused.ts";
 /** Characters of a token; a header of Node has 16 KiB at most. */
 const MAX_TOKEN_LENGTH = 16_384;
 /** Seconds by which the issuer's clock may differ from ours. */
-const CLOCK_TOLERANCE_S = 30;
+export const CLOCK_TOLERANCE_S = 30;
 
 /** Rules for the tokens of one issuer, and the keys that sign them. */
 export interface TokenRules {

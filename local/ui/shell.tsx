@@ -202,7 +202,7 @@ function Waiting() {
 function You({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
   const { data: me } = useWhoami();
-  const named = me?.authenticated === "proxy" ? me.name : null;
+  const named = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
   // Under another name than the proxy's nothing would be taken.
   useEffect(() => {
     if (named !== null) personName.set(named);

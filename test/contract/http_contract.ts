@@ -12,6 +12,7 @@ import { consentRules } from "./http/consent.ts";
 import { endpointRules } from "./http/endpoints.ts";
 import { errorRules } from "./http/errors.ts";
 import { fieldRules } from "./http/fields.ts";
+import { identityRules } from "./http/identity.ts";
 import { idempotencyRules } from "./http/idempotency.ts";
 import { kpiRules } from "./http/kpi.ts";
 import { lifeRules } from "./http/life.ts";
@@ -31,6 +32,8 @@ export interface ContractOptions {
   intent?: Manifest | null;
   adminToken?: string;
   identityHeader?: string;
+  /** The content of a file of `--identity-jwt`. */
+  identityJwt?: string;
   allowedHosts?: string[];
 }
 
@@ -57,6 +60,7 @@ const SECTIONS = {
   bodies: bodyRules,
   fields: fieldRules,
   access: accessRules,
+  identity: identityRules,
   preconditions: preconditionRules,
   idempotency: idempotencyRules,
   tiers: tierRules,
@@ -79,7 +83,16 @@ export type Section = keyof typeof SECTIONS;
 export const ALL = (Object.keys(SECTIONS) as Section[]).filter((section) => section !== "streams");
 
 /** What a host can get wrong: it passes on bodies, headers, paths and answers, and decides nothing. */
-export const OF_A_HOST: readonly Section[] = ["life", "errors", "bodies", "access", "preconditions", "values", "mcp"];
+export const OF_A_HOST: readonly Section[] = [
+  "life",
+  "errors",
+  "bodies",
+  "access",
+  "identity",
+  "preconditions",
+  "values",
+  "mcp",
+];
 
 /** The same of a framework that hands requests on to a server or to handlers; the full run tries all of it. */
 export const OF_A_FRAMEWORK: readonly Section[] = FULL

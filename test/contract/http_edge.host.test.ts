@@ -14,12 +14,19 @@ beforeAll(async () => {
 afterAll(() => workerd.dispose());
 
 /** The settings of a service, as the variables of a Worker; an empty one is unset. */
-const envOf = ({ intent = {}, adminToken, identityHeader, allowedHosts }: ContractOptions): Record<string, string> => ({
+const envOf = ({
+  intent = {},
+  adminToken,
+  identityHeader,
+  identityJwt,
+  allowedHosts,
+}: ContractOptions): Record<string, string> => ({
   SVC_PRODUCT_INTENT_JSON: intent ? JSON.stringify(manifest(intent)) : "",
   SVC_ADMIN_TOKEN: adminToken ?? "",
   SVC_ALLOW_ANONYMOUS_WRITES: adminToken ? "0" : "1",
   SVC_PROTECT_ALL: "0",
   SVC_IDENTITY_HEADER: identityHeader ?? "",
+  SVC_IDENTITY_JWT_JSON: identityJwt ?? "",
   SVC_ALLOWED_HOSTS: allowedHosts?.join(",") ?? "",
 });
 

@@ -38,6 +38,10 @@ function holding(text: string): string {
 }
 const linkSecret = holding("0123456789abcdef\n");
 
+const IDENTITY = holding(
+  '{"preset": "cloudflare-access", "issuer": "https://acme.cloudflareaccess.com", "audience": "4714c1358e65fe4b"}',
+);
+
 const witnessVkey = (byte: number) => {
   const key = { name: `w${byte}.example`, publicKey: new Uint8Array(32).fill(byte) };
   return formatVerifierKey(key, sha256, COSIGNATURE);
@@ -53,6 +57,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   port: ["9000", 9000],
   allowedHosts: ["Gov.Example, 10.0.0.5", ["gov.example", "10.0.0.5"]],
   identityHeader: ["X-Person", "x-person"],
+  identityJwt: [IDENTITY, IDENTITY],
   ofrepTenant: ["org", "org"],
   exitWhenReadOnly: ["1", "1"],
   state: ["/var/lib/cs/state.json", "/var/lib/cs/state.json"],
@@ -437,7 +442,11 @@ test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loo
   expect(run(["--host=0.0.0.0"], { ...ADMIN, SVC_PROTECT_ALL: "0" }).protectAll).toBe(false);
   expect(run(["--identity-header=x-person"], { SVC_PROTECT_READS: "1" }).protectReads).toBe(true);
   for (const [argv, env, told] of [
-    [[], { SVC_PROTECT_READS: "1" }, /^SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN or --identity-header/],
+    [
+      [],
+      { SVC_PROTECT_READS: "1" },
+      /^SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN, --identity-header or --identity-jwt/,
+    ],
     [[], { ...ADMIN, SVC_READ_TOKEN: "a-token-for-tests" }, /^SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN/],
     [["--host=0.0.0.0"], { ...ADMIN, SVC_READ_TOKEN: "short" }, /^SVC_READ_TOKEN has under 16 characters/],
     [[], { SVC_READ_TOKEN: "two\nlines" }, /^SVC_READ_TOKEN must be one line/],

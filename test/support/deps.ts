@@ -1,5 +1,7 @@
 import { countersign, type ServiceOptions } from "../../handlers/index.ts";
 import type { Deps } from "../../lib/deps.ts";
+import { readIdentityFile } from "../../lib/identity/identity_file.ts";
+import { personTokens } from "../../lib/identity/person_token.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -13,17 +15,25 @@ export interface TestOptions extends Omit<Partial<ServiceOptions>, "intent" | "c
   /** Members of the intent, `null` for a service without one. */
   intent?: Manifest | null | undefined;
   clock?: TestClock | undefined;
+  /** The content of a file of `--identity-jwt`. */
+  identityJwt?: string | undefined;
 }
 
 export type TestDeps = Deps & { clock: TestClock };
 
 /** Everything a handler needs, of an opened service over the memory store. */
-export async function opened({ intent = {}, clock = testClock(), ...given }: TestOptions = {}): Promise<TestDeps> {
+export async function opened({
+  intent = {},
+  clock = testClock(),
+  identityJwt,
+  ...given
+}: TestOptions = {}): Promise<TestDeps> {
   const { store = memoryStore() } = given;
   const { deps } = await countersign({
     ids: countedIds(),
     log: silentLog,
     pause: async () => {},
+    ...(identityJwt !== undefined && { identityToken: personTokens(readIdentityFile(identityJwt), { clock }) }),
     ...given,
     store,
     clock,

@@ -12,12 +12,13 @@ const pairs = new Map<string, () => Promise<Pair>>();
 
 /** Returns the key pair of a name, made once a test file. */
 export function makePair(name: string, alg: string): Promise<Pair> {
-  if (!pairs.has(name))
+  const id = `${name} ${alg}`;
+  if (!pairs.has(id))
     pairs.set(
-      name,
+      id,
       once(() => generateKeyPair(alg, { extractable: true })),
     );
-  return pairs.get(name)!();
+  return pairs.get(id)!();
 }
 
 /** Returns a public key as a member of a JWKS. */

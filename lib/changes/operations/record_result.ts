@@ -6,7 +6,7 @@ import { watch } from "../guardrail.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
-import { type Actor, serviceItself } from "../rules/actor.ts";
+import { type Actor, isNamedByProxy, serviceItself } from "../rules/actor.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
@@ -96,8 +96,7 @@ export async function recordRestore(
 }
 
 /** Returns true where the proxy names the actor, or it is the service itself. */
-const isNamedBy = ({ actor, authenticated }: Actor): boolean =>
-  actor !== null && (authenticated === "proxy" || authenticated === null);
+const isNamedBy = (by: Actor): boolean => by.actor !== null && (isNamedByProxy(by) || by.authenticated === null);
 
 async function drop(tx: Tx, collections: readonly ("drift" | "guardrail_due")[], changeId: string): Promise<void> {
   for (const collection of collections) if (await tx.get(collection, changeId)) tx.delete(collection, changeId);

@@ -147,6 +147,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   signature: "signed, presence verified",
   signature_unattended: "signed by a key that signs by itself",
   proxy: "named by the trusted proxy",
+  jwt: "named by the proxy's signed token",
   agent: "an agent, by its secret",
   token: "said by a holder of the admin token",
   claimed: "taken at its word",

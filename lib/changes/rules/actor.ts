@@ -21,10 +21,10 @@ export interface Actor {
   actor: string | null;
   /**
    * `signature`: signed with a key of theirs, their presence verified; `signature_unattended`: signed with a key that signs
-   * by itself; `proxy`: the name is the trusted proxy's or the host's word; `agent`: the agent came with its secret; `token`:
+   * by itself; `proxy`: the name is the trusted proxy's or the host's word; `jwt`: the proxy's signed token names them; `agent`: the agent came with its secret; `token`:
    * said by a holder of the admin token; `claimed`: taken at its word; `null`: nobody is named, or it is the service itself.
    */
-  authenticated: "signature" | "signature_unattended" | "proxy" | "agent" | "token" | "claimed" | null;
+  authenticated: "signature" | "signature_unattended" | "proxy" | "jwt" | "agent" | "token" | "claimed" | null;
 }
 
 /** The service itself, under one of its names or none. */
@@ -34,10 +34,14 @@ export const serviceItself = (actor: string | null = null): Actor => ({ actor, a
 export const signerActor = (actor: string): Actor => ({ actor, authenticated: "signature" });
 
 /** Ways in which more is known of a person than what a request claims. */
-const VOUCHED: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy"]);
+const VOUCHED: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy", "jwt"]);
 
 /** Returns true where a signature, the proxy or an agent's secret vouches for the actor. */
 export const isKnown = ({ authenticated }: Actor): boolean => VOUCHED.has(authenticated) || authenticated === "agent";
+
+/** Returns true where the trusted proxy vouches for the name, by its header or its signed token. */
+export const isNamedByProxy = ({ authenticated }: Pick<Actor, "authenticated">): boolean =>
+  authenticated === "proxy" || authenticated === "jwt";
 
 export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as const;
 /** What kind of proposer stands behind a name. */

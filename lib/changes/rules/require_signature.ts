@@ -1,6 +1,6 @@
 /** Which decisions are refused for want of a signature. */
 import { AppError } from "../../kit/errors.ts";
-import type { Actor } from "./actor.ts";
+import { type Actor, isNamedByProxy } from "./actor.ts";
 import type { Policy } from "./intent.ts";
 import { type Action, isListed } from "./permission_lists.ts";
 import type { Proof } from "./proof.ts";
@@ -57,10 +57,10 @@ const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore
 /** Actions that a name with keys must sign where the intent lists who may do them. */
 const SIGNED_WHERE_LISTED: ReadonlySet<string> = new Set(["apply", "rollback", "feed_kpis"]);
 
-function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, { authenticated }: Actor): void {
+function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, actor: Actor): void {
   const { signing, self_approval } = policy;
   const isConsent = CONSENTS.has(type) || over_drift === true;
-  const isNamed = authenticated === "proxy" || authenticated === "agent";
+  const isNamed = isNamedByProxy(actor) || actor.authenticated === "agent";
   const isAction = SIGNED_BY_KEYED.has(type) || SIGNED_WHERE_LISTED.has(type);
   const byKey = SIGNED_WHERE_LISTED.has(type)
     ? isListed(type as Action, policy)

@@ -9,9 +9,9 @@ export const signerSchema = once(() =>
     .object({
       approver: z.string().meta({ description: "Who consented.", examples: ["ana@acme.example"] }),
       authenticated: z
-        .enum(["proxy", "agent", "signature", "signature_unattended", "token", "claimed"])
+        .enum(["proxy", "jwt", "agent", "signature", "signature_unattended", "token", "claimed"])
         .nullable()
-        .describe("How that is known: signed, by proxy or token, or claimed; null: the service itself."),
+        .describe("How that is known: signed, by proxy, by its token, or claimed; null: the service itself."),
       key: z.string().nullable().describe("Id of the key that signed; null: not signed."),
     })
     .describe("Who consented, and how that is known."),

@@ -3026,8 +3026,8 @@ export interface paths {
               /** What kind of caller that is. */
               kind: "person" | "agent" | "unknown";
 
-              /** By the proxy, an agent's secret or the admin token; null: not known. */
-              authenticated: "proxy" | "agent" | "token" | null;
+              /** By the proxy, its signed token, an agent's secret or the admin token; null: not known. */
+              authenticated: "proxy" | "jwt" | "agent" | "token" | null;
 
               /** What would not be refused for who it is. */
               may: ("read" | "propose" | "withdraw" | "approve" | "deny" | "apply" | "rollback" | "kpi")[];
@@ -3740,8 +3740,8 @@ export interface components {
       /** Who consented. */
       approver: string;
 
-      /** How that is known: signed, by proxy or token, or claimed; null: the service itself. */
-      authenticated: "proxy" | "agent" | "signature" | "signature_unattended" | "token" | "claimed" | null;
+      /** How that is known: signed, by proxy, by its token, or claimed; null: the service itself. */
+      authenticated: "proxy" | "jwt" | "agent" | "signature" | "signature_unattended" | "token" | "claimed" | null;
 
       /** Id of the key that signed; null: not signed. */
       key: string | null;

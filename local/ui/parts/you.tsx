@@ -13,7 +13,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState(useValue(personName));
   const [token, setToken] = useState(useValue(adminToken));
   const { data: me } = useWhoami();
-  const named = me?.authenticated === "proxy" ? me.name : null;
+  const named = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
   const { data: intent } = useIntent();
   const [fault, setFault] = useState<string | undefined>();
   const [busy, setBusy] = useState(false);

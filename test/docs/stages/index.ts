@@ -2,6 +2,7 @@
 import type { Stage, Story } from "../story.ts";
 import { clientManual } from "./client.ts";
 import { agents } from "./agents.ts";
+import { identity } from "./identity.ts";
 import { lambda } from "./lambda.ts";
 import { link } from "./link.ts";
 import { mounting } from "./mounting.ts";
@@ -34,6 +35,7 @@ export const stages: Record<string, Own> = {
   "docs/agents.md": { ...agents, long: true },
   "docs/operating.md": { ...operating, long: true },
   "docs/principals.md": { ...principals, long: true },
+  "docs/identity.md": identity,
   "docs/evidence.md": { needs: ["curl", "openssl", "python3"], long: true },
   "docs/lambda.md": { ...lambda, long: true },
   "docs/link.md": { ...link, long: true },

@@ -1,0 +1,20 @@
+/** Warnings that one fault can cause thousands of times: logged once a second at most, with how many there were. */
+import type { HttpDeps } from "./deps.ts";
+
+const LOG_INTERVAL_MS = 1000;
+
+type Deps = Pick<HttpDeps, "clock" | "log">;
+
+/** Per service and message: when one was logged last, and how many followed. */
+const logged = new WeakMap<Deps, Map<string, { at: number; since: number }>>();
+
+/** Logs a warning, with the number of requests since the last line. */
+export function logAtIntervals(deps: Deps, message: string, fields: Record<string, unknown>): void {
+  const now = deps.clock.now();
+  const messages = logged.get(deps) ?? new Map<string, { at: number; since: number }>();
+  logged.set(deps, messages);
+  const { at, since } = messages.get(message) ?? { at: -Infinity, since: 0 };
+  const isDue = Math.abs(now - at) >= LOG_INTERVAL_MS;
+  if (isDue) deps.log.warn(message, { ...fields, requests: since + 1 });
+  messages.set(message, isDue ? { at: now, since: 0 } : { at, since: since + 1 });
+}

@@ -1,0 +1,100 @@
+/** People as the signed token of a proxy names them. */
+import type { Clock } from "../kit/platform.ts";
+import type { Fetch } from "./fetch_keys.ts";
+import type { PersonTokenSettings } from "./identity_file.ts";
+import { keyById } from "./key_by_id.ts";
+import { type FindKey, keySet } from "./key_set.ts";
+import { TokenRefused } from "./token_refused.ts";
+import { type Claims, CLOCK_TOLERANCE_S, verifySigned, verifyToken } from "./verify_token.ts";
+
+/** A person whom a verified token names, with their groups at the identity provider. */
+export interface VerifiedPerson {
+  name: string;
+  groups: readonly string[];
+}
+
+/** Verifies the token in a header. */
+export interface PersonTokens {
+  header: string;
+  /** Errors: `TokenRefused`. */
+  verify(token: string): Promise<VerifiedPerson>;
+}
+
+/** Returns the verifier of the tokens that a file describes; its keys are cached in it. */
+export function personTokens(
+  settings: PersonTokenSettings,
+  {
+    clock,
+    fetch: send = (url, init) => fetch(url, init),
+  }: {
+    clock: Pick<Clock, "now">;
+    fetch?: Fetch;
+  },
+): PersonTokens {
+  const verify = tokenVerifier(settings, { clock, fetch: send });
+  return { header: settings.header, verify: async (token) => personIn(await verify(token), settings) };
+}
+
+type Ports = { clock: Pick<Clock, "now">; fetch: Fetch };
+
+/** Returns what verifies tokens and resolves with their claims. */
+function tokenVerifier(
+  { issuer, audience, algorithms, jwks_url, signer }: PersonTokenSettings,
+  ports: Ports,
+): (token: string) => Promise<Claims> {
+  const { clock } = ports;
+  if (signer === undefined) {
+    const rules = { issuer: issuer!, audience, algorithms, clock, findKey: keySet(jwks_url, ports) };
+    return (token) => verifyToken(token, rules);
+  }
+  const findById = keyById(jwks_url, algorithms[0]!, ports);
+  const rules: HeaderRules = { issuer, audience: [audience].flat(), signer };
+  const findKey: FindKey = (fields, signed) => {
+    // Before a key is fetched: anybody can send ids of keys.
+    requireHeader(fields, rules, clock.now());
+    return findById(fields, signed);
+  };
+  return async (token) => (await verifySigned(token, { algorithms, clock, findKey })).payload;
+}
+
+interface HeaderRules {
+  issuer: string | undefined;
+  audience: readonly string[];
+  signer: string;
+}
+
+/** Checks what a load balancer of AWS states in the token's header, which its signature covers. Errors: `TokenRefused`. */
+function requireHeader(
+  fields: Readonly<Record<string, unknown>>,
+  { issuer, audience, signer }: HeaderRules,
+  now: number,
+): void {
+  const { client, exp, iss } = fields;
+  if (fields["signer"] !== signer) throw new TokenRefused("its signer is another load balancer");
+  if (typeof client !== "string" || !audience.includes(client))
+    throw new TokenRefused("its client is another application");
+  if (issuer !== undefined && iss !== issuer) throw new TokenRefused("its iss is another issuer");
+  if (typeof exp !== "number" || exp <= now / 1000 - CLOCK_TOLERANCE_S) throw new TokenRefused("it has expired (exp)");
+}
+
+/** Returns the person in verified claims. Errors: `TokenRefused`. */
+function personIn(claims: Claims, { name_claim, groups_claim }: PersonTokenSettings): VerifiedPerson {
+  const name = claimAt(claims, name_claim);
+  if (typeof name !== "string" || name.trim() === "") throw new TokenRefused(`it names nobody in ${name_claim}`);
+  const { email_verified: isVerified } = claims;
+  if (name_claim === "email" && (isVerified === false || isVerified === "false"))
+    throw new TokenRefused("its email is not verified (email_verified)");
+  const groups = groups_claim === undefined ? [] : [claimAt(claims, groups_claim)].flat();
+  return { name, groups: groups.filter((group) => typeof group === "string") };
+}
+
+/** Returns a claim by its name; a name that begins with `/` is a path through objects, as `/custom/groups`. */
+function claimAt(claims: Claims, name: string): unknown {
+  const steps = name.startsWith("/") ? name.slice(1).split("/") : [name];
+  let value: unknown = claims;
+  for (const one of steps) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, one)) return undefined;
+    value = (value as Record<string, unknown>)[one];
+  }
+  return value;
+}

@@ -1,0 +1,17 @@
+import { expect } from "vitest";
+import { readIdentityFile } from "../../../lib/identity/identity_file.ts";
+import type { Own } from "./index.ts";
+
+export const identity: Own = {
+  needs: [],
+  stage: () => ({
+    readers: {
+      "json identity": (example) => void readIdentityFile(JSON.stringify(example)),
+      "yaml oauth2-proxy": ({ injectRequestHeaders: [header] }) =>
+        expect(header.name.toLowerCase()).toBe(
+          readIdentityFile('{"preset":"oauth2-proxy","issuer":"https://a","audience":"b","jwks_url":"https://a/c"}')
+            .header,
+        ),
+    },
+  }),
+};
