@@ -260,17 +260,20 @@ describe("a change of another", () => {
     for (const id of among.others) expect(await answer(id)).toEqual(unknown);
   });
 
-  test.each(["runtime?before=ID", "outcomes?before=ID", "approvals?after=ID", "/api/find?after=ID"])(
-    "%s goes on from it as from an unknown id",
-    async (path) => {
-      const at = (id: string) => among.api.get(path.replace("ID", id), asAgent);
-      const later = `${among.others.at(-1)!.slice(0, -1)}f`;
-      const [hidden, unknown] = [await at(among.others.at(-1)!), await at(later)];
-      expect(withoutLog([hidden.status, hidden.body.changes, hidden.body.fields])).toEqual(
-        withoutLog([unknown.status, unknown.body.changes, unknown.body.fields]),
-      );
-    },
-  );
+  test.each([
+    "runtime?before=ID",
+    "outcomes?before=ID",
+    "approvals?after=ID",
+    "/api/find?q=group:proposer&after=ID",
+    "/api/find?q=raise&after=ID",
+  ])("%s goes on from it as from an unknown id", async (path) => {
+    const at = (id: string) => among.api.get(path.replace("ID", id), asAgent);
+    const later = `${among.others.at(-1)!.slice(0, -1)}f`;
+    const [hidden, unknown] = [await at(among.others.at(-1)!), await at(later)];
+    expect(withoutLog([hidden.status, hidden.body.changes, hidden.body.fields])).toEqual(
+      withoutLog([unknown.status, unknown.body.changes, unknown.body.fields]),
+    );
+  });
 
   test("cannot be withdrawn or superseded: the answer is that of an unknown change", async () => {
     const { api, others } = among;
@@ -363,6 +366,25 @@ test("an own change whose target another one has taken shows that, without namin
       message: expect.stringContaining("the target holds another change now"),
     }),
   );
+});
+
+test("the drift report has its own changes only, and is as bad as they are", async () => {
+  const { api, own, others } = await play(true);
+  const episode = { target: "price.base", tenant_id: "t1", host: "absent", since: api.deps.clock.iso() } as const;
+  await api.deps.store.transact(async (tx) => {
+    for (const [change_id, state] of [
+      [own.applied, "drifted"],
+      [others[4]!, "missing"],
+    ] as const)
+      tx.put("drift", change_id, { ...episode, change_id, state });
+  });
+  const shown = async (headers: object) => (await api.get("drift", headers as HeadersInit)).body;
+  expect(await shown(OTHER)).toMatchObject({ result: "missing", missing: [{ change_id: others[4] }] });
+  expect(await shown(asAgent)).toMatchObject({
+    result: "drifted",
+    drifted: [{ change_id: own.applied }],
+    missing: [],
+  });
 });
 
 test("a change of another that names the agent as fed_by is one that it sees", () => {

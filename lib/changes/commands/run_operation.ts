@@ -108,11 +108,11 @@ async function commitRun(
       run.ok || !isUnresolved(run.failure) ? undefined : run.failure.unanswered ? "unanswered" : "unresolved";
     const before = await leaveLease(transaction, lease, known, { failed: !run.ok, left, restore });
     if (run.ok) {
-      const replaced = lease.operation === "apply" ? await transaction.ledger.owner(before.change) : null;
-      // A value that a later rollback puts back there is no edit from outside.
-      if (replaced !== null) forgetPlace(caller.deps, replaced);
       const result = { name, ...run.result };
-      return { ...(await recordSuccess(transaction, before, lease, result)), adapter: withoutPrevious(result) };
+      const { target_held, ...recorded } = await recordSuccess(transaction, before, lease, result);
+      // A value that a later rollback puts back there is no edit from outside.
+      if (target_held !== null) forgetPlace(caller.deps, target_held);
+      return { ...recorded, adapter: withoutPrevious(result) };
     }
     const { value: entry } = recordFailure(transaction, before, lease, run.failure).entry;
     const { stage, host, error, rejected: refused } = run.failure;

@@ -28,7 +28,7 @@ export async function recordSuccess(
   request: OperationRequest,
   adapter: NamedResult | null,
   found: { resolved_after_interruption?: true; late?: true } = {},
-): Promise<Enacted> {
+): Promise<Recorded> {
   const { tx, ledger } = transaction;
   const { operation } = request;
   const target_held = operation === "apply" ? await ledger.owner(before.change) : null;
@@ -59,7 +59,12 @@ export async function recordSuccess(
     if (place) tx.delete("owners", place);
     await drop(tx, ["drift", "guardrail_due"], change_id);
   }
-  return enacted;
+  return { ...enacted, target_held };
+}
+
+/** A recorded operation, and the change that owned the target before an apply. */
+interface Recorded extends Enacted {
+  target_held: string | null;
 }
 
 /** Result of a restore. */
