@@ -40,13 +40,15 @@ export interface Service {
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever the service answered
 export type Answer = any;
 
-const PRODUCT = ["--product-intent=intent.json", "--product-config=config.json"];
+const [INTENT_FILE, CONFIG_FILE] = ["--product-intent=intent.json", "--product-config=config.json"];
 
 /** How a service is started: anew, or where another one stopped; without an intent; with further options. */
 export interface Start {
   before?: Service;
   intent?: object;
   runtime?: "on" | "off";
+  /** Without one a change is recorded and carried nowhere. */
+  adapter?: "file" | "none";
   args?: readonly string[];
   env?: Record<string, string>;
 }
@@ -56,13 +58,14 @@ export async function startService({
   before,
   intent = INTENT,
   runtime = "on",
+  adapter = "file",
   args = [],
   env = {},
 }: Start = {}): Promise<Service> {
   const folder = before?.folder ?? temporaryFolder();
   writeFileSync(join(folder, "intent.json"), JSON.stringify(intent));
   const port = before ? [`--port=${new URL(before.url).port}`] : [];
-  const product = runtime === "on" ? PRODUCT : [];
+  const product = runtime === "off" ? [] : adapter === "none" ? [INTENT_FILE] : [INTENT_FILE, CONFIG_FILE];
   const options = [...product, "--cycle-interval=0", ...port, ...args];
   const server = await serve(folder, options, { SVC_ADMIN_TOKEN: TOKEN, ...env });
   const { url } = server;

@@ -7,6 +7,7 @@ import type { FindAnswer, FindRow } from "../../../lib/find/answer.ts";
 import type { Completion } from "../../../lib/find/completion.ts";
 import type { SavedQuestion } from "../../../lib/find/saved.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/http/change_answers.ts";
+import type { rolloutSchema } from "../../../lib/changes/rollouts/rollout_view.ts";
 import type { driftSchema } from "../../../lib/changes/drift.ts";
 import type { Intent } from "../../../lib/changes/rules/intent.ts";
 import type { Inbox as InboxAnswer } from "../../../lib/operations/inbox.ts";
@@ -44,6 +45,8 @@ export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 /** One change with all that belongs to it. */
 export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & {
   evidence?: Evidence | null;
+  /** Present where the change has stages. */
+  rollout?: z.infer<ReturnType<typeof rolloutSchema>>;
   /** Absent where no place can be read. */
   seen?: readonly Seen[];
 };

@@ -1,10 +1,11 @@
 /** What can be done with a change: how it is called, where it is sent, and what of it is signed. */
-import type { Action } from "../core/api_types.ts";
+import type { Action, ChangeDetail } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 
 /** The service's actions, and what it takes beside them. */
-export type ChangeAction = Action | "restore" | "approve_emergency" | "accept_emergency" | "reject_emergency";
+export type ChangeAction =
+  Action | "hold" | "resume" | "advance" | "restore" | "approve_emergency" | "accept_emergency" | "reject_emergency";
 
 /** What a console must know of it. */
 interface Facts {
@@ -13,7 +14,7 @@ interface Facts {
   asks?: string;
   path: string;
   /** The field that names the person. */
-  person?: "approver" | "proposer";
+  person?: "approver" | "proposer" | "actor";
   /** Whoever does it is named where that is known, and may add a note. */
   acts?: true;
   /** The decision in the statement that is signed. */
@@ -98,6 +99,44 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
     says: "rolls back",
     look: "danger",
   },
+  hold: {
+    label: "Hold",
+    asks: "Hold this rollout?",
+    path: "api/product/stage",
+    person: "actor",
+    decision: "stage",
+    fields: { action: "hold" },
+    explained:
+      "It takes no further step until it is resumed. It is still rolled back where a KPI is worse than allowed.",
+    done: "The rollout is held.",
+    says: "holds the rollout",
+    noteHint: "Why? It stays on record.",
+    look: "secondary",
+  },
+  resume: {
+    label: "Resume",
+    asks: "Resume this rollout?",
+    path: "api/product/stage",
+    person: "actor",
+    decision: "stage",
+    fields: { action: "resume" },
+    explained: "It takes its next step when the numbers allow it.",
+    done: "The rollout goes on.",
+    says: "resumes the rollout",
+    noteHint: "What did you look at? It stays on record.",
+  },
+  advance: {
+    label: "Next step",
+    asks: "Take the next step?",
+    path: "api/product/stage",
+    person: "actor",
+    decision: "stage",
+    fields: { action: "advance" },
+    explained: "More users get the new value now.",
+    done: "The rollout took its next step.",
+    says: "takes the next step of the rollout",
+    noteHint: "What convinced you? It stays on record.",
+  },
   restore: {
     label: "Restore the consented value",
     asks: "Restore the consented value?",
@@ -153,14 +192,20 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
 };
 
 /** The fields that it sends. */
-export function makeFields(action: ChangeAction, change_id: string, name: string, note: string): Fields {
-  const { person, acts, fields } = CHANGE_ACTIONS[action];
+export function makeFields(
+  action: ChangeAction,
+  { change_id, exposure }: Pick<ChangeDetail, "change_id" | "exposure">,
+  name: string,
+  note: string,
+): Fields {
+  const { person, acts, fields, decision } = CHANGE_ACTIONS[action];
   const said = note === "" ? undefined : note;
   const known = name === "" ? undefined : name;
   return {
     change_id,
     ...(person && { [person]: name, note: said }),
     ...(acts && { actor: known, note: said }),
+    ...(decision === "stage" && { step: String(exposure?.step) }),
     ...fields,
   };
 }

@@ -4,6 +4,7 @@ import { sameName as asCompared } from "../../../lib/changes/rules/names.ts";
 import type { Action, ChangeDetail, Policy } from "../core/api_types.ts";
 import { counted, ended, readable } from "../core/format.ts";
 import type { ChangeAction } from "./change_actions.ts";
+import { isRollingOut } from "./rollout.ts";
 import { quorumOf } from "./sentences.ts";
 
 const ORDER: readonly Action[] = ["approve", "apply", "rollback", "deny", "withdraw", "revoke"];
@@ -19,12 +20,27 @@ export function listOffers(change: ChangeDetail, name: string, policy: Policy | 
   );
   if (isReviewDue(change))
     return hadPart(change, name) ? ordinary : ["accept_emergency", "reject_emergency", ...ordinary];
+  if (isRollingOut(change)) return [...listStageActions(change, name, policy), ...ordinary];
   const isOpen = change.status === "pending_consent" || (change.status === "approved" && change.review === undefined);
   const isNamed = policy?.break_glass?.approvers.some((one) => sameName(one, name)) ?? false;
   const hasDone = change.approvals.some(({ approver, emergency }) => emergency && sameName(approver, name));
   return isOpen && isNamed && !hasDone && !(hadPart(change, name) && policy?.self_approval === false)
     ? [...ordinary, "approve_emergency"]
     : ordinary;
+}
+
+/** Lists what can be done with a rollout that is under way. */
+function listStageActions(change: ChangeDetail, name: string, policy: Policy | undefined): ChangeAction[] {
+  const { stages, exposure } = change;
+  const waits = exposure!.waits_for;
+  if (waits === "rollback") return [];
+  const mayGoOn = name === "" || (isDecider(name, policy) && !isOwn(change, name, policy));
+  const isManual = stages?.steps[exposure!.step]?.advance === "manual" && waits === "manual";
+  return [
+    ...(mayGoOn && isManual ? ["advance" as const] : []),
+    ...(mayGoOn && (waits === "by_hand" || waits === "mismatch") ? ["resume" as const] : []),
+    ...(waits === "by_hand" ? [] : ["hold" as const]),
+  ];
 }
 
 function isOffered(action: Action, change: ChangeDetail, name: string, policy: Policy | undefined): boolean {

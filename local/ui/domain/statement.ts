@@ -29,6 +29,9 @@ export interface Decided {
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
+  /** Step at which a rollout stands, for an act on it. */
+  step?: number | undefined;
+  action?: string | undefined;
   /** Digests of what its places held. */
   seen?: readonly string[] | undefined;
   /** A rollback over a value that was set outside Countersign. */

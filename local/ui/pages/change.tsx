@@ -42,6 +42,8 @@ const Record = lazy(() => import("./change/record.tsx").then((part) => part.Reco
 const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
 /** Only what has drifted needs it. */
 const Drifted = lazy(() => import("./change/drifted.tsx").then((part) => part.Drifted));
+/** Only a rollout needs it. */
+const Rollout = lazy(() => import("./change/rollout.tsx").then((part) => part.Rollout));
 /** Only those who have passkeys need it. */
 const OneTap = lazy(() => import("./change/one_tap.tsx").then((part) => part.OneTap));
 
@@ -52,6 +54,7 @@ const KEYS: readonly (readonly [string, ChangeAction])[] = [
   ["r", "rollback"],
   ["w", "withdraw"],
   ["v", "revoke"],
+  ["h", "hold"],
 ];
 
 /** The page of one change. */
@@ -64,7 +67,9 @@ export function ChangePage({ id }: { id: string }) {
     reload,
   } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, { seen: 1 }, signal), {
     concerns: (news) =>
-      news?.type === "audit" ? isAbout(news.data, id, shown.current) : news?.type === "tick" && !!shown.current?.drift,
+      news?.type === "audit"
+        ? isAbout(news.data, id, shown.current)
+        : news?.type === "tick" && (!!shown.current?.drift || !!shown.current?.exposure),
   });
   shown.current = change;
   const { data: intent, error: noIntent } = useIntent();
@@ -76,10 +81,10 @@ export function ChangePage({ id }: { id: string }) {
   const known = change !== undefined && isRead(intent, noIntent) && isRead(history, noHistory);
   const name = useValue(personName);
   const signs = hasPasskey(name, intent);
-  const drifts = !!change?.drift;
+  const needed = [signs && OneTap, change?.drift && Drifted, change?.stages && Rollout];
   const [ready, setReady] = useState(false);
   useEffect(() => {
-    if (known) void Promise.allSettled([signs && OneTap.ahead(), drifts && Drifted.ahead()]).then(() => setReady(true));
+    if (known) void Promise.allSettled(needed.map((part) => part && part.ahead())).then(() => setReady(true));
   }, [known]);
   useTitle(change ? asText(shortly(change)) : "Change");
   // What may be done stands at once: a button that moves under a finger is pressed in place of another.
@@ -197,7 +202,9 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       {change.drift && <Drifted change={change} onRestore={() => decide("restore")} />}
       <div class="columns main-first">
         <div>
+          {change.exposure && <Rollout change={change} />}
           <WhatChanges change={change} />
+          {change.stages && !change.exposure && <Rollout change={change} />}
           <Expectation change={change} intent={intent} />
           <Gates change={change} />
           <LateNotes change={change} onDone={reload} />

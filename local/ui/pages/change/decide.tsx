@@ -81,7 +81,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     event.preventDefault();
     if (busy || stale || (signs && !prove)) return;
     if (isNeeded || name.trim() !== "") personName.set(name.trim());
-    const fields = makeFields(action, change.change_id, signs ? asSent(name) : name.trim(), note);
+    const fields = makeFields(action, change, signs ? asSent(name) : name.trim(), note);
     const seen = makeSeenField(decision, change);
     const over = over_drift ? { over_drift: "true" } : {};
     void decide(async () => ({ ...fields, ...seen, ...over, ...(signs && (await prove!())) }));

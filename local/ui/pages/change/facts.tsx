@@ -1,7 +1,7 @@
 import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { ComponentChildren } from "preact";
 import type { ChangeDetail } from "../../core/api_types.ts";
-import { counted, dateTime, people } from "../../core/format.ts";
+import { counted, dateTime, figure, people } from "../../core/format.ts";
 import { isUnstated } from "../../domain/sentences.ts";
 import { Given } from "../../parts/text.tsx";
 
@@ -32,6 +32,12 @@ export function ChangeFacts({ change }: { change: ChangeDetail }) {
       <Chip name="Tier">
         {tier}, {needed === 0 ? "approved by the intent" : counted(needed, "approval")}
       </Chip>
+      {change.stages && (
+        <Chip name="Rollout">
+          {counted(change.stages.steps.length, "step")}, from {figure(change.stages.steps[0]!.share / 100)}% of the
+          users
+        </Chip>
+      )}
       {change.apply_when !== undefined && !change.automation_stopped && (
         <Chip warns>
           Applies by itself {change.apply_when === "approved" ? "once approved" : `at ${dateTime(change.apply_when)}`}

@@ -17,7 +17,7 @@ export function OneTap({ name, ...deciding }: Omit<Deciding, "action"> & { name:
   const approve = () =>
     prove &&
     void decide(async () => ({
-      ...makeFields("approve", change.change_id, asSent(name), ""),
+      ...makeFields("approve", change, asSent(name), ""),
       ...makeSeenField("approve", change),
       ...(await prove()),
     }));

@@ -22,6 +22,7 @@ export function SignDecision({
     approver: signing.name,
     note,
     verdict: fields?.["verdict"],
+    ...(decision === "stage" && { step: change.exposure?.step, action: fields?.["action"] }),
     seen: findSeen(decision, change),
     over_drift,
   };

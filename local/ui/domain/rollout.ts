@@ -1,0 +1,97 @@
+/** A rollout in words: what each step waits for, and how much worse each KPI is at least and at most. */
+import type { ChangeDetail } from "../core/api_types.ts";
+import { counted, dateTime, figure, percent } from "../core/format.ts";
+import { type Mark, titled } from "./statuses.ts";
+
+type Stages = NonNullable<ChangeDetail["stages"]>;
+type Watched = Stages["watch"][number];
+type Measured = NonNullable<ChangeDetail["rollout"]>["measured"][number];
+
+/** A share of 10,000 as people read it. */
+export const formatShare = (share: number): string => `${figure(share / 100)}%`;
+
+/** Returns true while a change reaches a part of the users. */
+export const isRollingOut = ({ status, exposure }: Pick<ChangeDetail, "status" | "exposure">): boolean =>
+  status === "applied" && exposure !== undefined && exposure.waits_for !== null;
+
+/** Says what the next step waits for, after "Waits for". */
+export function describeWait({ exposure, rollout, stages }: ChangeDetail): string {
+  const { waits_for: reason } = exposure!;
+  const kpi = rollout?.kpi === undefined ? "a KPI" : titled(rollout.kpi);
+  const until = rollout?.not_before === undefined ? "its time" : dateTime(rollout.not_before);
+  const words: Readonly<Record<string, string>> = {
+    no_data: `new numbers from ${stages!.fed_by}`,
+    min_hours: `${until}, when its step has lasted long enough`,
+    not_yet: `more users: ${kpi} may still be worse than allowed`,
+    manual: "a person to take the next step",
+    by_hand: "somebody to resume it",
+    mismatch: "somebody to resume it: the counted users do not have the share that they should",
+    impossible_data: `possible numbers of ${kpi}`,
+    resumed: `new numbers from ${stages!.fed_by}`,
+    rollback: "its rollback: it was worse than allowed",
+    frozen: "the end of the freeze",
+    outside_window: "its next window",
+    consent_incomplete: "approvals that are missing",
+  };
+  return words[reason!] ?? rollout?.error ?? "what the last hold in its history names";
+}
+
+/** Says when a step is followed by the next. */
+export const describeAdvance = ({ advance, min_hours, min_users }: Stages["steps"][number]): string =>
+  `${
+    {
+      budget: "when the worst that is possible at the next share is allowed",
+      proven: "when it is proven to be no worse than allowed",
+      unless_worse: `unless it is worse, with ${figure(min_users ?? 0)} users or more on each side`,
+      manual: "when a person takes the next step",
+    }[advance]
+  }${min_hours > 0 ? `; ${counted(min_hours, "hour")} at least` : ""}`;
+
+/** How much worse a KPI is, in the unit of what is allowed; `at_least` or `at_most` is null while there is no bound. */
+export interface Band {
+  kpi: string;
+  mark: Mark;
+  words: string;
+  at_least: number | null;
+  at_most: number | null;
+  allowed: number;
+}
+
+/** The band of each KPI that was measured in the newest step. */
+export function listBands({ stages, rollout }: Pick<ChangeDetail, "stages" | "rollout">): Band[] {
+  const measured = rollout?.measured ?? [];
+  const newest = Math.max(...measured.map(({ step }) => step));
+  return (stages?.watch ?? []).flatMap((watched) => {
+    const found = measured.find(({ step, kpi }) => step === newest && kpi === watched.kpi);
+    return found ? [toBand(watched, found)] : [];
+  });
+}
+
+function toBand(watched: Watched, { treated, control, treated_n, control_n, ...bounds }: Measured): Band {
+  const { kpi, kind } = watched;
+  const isRelative = typeof watched.allowed === "object";
+  const allowed = typeof watched.allowed === "object" ? watched.allowed.relative : watched.allowed;
+  const { worse_at_least: at_least, worse_at_most: at_most } = bounds;
+  const isShare = kind === "binary" || isRelative;
+  const amount = (given: number) => figure(Number((isShare ? given * 100 : given).toPrecision(3))).replace("-", "−");
+  const unit = isRelative ? "%" : kind === "binary" ? " points" : "";
+  const level = (given: number) => (kind === "binary" ? percent(given) : figure(Number(given.toPrecision(4))));
+  const bound = (given: number | null) => (given === null ? "not known yet" : amount(given) + unit);
+  const range = `worse by at least ${bound(at_least)}, at most ${bound(at_most)}; ${amount(allowed)}${unit} allowed`;
+  const of = kind === "binary" ? "of" : "on average of";
+  const levels = `${level(treated)} ${of} ${counted(treated_n, "user")} with the new value, ${level(control)} ${of} ${figure(control_n)} without`;
+  return {
+    kpi,
+    mark: judge({ at_least, at_most, allowed }),
+    words: `${range}. ${levels}.`,
+    at_least,
+    at_most,
+    allowed,
+  };
+}
+
+function judge({ at_least, at_most, allowed }: Pick<Band, "at_least" | "at_most" | "allowed">): Mark {
+  if (at_least !== null && at_least > allowed) return { word: "Worse than allowed", shape: "bang", tone: "bad" };
+  if (at_most !== null && at_most <= allowed) return { word: "No worse than allowed", shape: "check", tone: "good" };
+  return { word: "Not known yet", shape: "quarter", tone: "wait" };
+}
