@@ -16,6 +16,7 @@ import { evolvedFile } from "./evolved_file.ts";
 import { find } from "./find.ts";
 import { findSaved } from "./find_saved.ts";
 import { gate } from "./gate.ts";
+import { gateCheck } from "./gate_check.ts";
 import { inbox } from "./inbox.ts";
 import { l1l5Trend } from "./l1l5_trend.ts";
 import { livez } from "./livez.ts";
@@ -86,7 +87,7 @@ export const endpoints: readonly Endpoint<Deps>[] = [
   peers, peerQuery,
   evaluateFlag, evaluateFlags,
   mcp,
-  gate,
+  gate, gateCheck,
   addCheckpoint, watchedCheckpoint,
   whoami, livez, readyz, openapi(all), docs(all),
 ];

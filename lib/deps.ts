@@ -5,6 +5,8 @@ import { recordIntent } from "./changes/record_intent.ts";
 import { IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
 import { listAgents } from "./changes/rules/principals.ts";
 import type { Identity, ProductRuntime } from "./changes/runtime.ts";
+import { coversDeployments } from "./changes/rules/release.ts";
+import { findUnmappedClaim, GateIssuersRefused } from "./identity/gate_issuers.ts";
 import type { HttpDeps } from "./http/deps.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
@@ -56,7 +58,18 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   const carrier = targets ? routedAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
   deps.agents = agents;
   deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
+  requireMappedClaims(deps);
   return deps;
+}
+
+/** Requires that tokens of CI jobs name repository, environment and head where they may ask for deployments. */
+function requireMappedClaims({ gateTokens, product }: Deps): void {
+  const { gates = ["*"] } = product?.adapter ?? {};
+  const unmapped = gateTokens && gates.some(coversDeployments) ? findUnmappedClaim(gateTokens.issuers) : undefined;
+  if (unmapped)
+    throw new GateIssuersRefused(
+      `the issuer ${unmapped.issuer} of --gate-issuers must map claims.${unmapped.claim}, since deployments (deploy/…) may be asked for`,
+    );
 }
 
 /**

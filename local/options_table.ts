@@ -54,6 +54,12 @@ export const TABLE = {
     undefined,
     "in its place: the header with the proxy's signed token, and who issues it, as JSON; see docs/identity.md",
   ),
+  gateIssuers: option(
+    "gate-issuers FILE",
+    read.text,
+    undefined,
+    "issuers of the tokens with which CI jobs ask for releases, as JSON; see docs/gates.md",
+  ),
   ofrepTenant: option(
     "ofrep-tenant ATTRIBUTE",
     read.text,

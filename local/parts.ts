@@ -15,6 +15,7 @@ import { startNotifier } from "../lib/operations/notify.ts";
 import type { Store } from "../lib/store/store.ts";
 import { version } from "../lib/kit/version.ts";
 import { openAnchor } from "./anchor.ts";
+import { openGateTokens } from "./gate_issuers.ts";
 import { loadAuditKey } from "./audit_key.ts";
 import { llmProblem } from "./capabilities.ts";
 import { evolvedFiles } from "./evolved_files.ts";
@@ -41,6 +42,7 @@ export async function openParts(options: Options, log: Log) {
     llmCallsPerHour: options.llmCallsPerHour,
     llmTimeout: options.llmTimeout,
     checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
+    gateTokens: openGateTokens(options),
     witnesses: witnessesOf(options),
     watch: watchOf(options, log.warn),
     anchor: auditAnchor === undefined ? undefined : await openAnchor(auditAnchor, systemClock),

@@ -30,6 +30,7 @@ export const EVENT_TYPES = [
   "stage_held",
   "stage_resumed",
   "stage_stopped",
+  "release_checked",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -4,14 +4,16 @@ import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { webhookAdapter } from "../targets/webhook.ts";
 import type { Identity } from "../changes/runtime.ts";
 import { readIdentityFile } from "../identity/identity_file.ts";
-import { type PersonTokens, personTokens } from "../identity/person_token.ts";
+import { personTokens } from "../identity/person_token.ts";
 import { MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
+import { gateTokens, readGateIssuers } from "../identity/gate_issuers.ts";
 import { SecretRefused } from "../kit/webhook_signature.ts";
 
 /** Settings of `ui_server` that name a file, with the setting to use in its place. */
 const NEEDS_FILES = {
   SVC_TARGETS: "name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server",
   SVC_PRODUCT_CONFIG: "name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server",
+  SVC_GATE_ISSUERS: "put the file's content into SVC_GATE_ISSUERS_JSON",
   SVC_IDENTITY_JWT: "put the file's content into SVC_IDENTITY_JWT_JSON",
 };
 
@@ -31,6 +33,7 @@ export type Settings = ProductOptions &
     | "readToken"
     | "identityHeader"
     | "identityToken"
+    | "gateTokens"
     | "ofrepTenant"
     | "allowedHosts"
     | "publicUrl"
@@ -72,7 +75,8 @@ export function settingsOf(
     protectReads: flag("SVC_PROTECT_READS", "1"),
     readToken: longEnough("SVC_READ_TOKEN", readToken),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
-    identityToken: tokensOf(env["SVC_IDENTITY_JWT_JSON"], clock),
+    identityToken: fromJson(env, "SVC_IDENTITY_JWT_JSON", (file) => personTokens(readIdentityFile(file), { clock })),
+    gateTokens: fromJson(env, "SVC_GATE_ISSUERS_JSON", (file) => gateTokens(readGateIssuers(file), { clock })),
     ofrepTenant: text("SVC_OFREP_TENANT"),
     allowedHosts: (text("SVC_ALLOWED_HOSTS") ?? "")
       .split(",")
@@ -84,13 +88,14 @@ export function settingsOf(
   };
 }
 
-/** Verifies the proxy's tokens, where the content of a file of `--identity-jwt` is given: text, or what wrangler made of it. */
-function tokensOf(given: unknown, clock: Deps["clock"]): PersonTokens | undefined {
-  if (given === undefined || given === "") return undefined;
+/** Makes what a setting with the content of a file describes: text, or what wrangler made of it; undefined where it is not set. */
+function fromJson<T>(env: Readonly<Record<string, unknown>>, name: string, make: (text: string) => T): T | undefined {
+  const value = env[name];
+  if (value === undefined || value === "") return undefined;
   try {
-    return personTokens(readIdentityFile(typeof given === "string" ? given : JSON.stringify(given)), { clock });
+    return make(typeof value === "string" ? value : JSON.stringify(value));
   } catch (error) {
-    throw new SettingRefused(`SVC_IDENTITY_JWT_JSON ${(error as Error).message}`);
+    throw new SettingRefused(`${name} ${(error as Error).message}`);
   }
 }
 

@@ -17,7 +17,7 @@ export interface Terms {
   product?: boolean;
   /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
   token?: true | "protect_all";
-  /** Answers everybody, also where reads are protected, and looks at no credential. */
+  /** Answers everybody, also where reads are protected, and looks at no credential; what its handler asks for it judges itself. */
   open?: true;
   /** Answers also where the proxy's header holds no valid name, and names no person to its handler. */
   nameless?: true;

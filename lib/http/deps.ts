@@ -1,4 +1,5 @@
 import type { PersonTokens } from "../identity/person_token.ts";
+import type { GateTokens } from "../identity/gate_issuers.ts";
 import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
 
 /** A fetch-style handler. */
@@ -32,6 +33,8 @@ export interface HttpDeps {
   person?: ((request: Request) => string | null | undefined) | undefined;
   /** Attribute of an OFREP context that names the tenant, and the targeting key then the user; absent: the targeting key does. */
   ofrepTenant?: string | undefined;
+  /** Verifies tokens of CI jobs, which ask for releases and may do nothing else. */
+  gateTokens?: GateTokens | undefined;
   /** Further host names whose pages may write, and that `Host` may name. */
   allowedHosts?: readonly string[] | undefined;
   /** Told of each request with a token that is nobody's. */

@@ -13,7 +13,7 @@ const ODD_BEARER = /(?:^|,)\s*bearer(?![\w!#$%&'*+.^`|~-])/i;
  * What a request carries after `Authorization: Bearer`; undefined where it carries no such thing. What is written in another
  * way is a bearer all the same, and as a whole: one that nobody has.
  */
-const bearerOf = (request: Request): string | undefined => {
+export const readBearer = (request: Request): string | undefined => {
   const header = request.headers.get("authorization") ?? "";
   const bearer = /^bearer(?: +(.*))?$/i.exec(header);
   if (bearer) return (bearer[1] ?? "").trim();
@@ -29,7 +29,7 @@ const knowsBearers = ({ agents = [], readToken }: HttpDeps): boolean => agents.l
  */
 export function findAgent(request: Request, deps: HttpDeps): Agent | undefined {
   if (!knowsBearers(deps)) return undefined;
-  const bearer = bearerOf(request);
+  const bearer = readBearer(request);
   if (bearer === undefined) return undefined;
   const agent = agentWith(bearer, deps);
   if (agent !== undefined || isReader(request, deps)) return agent;
@@ -64,7 +64,7 @@ const isReader = (request: Request, deps: HttpDeps): boolean =>
 export function carriesReadToken(request: Request, { readToken, sha256 }: HttpDeps): boolean {
   if (!readToken) return false;
   const known = sha256(readToken);
-  const given = [request.headers.get("x-svc-read-token") ?? "", bearerOf(request) ?? ""];
+  const given = [request.headers.get("x-svc-read-token") ?? "", readBearer(request) ?? ""];
   return given.filter((token) => sameText(sha256(token), known)).length > 0;
 }
 
@@ -74,7 +74,7 @@ export function carriesWrongToken(request: Request, deps: HttpDeps): boolean {
   if (deps.adminToken && headers.has("x-svc-admin-token") && !carriesToken(request, deps)) return true;
   const reads = carriesReadToken(request, deps);
   if (deps.readToken && headers.has("x-svc-read-token") && !reads) return true;
-  const bearer = knowsBearers(deps) ? bearerOf(request) : undefined;
+  const bearer = knowsBearers(deps) ? readBearer(request) : undefined;
   const isRead =
     bearer !== undefined && deps.readToken !== undefined && sameText(deps.sha256(bearer), deps.sha256(deps.readToken));
   return bearer !== undefined && !isRead && agentWith(bearer, deps) === undefined;
@@ -89,7 +89,7 @@ export const agentMayNot = (agent: string): AppError =>
  * counts: a program that a model drives must not hold what decides and applies.
  */
 export function refuseAdminToken(request: Request, { adminToken, sha256 }: HttpDeps): void {
-  const asBearer = adminToken !== undefined && sameText(sha256(bearerOf(request) ?? ""), sha256(adminToken));
+  const asBearer = adminToken !== undefined && sameText(sha256(readBearer(request) ?? ""), sha256(adminToken));
   if (!asBearer && !request.headers.has("x-svc-admin-token")) return;
   throw new AppError(
     "agent_required",

@@ -49,6 +49,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     name: systems.length === 1 ? systems[0]!.name : "targets",
     configuration,
     systems: systems.map(({ name, adapter }) => ({ name, adapter })),
+    gates: systems.flatMap(({ match, adapter }) => (adapter.isGate ? match : [])),
     locate(entry) {
       const { name, adapter } = find(entry);
       return { system: name, place: adapter.locate?.(entry).place ?? name };

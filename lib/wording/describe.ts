@@ -51,6 +51,9 @@ function by(facts: Facts, ...fields: string[]): Part[] {
   return [" by ", ...nameActor(name, isAgent ? "agent" : undefined)];
 }
 
+/** Characters of a commit id that tell it from others. */
+const HEAD_SHOWN = 12;
+
 const when = (facts: Facts, field: string, words: string): string => (facts[field] === true ? words : "");
 
 /** A moment after our words; empty where none is recorded. */
@@ -216,6 +219,15 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   stage_stopped: {
     name: "Rollout stopped",
     what: (facts) => ["rollout stopped, and its rollback ordered", ...given(facts, ", since ", "kpi", " is worse")],
+  },
+  release_checked: {
+    name: "Release checked",
+    what: (facts) => [
+      "release",
+      ...given({ head: text(facts, "head").slice(0, HEAD_SHOWN) }, " ", "head"),
+      ...given(facts, " ", "state"),
+      ...given((facts["caller"] ?? {}) as Facts, " for ", "sub"),
+    ],
   },
   proposal_refused: {
     name: "Proposal rejected",

@@ -74,6 +74,7 @@ export async function playLife(): Promise<Life> {
   await moveAndLose(stage, first);
   await leaveOpen(stage);
   await rollOut(stage);
+  await askForRelease(stage);
   return stage;
 }
 
@@ -267,6 +268,15 @@ async function rollOut({ api, adapter, propose, deps }: Stage): Promise<void> {
   await feed(0, { n: 10000, sum: 10001 });
   await feed(0, { n: 10000, sum: 2000 });
   await feed(1, { n: 50000, sum: 5000 });
+}
+
+/** A release that its tool asks for once it is consented to. */
+async function askForRelease({ api, propose }: Stage): Promise<void> {
+  const head = "6f1ed002ab5595859014ebf0951522d9c7a4b3f2";
+  const target = "deploy/42/production";
+  const change_id = await propose({ target, value: { repository_id: 42, environment: "production", head } });
+  await api.post("approve", { change_id, approver: "cy" });
+  await api.post("/api/gate", { target, tenant_id: "acme", head });
 }
 
 /** Changes that apply by themselves: one does, one is rejected by its target system, and one waits for its time. */

@@ -33,6 +33,7 @@ async function states(api: TestService, ...heads: string[]) {
   return replies.map(({ body }) => [body.state, body.change_id, ...body.reasons].slice(0, 3));
 }
 
+const staging = JSON.stringify({ repository_id: 42, environment: "staging", head: Y });
 const says = (text: string) => expect.stringContaining(text);
 
 describe("the newest consented release of a target, and no other, is allowed", () => {
@@ -167,16 +168,16 @@ describe("what would reject its apply makes an approved release wait, or refuses
   });
 
   test("a consent that nobody signed, where signatures count", async () => {
-    const api = await service({ ...gates(), intent: { principals: { ana: person(passkey()) } } });
+    const ANA = passkey();
+    const api = await service({ ...gates(), intent: { principals: { ana: person(ANA) } } });
+    const { change_id: other } = await api.propose(
+      release(Y, { target: "deploy/42/staging", proposer: "agent", value: staging }),
+    );
+    const given = await decide(api, ANA, "approve", { change_id: other, approver: "ana" });
+    const { key } = JSON.parse(given.body.audit_entry.detail);
     const { change_id: x } = await api.propose(release(X, { proposer: "agent" }));
-    const { manifest_hash } = api.deps.product!;
-    await forgeConsent(api.deps, x, {
-      decision: "approved",
-      status: "approved",
-      approver: "ana",
-      note: "",
-      manifest_hash,
-    });
+    await forgeConsent(api.deps, x, { approver: "ana", note: "", authenticated: "signature", key });
+    expect((await api.change(x)).status).toBe("approved");
     expect(await states(api, X)).toEqual([["waiting", x, says("consents are missing")]]);
   });
 

@@ -34,7 +34,7 @@ const PAGE_SIZE = 100;
 /** Proposals that are looked through for a head that no live or applied change has. */
 const MAX_SEARCHED = 100;
 
-/** Returns the answer, and the record of the change that it names. */
+/** Returns the answer, and the record of the change that it names where that matches the log. */
 export async function judgeRelease(
   transaction: Transaction,
   question: GateQuestion,
@@ -56,7 +56,7 @@ export async function judgeRelease(
     other,
   });
   const named = [newest, pending, other].find((one) => one?.change.change_id === decision.change_id);
-  return { ...decision, record: named?.record };
+  return { ...decision, record: named?.mismatch === undefined ? named?.record : undefined };
 }
 
 async function readLive(transaction: Transaction, place: Place): Promise<Read[]> {

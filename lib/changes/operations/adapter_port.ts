@@ -123,6 +123,8 @@ export interface ProductAdapter {
   carries?(change: Placed): boolean;
   /** Returns true for a target that other tools ask for (`/api/gate`); without it every target may be asked for. Throws `NoTargetSystem`. */
   isGate?(entry: Placed): boolean;
+  /** Patterns of the targets that others may ask for; absent: every target. */
+  readonly gates?: readonly string[] | undefined;
   validate(change: Change & Staged, signal: AbortSignal): Promise<Validation>;
   /** `expected`: the digests of the only values that may be replaced; for another it throws `TargetMoved`. */
   apply(change: Change & Staged, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;

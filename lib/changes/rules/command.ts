@@ -84,6 +84,8 @@ export type Command =
   | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
   /** A rollout moves, or is found to hold, at its step. */
   | { type: "stage"; event: "advanced" | "held" | "resumed" | "stopped"; step: number; circumstance: object }
+  /** Another tool asked for the release of a head. */
+  | { type: "check_release"; circumstance: object }
   /** It no longer applies by itself. */
   | { type: "stop_automation"; code: string; reason: string }
   /** What was stored of it differed from the log in these fields, and was made anew. */

@@ -20,6 +20,7 @@ export type ChangeEventType =
   | "stage_held"
   | "stage_resumed"
   | "stage_stopped"
+  | "release_checked"
   | "emergency_reviewed"
   | "content_erased"
   | "note_added"

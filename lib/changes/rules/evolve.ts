@@ -41,7 +41,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (event_type === "note_added") return noted(state, event);
   if (event_type === "automation_stopped") return stopped(state, event);
   if (event_type.startsWith("stage_")) return evolveStage(state, event);
-  if (event_type === "record_rebuilt")
+  if (event_type === "record_rebuilt" || event_type === "release_checked")
     return { ...state, change: { ...change, revision: change.revision + 1 }, audit: [...state.audit, id] };
   const isConsent = event_type === "consent_decision";
   const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);

@@ -4,21 +4,32 @@ import { sameTarget } from "./same_target.ts";
 /** A full commit id, or another digest of that length: 40 or 64 lower-case hex characters. */
 export const HEAD = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
+/** Targets whose value must name repository and environment. */
 const DEPLOY = "deploy/";
 
-/** Returns true for the targets whose value must name repository and environment. */
-export const isDeployment = (target: string): boolean => sameTarget(target).startsWith(DEPLOY);
+/** Returns true where a pattern may match a deployment. */
+export function coversDeployments(pattern: string): boolean {
+  const [stem = ""] = sameTarget(pattern).split("*");
+  return stem.startsWith(DEPLOY) || (pattern.includes("*") && DEPLOY.startsWith(stem));
+}
+
+/** Returns repository and environment of a deployment's target; undefined for one that names none. */
+export function parseDeployment(target: string): { repository_id: string; environment: string } | undefined {
+  const [, repository_id, environment] = /^deploy\/([1-9]\d*)\/(.+)$/i.exec(target) ?? [];
+  return repository_id !== undefined && environment !== undefined ? { repository_id, environment } : undefined;
+}
 
 /** Explains why a value is no release of its target; undefined where it is one. */
 export function describeReleaseProblem(target: string, value: unknown): string | undefined {
   const { head, repository_id, environment } = membersOf(value);
-  if (!isDeployment(target))
+  if (!sameTarget(target).startsWith(DEPLOY))
     return typeof head === "string" && head !== "" ? undefined : "the value must be an object with head, a text";
-  const [, repository = "", named = ""] = /^([1-9]\d*)\/(.+)$/.exec(target.slice(DEPLOY.length)) ?? [];
-  if (named === "") return "a deployment's target is deploy/<repository id>/<environment>";
-  if (typeof repository_id !== "number" || String(repository_id) !== repository)
-    return `repository_id must be ${repository}, as in the target`;
-  if (environment !== named) return `environment must be ${JSON.stringify(named)}, as in the target`;
+  const named = parseDeployment(target);
+  if (!named) return "a deployment's target is deploy/<repository id>/<environment>";
+  if (typeof repository_id !== "number" || String(repository_id) !== named.repository_id)
+    return `repository_id must be ${named.repository_id}, as in the target`;
+  if (environment !== named.environment)
+    return `environment must be ${JSON.stringify(named.environment)}, as in the target`;
   return typeof head === "string" && HEAD.test(head)
     ? undefined
     : "head must be a full commit id, 40 or 64 lower-case hex characters";

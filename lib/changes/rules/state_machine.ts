@@ -54,6 +54,8 @@ export function decide(change: Change | undefined, command: Command, context: Co
       const event_type = `stage_${event}` as const;
       return { event_type, detail: { status: change.status, step, ...circumstance, ...common } };
     }
+    case "check_release":
+      return { event_type: "release_checked", detail: { status: change.status, ...command.circumstance, ...common } };
     case "stop_automation": {
       const { code, reason } = command;
       return { event_type: "automation_stopped", detail: { status: change.status, code, reason, ...common } };

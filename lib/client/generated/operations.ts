@@ -110,6 +110,7 @@ export const OPERATIONS = {
           "stage_held",
           "stage_resumed",
           "stage_stopped",
+          "release_checked",
         ],
       },
       format: {

@@ -178,6 +178,7 @@ export interface paths {
             | "stage_held"
             | "stage_resumed"
             | "stage_stopped"
+            | "release_checked"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -2980,6 +2981,53 @@ export interface paths {
         };
       };
     };
+
+    /** Ask for a release, on record
+     *
+     * As GET; records the answer, once for each caller and head. Needs the admin token or a CI token. */
+    post: {
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** The release, such as `deploy/<repository id>/<environment>`. */
+            target: string;
+
+            /** The tenant. */
+            tenant_id: string;
+
+            /** The full commit id. */
+            head: string;
+
+            /** `status`: 200, 503 or 403 says the state too. */
+            answer?: "status" | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** `waiting` may still become `allowed`. */
+              state: "allowed" | "waiting" | "refused";
+
+              /** True for `allowed`. */
+              allowed: boolean;
+
+              /** The change that releases the head. */
+              change_id: string | null;
+
+              /** Its page in the console. */
+              page: string | null;
+
+              /** Why it is not allowed. */
+              reasons: string[];
+            };
+          };
+        };
+      };
+    };
   };
   "/add-checkpoint": {
     /** Cosigns a checkpoint of another log, as a witness of it
@@ -3422,7 +3470,8 @@ export interface components {
         | "stage_advanced"
         | "stage_held"
         | "stage_resumed"
-        | "stage_stopped";
+        | "stage_stopped"
+        | "release_checked";
 
       /** The change that it is about; empty when about none. */
       change_id: string;

@@ -3,6 +3,7 @@ import type { Stage, Story } from "../story.ts";
 import { clientManual } from "./client.ts";
 import { agents } from "./agents.ts";
 import { identity } from "./identity.ts";
+import { gates } from "./gates.ts";
 import { lambda } from "./lambda.ts";
 import { link } from "./link.ts";
 import { mounting } from "./mounting.ts";
@@ -47,7 +48,7 @@ export const stages: Record<string, Own> = {
   "docs/workers.md": { ...workers, long: true },
   "docs/audit_log.md": { ...auditLog, long: true },
   "docs/errors.md": { long: true },
-  "docs/gates.md": { needs: ["curl"], long: true },
+  "docs/gates.md": { ...gates, long: true },
   "docs/intent.md": { ...intentFields, long: true },
   "docs/product_config.md": { long: true },
   "docs/targets.md": targets,

@@ -310,6 +310,7 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
 const NOT_LIVED = [
   ...["record_rebuilt", "store_moved", "loss_accepted", "targets_in_force", "value_restored"],
   ...["automation_stopped", "stage_advanced", "stage_held", "stage_resumed", "stage_stopped"],
+  "release_checked",
 ];
 
 inLong(test)("in random lives every stored record is the fold of its entries", async () => {

@@ -63,6 +63,12 @@ test.each([
   ["emergency_reviewed", { approver: "bo", verdict: "not_accepted" }, "Emergency reviewed by bo, not accepted"],
   ["note_added", { item: "rationale", actor: "bo", note: "Asked for." }, "Rationale added late by bo: “Asked for.”"],
   [
+    "release_checked",
+    { head: "6f1ed002ab5595859014", state: "allowed", caller: { sub: "repo:acme/shop" }, actor: null },
+    "Release 6f1ed002ab55 allowed for repo:acme/shop",
+  ],
+  ["release_checked", { head: "6f1ed002ab55", state: "waiting" }, "Release 6f1ed002ab55 waiting"],
+  [
     "automation_stopped",
     { actor: "policy:apply_when", code: "frozen", reason: "it was late" },
     "No longer applies by itself: “it was late”",

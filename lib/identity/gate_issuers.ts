@@ -1,0 +1,111 @@
+/** The file of `--gate-issuers`: issuers of the tokens with which CI jobs ask for a release. */
+import * as z from "zod";
+import { once } from "../kit/once.ts";
+import type { Clock } from "../kit/platform.ts";
+import type { Fetch } from "./fetch_keys.ts";
+import { issuerFields } from "./issuer_fields.ts";
+import { keySet } from "./key_set.ts";
+import { TokenRefused } from "./token_refused.ts";
+import { type Claims, claimedIssuer, type TokenRules, verifyToken } from "./verify_token.ts";
+
+/** Facts of a request that claims may state. */
+export const CLAIMED = ["head", "environment", "repository_id"] as const;
+type Claimed = (typeof CLAIMED)[number];
+
+const fileSchema = once(() => {
+  const claim = () => z.string("must be the name of a claim").min(1, "must not be empty").max(200).optional();
+  const claims = z.strictObject({ head: claim(), environment: claim(), repository_id: claim() }, "must be an object");
+  const issuer = z.strictObject({ ...issuerFields(), claims }, "must be an object");
+  return z.strictObject({ issuers: z.array(issuer, "must be a list").min(1, "must name an issuer").max(20) });
+});
+
+/** Issuers of tokens, as the file names them. */
+export type GateIssuers = z.output<ReturnType<typeof fileSchema>>["issuers"];
+
+/** The file is malformed; the message names the field and its rule. */
+export class GateIssuersRefused extends Error {
+  override readonly name = "GateIssuersRefused";
+}
+
+/** Reads the JSON text of a file. Errors: `GateIssuersRefused`. */
+export function readGateIssuers(text: string): GateIssuers {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new GateIssuersRefused("is not valid JSON");
+  }
+  const { data, error } = fileSchema().safeParse(value, { reportInput: true });
+  if (error) throw new GateIssuersRefused(describeIssue(error.issues[0]!));
+  const { issuers } = data;
+  const twice = issuers.find(({ issuer }, index) => issuers.findIndex((one) => one.issuer === issuer) < index);
+  if (twice) throw new GateIssuersRefused(`issuers: ${twice.issuer} is listed twice`);
+  return issuers;
+}
+
+function describeIssue({ path, code, message, input, ...rest }: z.core.$ZodIssue): string {
+  const at = path.join(".");
+  if (code === "unrecognized_keys" && "keys" in rest)
+    return `${at || "the file"} has an unknown field: ${String(rest.keys)}`;
+  return `${at || "the file"} ${input === undefined ? "is required" : message}`;
+}
+
+/** Names the first issuer that does not map every claim, and the claim. */
+export function findUnmappedClaim(issuers: GateIssuers): { issuer: string; claim: Claimed } | undefined {
+  for (const { issuer, claims } of issuers)
+    for (const claim of CLAIMED) if (claims[claim] === undefined) return { issuer, claim };
+  return undefined;
+}
+
+/** A verified token: who asks, and what it says of the request, as far as the file maps it. */
+export interface CiToken {
+  iss: string;
+  sub: string;
+  run_id?: string | undefined;
+  claimed: Partial<Record<Claimed, string>>;
+}
+
+/** Verifies tokens of CI jobs. */
+export interface GateTokens {
+  issuers: GateIssuers;
+  /** Errors: `TokenRefused`. */
+  verify(token: string): Promise<CiToken>;
+}
+
+/** Returns the verifier of tokens of these issuers; keys are cached in it. */
+export function gateTokens(
+  issuers: GateIssuers,
+  { clock, fetch: send = (url, init) => fetch(url, init) }: { clock: Pick<Clock, "now">; fetch?: Fetch },
+): GateTokens {
+  const known = new Map(
+    issuers.map(({ jwks_url, claims, ...rules }): [string, TokenRules & Pick<GateIssuers[number], "claims">] => [
+      rules.issuer,
+      { ...rules, claims, clock, findKey: keySet(jwks_url, { clock, fetch: send }) },
+    ]),
+  );
+  return {
+    issuers,
+    async verify(token) {
+      const rules = known.get(claimedIssuer(token) ?? "");
+      if (!rules) throw new TokenRefused("its issuer is not in the file of --gate-issuers");
+      const { claims, issuer, ...how } = rules;
+      const payload = await verifyToken(token, { issuer, ...how });
+      const claimed = Object.fromEntries(
+        Object.entries(claims).flatMap(([fact, name]) => (name === undefined ? [] : [[fact, claimIn(payload, name)]])),
+      );
+      const { sub = "", run_id } = payload;
+      if (typeof sub !== "string" || sub.length > 1_000 || !sub.isWellFormed())
+        throw new TokenRefused("its sub is no text of 1,000 characters at most");
+      const isRun = typeof run_id === "string" && /^[\w.:/-]{1,200}$/.test(run_id);
+      return { iss: issuer, sub, ...(isRun && { run_id }), claimed };
+    },
+  };
+}
+
+/** Returns a claim as text. Errors: `TokenRefused`. */
+function claimIn(claims: Claims, name: string): string {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  if (typeof value === "string" && value !== "") return value;
+  if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
+  throw new TokenRefused(`its claim ${name} is missing`);
+}

@@ -1,0 +1,7 @@
+import { readGateIssuers } from "../../../lib/identity/gate_issuers.ts";
+import type { Own } from "./index.ts";
+
+export const gates: Own = {
+  needs: ["curl"],
+  stage: () => ({ readers: { "json issuers": (shown) => void readGateIssuers(JSON.stringify(shown)) } }),
+};
