@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A peer of Countersign's cross-host link, from docs/link.md and Python's standard library alone.
+"""A peer of Countersign's cross-host link, from lib/link/README.md and Python's standard library alone.
 
     SVC_CROSS_LINK_SECRET=... python3 link_peer.py connect HOST:PORT [QUESTION ...]
     SVC_CROSS_LINK_SECRET=... python3 link_peer.py listen HOST:PORT [QUESTION ...]
-    python3 link_peer.py vectors link.md
+    python3 link_peer.py vectors lib/link/README.md
 
 A QUESTION is a read path (/api/state) or the name of a message (query_product_identity). `connect` ends when all are
 answered; `listen` takes one peer and ends with its connection. Each line of output is a JSON object.

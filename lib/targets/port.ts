@@ -1,16 +1,19 @@
 /** The port to a target system: the file, flag service, database or repository that a change sets a value in. */
 import type { Change } from "../changes/rules/change.ts";
 
-/** The value that a change sets, and its target; `target` is spelled as the system knows it. */
+/**
+ * The value that a change sets (absent where it sets none), and its target. Targets are compared without case; `target` has the
+ * spelling that was used first.
+ */
 export type Entry = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
 
 /** The current content of a target. */
 export interface TargetValue {
   /** The value in the terms of the entry that it was read for; absent where the target holds nothing. */
   value?: unknown;
-  /** Differs when the value differs; it may differ more often. */
+  /** Differs when the value differs; it may differ more often. It comes back as `expected`. */
   version: string;
-  /** The text as it was read, where parsing would lose some of it: setting it gives the same bytes. */
+  /** The text as it was read, where parsing would lose some of it: a rollback passes it back, to set the same bytes. */
   raw?: string | undefined;
 }
 
@@ -24,7 +27,7 @@ export interface UserShare {
   share: number;
 }
 
-/** One operation of a change on its target system. */
+/** One operation of a change on its target system. Write `change_id` where the people of that system see it. */
 export interface Attempt {
   change_id: string;
   operation: "apply" | "rollback" | "restore" | "advance";
@@ -82,15 +85,20 @@ export class TargetRejected extends Error {
  * still come; any other error means that it was not set. Messages are audited: they hold no secret and no value.
  */
 export interface TargetSystem {
+  /** Names the system. */
   readonly name: string;
-  /** `checked`: the system itself cannot refuse a concurrent edit, so the value is compared just before the write. */
+  /** `atomic`: the system compares and sets in one step. `checked`: the system itself cannot refuse a concurrent edit, so the value is compared just before the write. */
   readonly guard: "atomic" | "checked";
-  /** True where a value may be split between users (`withSplits`). */
+  /** True where a value may be split between users (`withSplits`); else proposing one is 400 `value_not_allowed`. */
   readonly holdsSplits?: boolean;
-  /** Explains why the system cannot hold the entry, without asking it. */
+  /** Explains why the system can never hold the entry, without asking it: the proposal is 400 `value_not_allowed`. */
   check(entry: Entry): string | undefined;
-  /** Type, address without credentials, and key, with every option that decides where the value is written. */
+  /**
+   * Returns type, address without credentials, and key, with every option that decides where the value is written. Consents are
+   * bound to it: two targets differ, and a restart changes nothing.
+   */
   place(entry: Entry): string;
+  /** Reads the current value. `signal` aborts after 10 s, here and below: pass it on to `fetch` or the driver. */
   read(entry: Entry, signal: AbortSignal): Promise<TargetValue>;
   /**
    * Returns true where changes add to each other, as patches of one branch do: a later change replaces no earlier one, each is
@@ -99,9 +107,9 @@ export interface TargetSystem {
   isCumulative?(entry: Entry): boolean;
   /** Describes what an apply would do, for a dry run. Throws `TargetRejected` where the entry cannot be applied. */
   preview?(entry: Entry, held: TargetValue, signal: AbortSignal): Promise<unknown>;
-  /** Explains why the entry cannot be set on what the target holds. */
+  /** Explains why the entry cannot be set on what the target holds, such as an archived flag. */
   checkHeld?(entry: Entry, held: TargetValue): string | undefined;
-  /** Sets `next` (`undefined`: removes the value) if the target holds `expected`. */
+  /** Sets `next.raw`, else `next.value` as JSON (`next` undefined: removes the value), if the target holds `expected`. */
   compareAndSet(
     entry: Entry,
     next: TargetValue | undefined,
@@ -112,7 +120,7 @@ export interface TargetSystem {
   /**
    * Returns what to set so that a share of the users gets the value of the entry, and everybody else exactly what `before` gave
    * them; of 10,000, what an apply over `before` sets. Setting it and reading it gives the same value. Absent where the system
-   * cannot tell users apart.
+   * cannot tell users apart: a change with `stages` is then 400 `value_not_allowed`.
    */
   split?(entry: Entry, share: UserShare, before: TargetValue): TargetValue;
   /** Explains why a share of the users cannot get the value of the entry; `before` is absent where it was not read yet. */
@@ -133,6 +141,9 @@ export interface TargetSystem {
   removeLeftovers?(): Promise<void>;
   /** Throws when the system cannot be written now. Touches nothing and calls no other machine. */
   probe?(): Promise<void>;
-  /** Throws when another machine does not answer, or rejects the credentials. Touches nothing. */
+  /**
+   * Throws when another machine does not answer, or rejects the credentials. Touches nothing. Each cycle calls it, and its failure
+   * makes the capability `target:<name>` fail. Reads of a system that has it are repeated twice.
+   */
   ping?(signal: AbortSignal): Promise<void>;
 }

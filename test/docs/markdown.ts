@@ -1,6 +1,6 @@
 /** A Markdown document as its tests read it: fenced blocks, headings, links and code spans, each with its line. */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** The folder that documents name files from. */
 export const ROOT = join(import.meta.dirname, "../..");
@@ -40,8 +40,10 @@ export interface Document {
 
 const FENCE = /^( *)(`{3,}|~{3,})\s*([^`]*?)\s*$/;
 const COMMENT = /<!--\s*([^]*?)\s*-->/g;
+/** A block that is a file near the document, which it links to: `code: ts, mounting/express.ts`. */
+const CODE_FILE = /^code: (.+), (\S+)$/;
 
-/** The documents that are tested: those at the root, the manual, and what README leads a newcomer to. */
+/** The documents that are tested: those at the root, the manual, and the pages it leads to. */
 export function documents(): Document[] {
   const paths = [
     ".",
@@ -51,6 +53,8 @@ export function documents(): Document[] {
     "examples/redis",
     "examples/shop",
     "examples/teams",
+    "lib/link",
+    "test/crash",
   ].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith(".md"))
@@ -79,14 +83,19 @@ export function parse(path: string, text: string): Document {
       marks = [];
     } else if (line.startsWith("<!--")) {
       const end = lines.findIndex((other, index) => index >= at && other.includes("-->"));
-      marks.push(
-        ...[
-          ...lines
-            .slice(at, end + 1)
-            .join("\n")
-            .matchAll(COMMENT),
-        ].map(([, said]) => said!),
-      );
+      for (const [, text] of lines
+        .slice(at, end + 1)
+        .join("\n")
+        .matchAll(COMMENT)) {
+        const [, info, file] = CODE_FILE.exec(text!) ?? [];
+        if (info === undefined) {
+          marks.push(text!);
+          continue;
+        }
+        const code = readFileSync(join(ROOT, dirname(path), file!), "utf8").replace(/\n$/, "");
+        blocks.push({ line: at + 1, info, language: info.split(" ")[0]!, text: code, marks });
+        marks = [];
+      }
       at = end;
     } else {
       if (line.trim() !== "") marks = [];

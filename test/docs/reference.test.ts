@@ -33,13 +33,12 @@ test("every type of target system has its row and its page", () => {
   );
 });
 
-test("every member of the port to a target system has its row in the manual", () => {
+test("every member of the port to a target system has a doc comment", () => {
   const port = readFileSync(join(ROOT, "lib/targets/port.ts"), "utf8");
   const [, body = ""] = /^export interface TargetSystem \{\n([^]*?)^\}/m.exec(port) ?? [];
-  const members = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[(:]/gm)].map(([, name]) => name);
-  const rows = rowsOf(page("docs/writing_a_target_system.md"), "Member", "Does");
-  const named = rows.map(([cell]) => /^\w+/.exec(bare(cell!))?.[0]);
-  expect(named.toSorted()).toEqual(members.toSorted());
+  const members = [...body.matchAll(/^( {2,3}\*\/|.*)\n {2}(?:readonly )?(\w+)\??[(:]/gm)];
+  expect(members.length).toBeGreaterThan(15);
+  expect(members.filter(([, before]) => !before!.endsWith("*/")).map(([, , name]) => name)).toEqual([]);
 });
 
 test("every event of the log has its row, and every field of an entry", () => {

@@ -5,7 +5,7 @@ import { agents } from "./agents.ts";
 import { identity } from "./identity.ts";
 import { gates } from "./gates.ts";
 import { lambda } from "./lambda.ts";
-import { link } from "./link.ts";
+import { link, linkProtocol } from "./link.ts";
 import { mounting } from "./mounting.ts";
 import { operating } from "./operating.ts";
 import { principals } from "./principals.ts";
@@ -40,6 +40,7 @@ export const stages: Record<string, Own> = {
   "docs/evidence.md": { needs: ["curl", "openssl", "python3"], long: true },
   "docs/lambda.md": { ...lambda, long: true },
   "docs/link.md": { ...link, long: true },
+  "lib/link/README.md": { ...linkProtocol, long: true },
   "docs/values.md": { ...values, long: true },
   "docs/mounting.md": { ...mounting, long: true },
   "docs/stores.md": { ...stores, long: true },

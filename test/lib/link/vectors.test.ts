@@ -1,11 +1,11 @@
-/** The vectors of docs/link.md: whoever implements the protocol from that page must be able to talk to this code. */
+/** The vectors of lib/link/README.md: an implementation from that page must be able to talk to this code. */
 import { readFileSync } from "node:fs";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { expect, test } from "vitest";
 import { clientProof, secretKey, serverProof, sessionKeys, transcriptOf } from "../../../lib/link/keys.ts";
 import { session } from "../../../lib/link/session.ts";
 
-const page = readFileSync(new URL("../../../docs/link.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../lib/link/README.md", import.meta.url), "utf8");
 const vectors = JSON.parse(/```json vectors\n([^`]*)```/.exec(page)![1]!) as Record<string, string>;
 const bytes = (name: string) => hexToBytes(vectors[name]!);
 const openingOf = (name: string) => JSON.parse(new TextDecoder().decode(bytes(name).subarray(5)));

@@ -1,4 +1,4 @@
-/** A second implementation, in another language, made from docs/link.md: it talks to this one in both directions. */
+/** A second implementation, in another language, made from lib/link/README.md: it talks to this one in both directions. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -48,7 +48,7 @@ const listenAt = { host: "127.0.0.1", port: 0 };
 
 describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there is no python3 here)"}`, () => {
   test("holds the published vectors", async () => {
-    const page = join(import.meta.dirname, "../../../docs/link.md");
+    const page = join(import.meta.dirname, "../../../lib/link/README.md");
     expect(await python(["vectors", page]).next()).toEqual({ wrong: [] });
   });
 
