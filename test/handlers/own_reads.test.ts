@@ -385,6 +385,9 @@ test("the drift report has its own changes only, and is as bad as they are", asy
     drifted: [{ change_id: own.applied }],
     missing: [],
   });
+  const inbox = await api.get("/api/inbox", asAgent);
+  expect(inbox.text).toContain(own.applied);
+  expect(inbox.text).not.toContain(others[4]);
 });
 
 test("a change of another that names the agent as fed_by is one that it sees", () => {

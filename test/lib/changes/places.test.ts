@@ -6,6 +6,8 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
 import { routedAdapter } from "../../../lib/targets/routing.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
+import { requireFreePlaces } from "../../../lib/changes/places.ts";
+import { readRecord } from "../../../lib/changes/records.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, type TestService } from "../../support/service.ts";
@@ -153,6 +155,10 @@ test("a place belongs to the first target that was set there, at a proposal and 
   const proposal = await api.post("propose", { ...VALUE, target: "flags/b", kind: "config", summary: "Set it" });
   expect([proposal.status, proposal.body.code]).toEqual([409, "target_conflict"]);
   expect(proposal.body.error).toContain("memory flags/a belongs to flags/a of tenant t1");
+  // An agent that reads its own changes is not told whose it is.
+  const { places } = (await readRecord(api.deps.store, second))!.change;
+  const hidden = requireFreePlaces(api.deps.store, places, api.deps.sha256, { name: "agent:one" });
+  await expect(hidden).rejects.toThrow("memory flags/a belongs to another target;");
   delete at["flags/b"];
   await api.propose({ ...VALUE, target: "flags/b" });
 });
