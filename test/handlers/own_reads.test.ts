@@ -7,8 +7,11 @@ import { app, endpoints } from "../../handlers/index.ts";
 import { isWrite } from "../../lib/http/admission.ts";
 import { maySee } from "../../lib/changes/rules/reader.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
+import type { Insight } from "../../lib/link/insight.ts";
 import { TOOLS } from "../../lib/mcp/toolbox.ts";
+import { readSlices } from "../../lib/find/change_index.ts";
 import type { Stages } from "../../lib/rollout/stages.ts";
+import { DAY } from "../support/clock.ts";
 import { AGENT, asAgent, mcpClient, SECRET } from "../support/mcp.ts";
 import { READS } from "../support/reads.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
@@ -339,9 +342,11 @@ describe("a proposal", () => {
 
   test("that another's live change blocks does not say which", async () => {
     const api = await service({ intent: { ...intent, policy: { on_conflict: "block" } }, protectReads: true });
-    await api.json("propose", proposal(), OTHER);
+    const { change_id } = (await api.json("propose", proposal(), OTHER)).body;
     const { status, body } = await api.json("propose", proposal(), asAgent);
     expect([status, body.code, body.conflicts]).toEqual([409, "target_conflict", []]);
+    const { refused } = await mcpClient(app(api.deps), asAgent).tool("propose_change", proposal());
+    expect([refused.code, JSON.stringify(refused).includes(change_id)]).toEqual(["target_conflict", false]);
   });
 });
 
@@ -388,6 +393,46 @@ test("the drift report has its own changes only, and is as bad as they are", asy
   const inbox = await api.get("/api/inbox", asAgent);
   expect(inbox.text).toContain(own.applied);
   expect(inbox.text).not.toContain(others[4]);
+});
+
+test("no figure and no memory that it reads is of the outcomes of others", async () => {
+  const { api } = await play(true);
+  await api.post("kpi", { csat: 3.5 }, ADMIN);
+  api.deps.clock.advance(8 * DAY);
+  await api.post("kpi", { csat: 4.25 }, ADMIN);
+  const shown = async (headers: object) => {
+    const { calibration } = (await api.get("outcomes", headers as HeadersInit)).body;
+    const { results } = (await api.get("/api/memory/search?q=verdict", headers as HeadersInit)).body;
+    return [calibration?.length, results.map(({ kind }: { kind: string }) => kind).includes("verdict")];
+  };
+  expect(await shown(OTHER)).toEqual([expect.any(Number), true]);
+  expect(await shown(asAgent)).toEqual([undefined, false]);
+});
+
+test("its own change does not show what peers saw of theirs", async () => {
+  const { api, own } = await play(false);
+  const insight = {
+    insight_id: "ins_1",
+    kind: "config",
+    target: "price.base",
+    kpi: "csat",
+    realised_delta: 2,
+    trust: 1,
+  };
+  await api.deps.store.transact(async (tx) =>
+    tx.put("co_evolution", "ins_1", { ...insight, verdict: "met", shared_count: 0, basis: "correlation" } as Insight),
+  );
+  const evidence = async (headers: object) =>
+    (await api.get(`changes/${own.applied}`, headers as HeadersInit)).body.evidence;
+  expect([(await evidence(ADMIN))?.n, await evidence(asAgent)]).toEqual([1, null]);
+});
+
+test("rows of changes that are not in memory are filtered too", async () => {
+  const { api, own } = among;
+  const rows: string[] = [];
+  for await (const slice of readSlices(api.deps.store, { rows: [], rest: "chg_~", reader: { name: AGENT } } as never))
+    rows.push(...slice.map(({ change }) => change.change_id));
+  expect(rows.sort()).toEqual(Object.values(own).sort());
 });
 
 test("a change of another that names the agent as fed_by is one that it sees", () => {

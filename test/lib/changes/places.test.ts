@@ -155,7 +155,7 @@ test("a place belongs to the first target that was set there, at a proposal and 
   const proposal = await api.post("propose", { ...VALUE, target: "flags/b", kind: "config", summary: "Set it" });
   expect([proposal.status, proposal.body.code]).toEqual([409, "target_conflict"]);
   expect(proposal.body.error).toContain("memory flags/a belongs to flags/a of tenant t1");
-  // An agent that reads its own changes is not told whose it is.
+  // An agent that reads its own changes does not learn whose it is.
   const { places } = (await readRecord(api.deps.store, second))!.change;
   const hidden = requireFreePlaces(api.deps.store, places, api.deps.sha256, { name: "agent:one" });
   await expect(hidden).rejects.toThrow("memory flags/a belongs to another target;");
