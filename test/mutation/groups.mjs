@@ -1,6 +1,14 @@
 /** Sources that are mutated, each group with the tests that judge them. Tests of random inputs, the slowest ones, run last. */
 export const GROUPS = {
-  rules: { sources: "lib/changes/rules/", tests: ["test/lib/changes/rules/**/*.test.ts"], last: "consent_model" },
+  rules: {
+    sources: "lib/changes/rules/",
+    tests: [
+      "test/lib/changes/rules/**/*.test.ts",
+      "test/lib/changes/{apply_when,permissions,value_limits}.test.ts",
+      "test/lib/changes/rollouts/rollout.test.ts",
+    ],
+    last: "consent_model",
+  },
   verifier: {
     sources: "local/verify/",
     tests: ["test/local/verify/{forged,fuzz}.host.test.ts", "test/local/verify.host.test.ts"],
