@@ -46,6 +46,7 @@ export const apply = endpoint(
       "target_moved",
       "frozen",
       "outside_window",
+      "promotion_not_ready",
       "operation_in_progress",
       "too_many_attempts",
       "version_mismatch",

@@ -43,6 +43,7 @@ export const stage = endpoint(
       "adapter_failed",
       "frozen",
       "outside_window",
+      "promotion_not_ready",
       "version_mismatch",
     ],
   },

@@ -4,6 +4,7 @@ import { base64UrlOf } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import { type Caller, requirePerson } from "./caller.ts";
+import { completeProposal } from "./complete_proposal.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { examineProposal } from "./examine_proposal.ts";
@@ -12,7 +13,7 @@ import { findChange } from "./records.ts";
 import { type Act, ACTS } from "./rules/act_statement.ts";
 import { type Content, digestOf } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
-import type { ProposeInput } from "./rules/command.ts";
+import type { RequestedProposal } from "./rules/command.ts";
 import type { LateItem, Verdict } from "./rules/change.ts";
 import type { StageFacts } from "./rules/stage_action.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
@@ -33,7 +34,7 @@ export interface StatementInput extends Partial<StageFacts> {
   length?: number | undefined;
   head?: string | undefined;
   at?: string | undefined;
-  proposal?: ProposeInput | undefined;
+  proposal?: RequestedProposal | undefined;
   followup?: Followup | undefined;
 }
 
@@ -135,7 +136,7 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
     const { change } = await findChange(store, change_id);
     return { about: { decision, verdict, item, seen, step, action, over_drift, ...changeFacts(decision, change) } };
   }
-  const stated = proposalIn(input);
+  const stated = await completeProposal(deps, proposalIn(input));
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const now = new Date(clock.now()).toISOString();
@@ -151,7 +152,7 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
   return { about: { decision, digest: digestOf(content, sha256) }, content };
 }
 
-function proposalIn({ proposal, followup }: StatementInput): ProposeInput {
+function proposalIn({ proposal, followup }: StatementInput): RequestedProposal {
   if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not together with it");
   if (followup) return crmFollowup(followup);
   if (!proposal) throw invalidField("proposal", "is required");

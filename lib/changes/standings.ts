@@ -5,11 +5,13 @@ import type { FindHolds } from "./freeze.ts";
 import { judgeValues, readRecordedBases } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
+import { listPromotionHolds } from "./promotion.ts";
 import { allProven } from "./proven_consents.ts";
 import { listVisibleIds, maskOthers } from "./read_scope.ts";
 import { LISTED, placeOf, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
+import type { Hold } from "./rules/hold.ts";
 import { isLive } from "./rules/in_force.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
@@ -38,7 +40,7 @@ export async function readStandings(
   const { store } = deps;
   const changes = records.map(({ change }) => change);
   const approved = changes.filter(({ status }) => status === "approved");
-  const [proven, live, leases, marks, owners, beside, disallowed] = await Promise.all([
+  const [proven, live, leases, marks, owners, beside, disallowed, promotions] = await Promise.all([
     allProven(deps, records),
     byTarget(store, "live_by_target", changes, { most: LISTED + 1 }),
     store.getMany("leases", changes.map(placeOf)),
@@ -49,6 +51,7 @@ export async function readStandings(
     byTarget(store, "owners", approved, { most: 1, reverse: true }),
     byTarget(store, "leases", approved, { most: MAX_LEASES_PER_TARGET }),
     findDisallowed(deps, records),
+    findPromotions(deps, changes),
   ]);
   const liveIds = [...live].flatMap(([key, rows]) => rows.map(({ id }) => id.slice(key.length)));
   const visible = new Set(await listVisibleIds(deps, liveIds));
@@ -60,7 +63,7 @@ export async function readStandings(
     const others = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
     return standingIn(deps, proven[index]!, {
       conflicts: others.filter((id) => id !== change.change_id && visible.has(id)).slice(0, LISTED),
-      holds: findHolds(change),
+      holds: [...(promotions.get(change.change_id) ?? []), ...findHolds(change)],
       operation: lease?.state,
       beside: isApproved
         ? selectOtherLease(
@@ -100,6 +103,21 @@ async function findDisallowed(
       if (error) found.set(record.change.change_id, error.message);
     }
     return found;
+  });
+}
+
+/** Finds what live changes still wait for in other places. */
+async function findPromotions(
+  deps: ChangesDeps,
+  changes: readonly Change[],
+): Promise<ReadonlyMap<string, readonly Hold[]>> {
+  const product = deps.product!;
+  const bound = changes.filter(({ status }) => isLive(status) && product.intent.policy.promotion.length > 0);
+  if (bound.length === 0) return new Map();
+  return readLedger(deps, async (ledger) => {
+    const sources = { tx: deps.store, ledger, product, now: deps.clock.now() };
+    const found = bound.map(async (change) => [change.change_id, await listPromotionHolds(sources, change)] as const);
+    return new Map(await Promise.all(found));
   });
 }
 

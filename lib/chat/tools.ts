@@ -66,10 +66,18 @@ export function draftFields(deps: Pick<OperationsDeps, "product">) {
     supersedes: _for,
     apply_when: _when,
     stages: _steps,
+    promotes: _of,
+    kind,
+    target,
     rationale,
     ...fields
   } = proposalFields(deps);
-  return z.strictObject({ ...fields, rationale: rationale.unwrap() });
+  return z.strictObject({
+    ...fields,
+    kind: kind.unwrap(),
+    target: target.unwrap(),
+    rationale: rationale.unwrap(),
+  });
 }
 
 const draftChange = (deps: Pick<OperationsDeps, "product">): Tool =>

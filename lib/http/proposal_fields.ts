@@ -12,8 +12,10 @@ import { STANDARD_KPIS } from "../changes/rules/change_terms.ts";
 /** Which KPIs there are, the intent says. */
 export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   tenant_id: line(200).describe("The tenant of the product whom the change is for."),
-  kind: word(KINDS).describe("What sort of thing is changed."),
-  target: target().describe("Setting, flag or workflow in the host product; compared without case."),
+  kind: word(KINDS).optional().describe("What sort of thing is changed; required without promotes."),
+  target: target()
+    .optional()
+    .describe("Setting, flag or workflow in the host product, compared without case; required without promotes."),
   summary: line(500).describe("What the change does, in one line."),
   rationale: freeText(4000).optional().describe("Why, for those who decide."),
   expected_delta_k: finiteNumber().optional().describe("Gain that you expect, in units of the KPI."),
@@ -32,11 +34,15 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
     .optional()
     .describe("When it applies by itself: approved, or a time; absent: a person applies it."),
   stages: z.unknown().pipe(stagesSchema()).optional().describe("The plan of a staged rollout: docs/rollouts.md."),
+  promotes: changeId()
+    .optional()
+    .describe("Id of a change whose kind, target and value this one takes for its tenant."),
   supersedes: changeId().optional().describe("Id of a change whose place this one takes."),
 });
 
-/** What a proposal may be refused for. */
+/** Errors of a proposal. */
 export const PROPOSAL_ERRORS = [
+  "change_not_found",
   "forbidden_target",
   "no_target_system",
   "value_not_allowed",
@@ -49,7 +55,7 @@ export const PROPOSAL_ERRORS = [
   "idempotency_key_reused",
 ] as const satisfies readonly ErrorCode[];
 
-/** Those of the follow-up for the customers of one tenant, as the specification has them. */
+/** Fields of the follow-up for the customers of one tenant, as the specification has them. */
 export const followupFields = () => ({
   tenant_id: line(200).describe("The tenant whose customers are followed up."),
   affected_users: wholeNumber(0).describe("How many users it reaches; the risk follows from it."),

@@ -42,6 +42,7 @@ export const STATUS = {
   content_needed: 409,
   frozen: 409,
   outside_window: 409,
+  promotion_not_ready: 409,
   version_mismatch: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,

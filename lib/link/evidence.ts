@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { sameTarget } from "../changes/rules/same_target.ts";
-import { TOLD_VERDICTS } from "../changes/rules/outcome.ts";
+import { SHARED_VERDICTS } from "../changes/rules/outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Insight } from "./insight.ts";
 import { listInsights } from "./registry.ts";
@@ -20,7 +20,7 @@ export const evidenceSchema = once(() =>
       effective_n: z.number().describe("How many insights of equal trust would weigh as much."),
       mean_delta: z.number().describe("Their mean gain, weighed by trust; up is good."),
       verdicts: z
-        .record(z.enum(TOLD_VERDICTS), z.number().int().describe("Insights of this verdict."))
+        .record(z.enum(SHARED_VERDICTS), z.number().int().describe("Insights of this verdict."))
         .describe("How often each verdict came."),
       insight_ids: z.array(z.string()).meta({ description: "Which insights.", examples: [["ins_7"]] }),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
@@ -69,7 +69,10 @@ const isBeside = (a: string, b: string): boolean => parentOf(a) !== "" && parent
 const parentOf = (target: string): string => /^.*[.:/]/.exec(target)?.[0] ?? "";
 
 function countVerdicts(insights: readonly Insight[]): Record<Insight["verdict"], number> {
-  const counts = Object.fromEntries(TOLD_VERDICTS.map((verdict) => [verdict, 0])) as Record<Insight["verdict"], number>;
+  const counts = Object.fromEntries(SHARED_VERDICTS.map((verdict) => [verdict, 0])) as Record<
+    Insight["verdict"],
+    number
+  >;
   for (const { verdict } of insights) counts[verdict]++;
   return counts;
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { line, target } from "../kit/fields.ts";
 import { type Change, KINDS } from "../changes/rules/change.ts";
-import { type Outcome, TOLD_VERDICTS } from "../changes/rules/outcome.ts";
+import { type Outcome, SHARED_VERDICTS } from "../changes/rules/outcome.ts";
 import { sharedWords } from "../changes/rules/outcome_words.ts";
 import type { PeerIdentity } from "./handshake.ts";
 
@@ -42,7 +42,7 @@ export const sharedInsightSchema = once(() =>
         "Gain that was seen, its sign turned so that up is good; null when not measured.",
       ),
       shared_count: z.int().min(0).max(1e9).describe("How many other changes share the movement."),
-      verdict: z.enum(TOLD_VERDICTS).describe("How the two compare."),
+      verdict: z.enum(SHARED_VERDICTS).describe("How the two compare."),
       observed_at: time().describe("When the KPI was last looked at."),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
     })

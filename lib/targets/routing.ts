@@ -5,6 +5,7 @@ import {
   type ProductAdapter,
   type TargetsInForce,
 } from "../changes/operations/adapter_port.ts";
+import { sameTarget } from "../changes/rules/same_target.ts";
 import { matchRest } from "../changes/rules/target_pattern.ts";
 import type { Entry } from "./port.ts";
 
@@ -28,6 +29,13 @@ export const findRest = (target: string, patterns: readonly string[]): string | 
   }
   return undefined;
 };
+
+/** Returns the target that a pattern covers with this rest; undefined where the pattern leaves more open than that. */
+function fillRest(pattern: string, rest: string): string | undefined {
+  const [begin, end, ...more] = pattern.split("*") as [string, ...string[]];
+  if (end === undefined) return sameTarget(begin) === sameTarget(rest) ? begin : undefined;
+  return more.length > 0 ? undefined : begin + rest + end;
+}
 
 /** Creates the adapter of several systems. `configuration`: recorded in the log before the first change under it. */
 export function routedAdapter(systems: readonly RoutedSystem[], configuration?: TargetsInForce): ProductAdapter {
@@ -53,6 +61,12 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     locate(entry) {
       const { name, adapter } = find(entry);
       return { system: name, place: adapter.locate?.(entry).place ?? name };
+    },
+    counterparts(entry, system) {
+      const rest = findRest(entry.target, find(entry).match)!;
+      const patterns = systems.filter(({ name }) => name === system).flatMap(({ match }) => match);
+      const targets = patterns.flatMap((pattern) => fillRest(pattern, rest) ?? []);
+      return targets.filter((target) => find({ ...entry, target }).name === system);
     },
     carries: (change) => of(change).carries?.(change) ?? true,
     isGate: (entry) => of(entry).isGate?.(entry) ?? false,

@@ -114,7 +114,8 @@ const SECTIONS = {
   "Small changes and quorums": /^`policy\.(?:minor|required_approvers)\./,
   Permissions: /^`policy\.permissions\./,
   "Rules for values": /^`policy\.targets\[/,
-  "Owners, windows, emergencies and guardrails": /^`policy\.(?:owners|windows|break_glass|guardrails|stages)\b[[.]/,
+  "Owners, windows, emergencies and guardrails":
+    /^`policy\.(?:owners|windows|break_glass|guardrails|stages|promotion)\b[[.]/,
   "`principals`": /^`principals\./,
 };
 

@@ -1,20 +1,22 @@
 /** Records a proposal. */
 import { AppError } from "../../kit/errors.ts";
+import { completeProposal } from "../complete_proposal.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { wakeForApply } from "../end_automation.ts";
 import { fileProposal, type ProposalResult } from "../file_proposal.ts";
 import type { ProofInput } from "../proof_input.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
-import type { ProposeInput } from "../rules/command.ts";
+import type { RequestedProposal } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
 import { governed } from "../transaction.ts";
 
 /** Records a proposal of the agent, the person whom the proxy names, or the stated proposer. */
 export async function propose(
   caller: Caller,
-  { proof, at, ...stated }: ProposeInput & ProofInput,
+  { proof, at, ...requested }: RequestedProposal & ProofInput,
 ): Promise<ProposalResult | Replayed> {
-  const actor = findActor(caller, stated.proposer);
+  const actor = findActor(caller, requested.proposer);
+  const stated = await completeProposal(caller.deps, requested);
   const findings = await examineProposal(caller.deps, stated);
   const proposer = caller.identity?.agent ?? stated.proposer ?? actor.actor ?? undefined;
   const result = await governed(caller, (transaction): Promise<ProposalResult | AppError> => {

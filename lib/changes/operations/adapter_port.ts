@@ -107,6 +107,8 @@ export interface ProductAdapter {
   readonly configuration?: TargetsInForce | undefined;
   /** Returns where a value is set; without it the place is the adapter's name. Asks nothing. Throws `NoTargetSystem`. */
   locate?(entry: Placed): Location;
+  /** Lists the targets of a named system that stand for the same thing (`{rest}`) as the target of an entry. Throws `NoTargetSystem`. */
+  counterparts?(entry: Placed, system: string): string[];
   /** Returns what reads the target of an entry; undefined where its system cannot be read. */
   reader?(entry: Staged): ((signal: AbortSignal) => Promise<Reading>) | undefined;
   /** Explains why the system cannot hold the entry, without asking it. */

@@ -6,6 +6,7 @@ import { lastFreeze } from "../freeze.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMove, requireFreePlaces, takePlaces } from "../places.ts";
+import { listPromotionHolds } from "../promotion.ts";
 import type { ProofInput } from "../proof_input.ts";
 import { type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -182,6 +183,7 @@ async function judgeApply(
   request.step_base = await requireAllowedValues(transaction, record, readings);
   // A dry run touches nothing, so nothing holds it back.
   if (isDry) return undefined;
+  if (!isEmergency(proven, transaction.product.intent)) refuseHeld(await listPromotionHolds(transaction, change));
   await refuseMovedPlaces(transaction, change);
   refuseMovedValues(transaction, proven, seen, request);
   await refuseHeldBack(transaction, record, proven, request);

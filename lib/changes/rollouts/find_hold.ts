@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { lastFreeze } from "../freeze.ts";
 import { describeMove, findMove } from "../places.ts";
+import { listPromotionHolds } from "../promotion.ts";
 import { asProven } from "../proven_consents.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
@@ -14,7 +15,7 @@ import { validateValue } from "../validate_value.ts";
 
 /**
  * Returns the error that an advance meets under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`,
- * 400 `value_not_allowed`, 409 `target_moved`, `frozen`, `outside_window`; undefined where it may be taken.
+ * 400 `value_not_allowed`, 409 `target_moved`, `promotion_not_ready`, `frozen`, `outside_window`; undefined where it may be taken.
  */
 export async function findHold(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
   const { product, ledger, now } = transaction;
@@ -33,8 +34,11 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.spelling(change)));
   if (moved) return new AppError("target_moved", describeMove(moved), { change_id, places: moved });
   if (isEmergency(proven, intent)) return undefined;
-  const freeze = await lastFreeze(transaction);
-  return catchError(() => refuseHeld(holdsAt(policy, freeze, now, change)));
+  const holds = [
+    ...(await listPromotionHolds(transaction, change)),
+    ...holdsAt(policy, await lastFreeze(transaction), now, change),
+  ];
+  return catchError(() => refuseHeld(holds));
 }
 
 function catchError(judge: () => void): AppError | undefined {

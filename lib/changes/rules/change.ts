@@ -185,6 +185,7 @@ export const changeSchema = once(() =>
         .object({ at: time().describe("When."), reason: z.string().describe("Why.") })
         .optional()
         .describe("Present once it no longer applies by itself."),
+      promotes: z.string().optional().describe("The change whose value it sets in another place."),
       stages: (z.looseObject({}) as unknown as z.ZodType<Stages>).optional().describe("The plan of its rollout."),
       exposure: exposureSchema().optional(),
       supersedes: z.string().optional().describe("The change whose place this one takes, where its proposer says so."),

@@ -24,6 +24,11 @@ export type ProposeInput = Pick<Content, Required> & {
   [Field in Exclude<keyof Content, Required>]?: Exclude<Content[Field], null> | undefined;
 } & { supersedes?: string | undefined };
 
+/** A proposal as it is requested: one that promotes another change takes kind, target and value of that. */
+export type RequestedProposal = Omit<ProposeInput, "kind" | "target"> & {
+  [Field in "kind" | "target"]?: ProposeInput[Field] | undefined;
+};
+
 /** Who asked a model for its draft, and in which message. */
 export interface Asked {
   asked_by: string | null;

@@ -7,7 +7,7 @@ import type { Change } from "./change.ts";
 // prettier-ignore
 export const CONTENT_FIELDS = [
   "tenant_id", "kind", "target", "value", "summary", "rationale", "expected_delta_k", "affected_users", "reversible",
-  "tier", "risk", "kpi", "proposer", "apply_when", "stages",
+  "tier", "risk", "kpi", "proposer", "apply_when", "promotes", "stages",
 ] as const;
 
 /** The part of a change that consent is given to. */

@@ -47,6 +47,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   "rollout_in_progress",
   "frozen",
   "outside_window",
+  "promotion_not_ready",
 ]);
 
 /** Returns the answer for a head; only the newest consented change of the target can allow it. */

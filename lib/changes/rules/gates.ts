@@ -30,6 +30,7 @@ export const gateSchema = once(() =>
           "review",
           "freeze",
           "window",
+          "promotion",
           "operation",
           "guardrail",
           "reversible",

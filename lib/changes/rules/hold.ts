@@ -1,4 +1,4 @@
-/** What holds every apply back, whoever consented: a freeze, and the intent's windows. It never holds back a rollback. */
+/** Reasons that hold an apply back in spite of all consents; they never hold back a rollback. */
 import { AppError } from "../../kit/errors.ts";
 import { type Freeze, freezeSchema } from "./freeze.ts";
 import { inForce } from "./in_force.ts";
@@ -8,8 +8,8 @@ import { closedNow, windowsFor } from "./windows.ts";
 
 /** One reason, as a gate and as a refusal. */
 export interface Hold {
-  gate: "freeze" | "window";
-  code: "frozen" | "outside_window";
+  gate: "freeze" | "window" | "promotion";
+  code: "frozen" | "outside_window" | "promotion_not_ready";
   message: string;
   details: object;
 }
@@ -46,7 +46,7 @@ function frozenBy(freeze: Freeze): Hold {
   return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema().parse(freeze) } };
 }
 
-/** 409 `frozen` or `outside_window`. */
+/** Errors: 409 `frozen`, `outside_window` or `promotion_not_ready`. */
 export function refuseHeld([hold]: readonly Hold[]): void {
   if (hold) throw new AppError(hold.code, hold.message, { ...hold.details });
 }

@@ -13,6 +13,7 @@ import { filled, list, object, suggestion, unknown } from "./fields.ts";
 import { approverOrGroup, count, finite, moment, pattern, tenants } from "./intent_parts.ts";
 import { expandGroups, groupsSchema, type Refuse } from "./groups.ts";
 import { permissionsSchema } from "./permission_lists.ts";
+import { promotionRules } from "./promotion_rule.ts";
 import { stagesRule } from "./stages_rule.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { targetRulesSchema } from "./target_rules.ts";
@@ -101,6 +102,7 @@ export const policySchema = once(() =>
       .default([])
       .describe("Targets that may not be changed; * stands for any characters."),
     stages: stagesRule().optional(),
+    promotion: promotionRules(),
     targets: targetRulesSchema().default([]).describe("Rules for values, by target; all that match hold."),
     guardrails: list(
       object({

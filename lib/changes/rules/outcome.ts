@@ -10,12 +10,10 @@ import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { deadlineOf, goodOf, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
 import { effectOf, gainWords, type Good, sideEffectWords } from "./kpi_words.ts";
+import { VERDICTS, type Verdict } from "./outcome_terms.ts";
 import { outcomeWords } from "./outcome_words.ts";
 
-/** The verdicts that peers get. */
-export const TOLD_VERDICTS = ["met", "missed", "regressed", "inconclusive"] as const;
-export const VERDICTS = [...TOLD_VERDICTS, "too_early"] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export * from "./outcome_terms.ts";
 
 /** Reasons for which an outcome ends. */
 const ENDINGS = ["horizon", "rollback", "guardrail", "change"] as const;

@@ -5,6 +5,7 @@ import type { Action } from "./permission_lists.ts";
 import { permittedNames } from "./permissions.ts";
 import { electorsOf } from "./policy.ts";
 import { agentLimits } from "./principals.ts";
+import { describePromotion } from "./promotion_rule.ts";
 import { isCovered } from "./target_pattern.ts";
 
 /** The rules in force; what forbids nothing is said too, since silence reads as safety. */
@@ -47,6 +48,9 @@ export function rulesInForce(intent: Intent): string[] {
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
     ...rollouts(policy),
+    ...policy.promotion.map(
+      (rule) => `before a change is applied in ${rule.to.join(" or ")}, ${describePromotion(rule)}`,
+    ),
     ...policy.targets.flatMap(describeValueRule),
     ...guardrails.map(describeGuardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",

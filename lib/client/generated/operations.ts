@@ -171,14 +171,12 @@ export const OPERATIONS = {
       tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
       kind: {
         type: "string",
-        required: true,
-        description: "What sort of thing is changed.",
+        description: "What sort of thing is changed; required without promotes.",
         choices: ["config", "workflow", "feature_flag", "code_patch", "experiment"],
       },
       target: {
         type: "string",
-        required: true,
-        description: "Setting, flag or workflow in the host product; compared without case.",
+        description: "Setting, flag or workflow in the host product, compared without case; required without promotes.",
       },
       summary: { type: "string", required: true, description: "What the change does, in one line." },
       rationale: { type: "string", description: "Why, for those who decide." },
@@ -206,6 +204,10 @@ export const OPERATIONS = {
         description: "When it applies by itself: approved, or a time; absent: a person applies it.",
       },
       stages: { type: "json", description: "The plan of a staged rollout: docs/rollouts.md." },
+      promotes: {
+        type: "string",
+        description: "Id of a change whose kind, target and value this one takes for its tenant.",
+      },
       supersedes: { type: "string", description: "Id of a change whose place this one takes." },
     },
   },

@@ -1149,11 +1149,11 @@ export interface paths {
             /** The tenant of the product whom the change is for. */
             tenant_id: string;
 
-            /** What sort of thing is changed. */
-            kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+            /** What sort of thing is changed; required without promotes. */
+            kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
 
-            /** Setting, flag or workflow in the host product; compared without case. */
-            target: string;
+            /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
+            target?: string | undefined;
 
             /** What the change does, in one line. */
             summary: string;
@@ -1197,6 +1197,9 @@ export interface paths {
 
             /** The plan of a staged rollout: docs/rollouts.md. */
             stages?: unknown;
+
+            /** Id of a change whose kind, target and value this one takes for its tenant. */
+            promotes?: string | undefined;
 
             /** Id of a change whose place this one takes. */
             supersedes?: string | undefined;
@@ -1441,11 +1444,11 @@ export interface paths {
                   /** The tenant of the product whom the change is for. */
                   tenant_id: string;
 
-                  /** What sort of thing is changed. */
-                  kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+                  /** What sort of thing is changed; required without promotes. */
+                  kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
 
-                  /** Setting, flag or workflow in the host product; compared without case. */
-                  target: string;
+                  /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
+                  target?: string | undefined;
 
                   /** What the change does, in one line. */
                   summary: string;
@@ -1489,6 +1492,9 @@ export interface paths {
 
                   /** The plan of a staged rollout: docs/rollouts.md. */
                   stages?: unknown;
+
+                  /** Id of a change whose kind, target and value this one takes for its tenant. */
+                  promotes?: string | undefined;
 
                   /** Id of a change whose place this one takes. */
                   supersedes?: string | undefined;
@@ -3313,6 +3319,9 @@ export interface components {
       apply_when?: components["schemas"]["ChangeApplyWhen"];
       automation_stopped?: components["schemas"]["ChangeAutomationStopped"];
 
+      /** The change whose value it sets in another place. */
+      promotes?: string;
+
       /** The plan of its rollout. */
       stages?: Record<string, unknown>;
 
@@ -3574,6 +3583,7 @@ export interface components {
         | "review"
         | "freeze"
         | "window"
+        | "promotion"
         | "operation"
         | "guardrail"
         | "reversible"

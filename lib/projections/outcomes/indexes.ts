@@ -6,7 +6,6 @@ import type { Reads, Tx } from "../../store/store.ts";
 
 declare module "../../store/store.ts" {
   interface Collections {
-    outcomes: OutcomeRecord;
     /** `outcomes_due/<moment>:<change_id>`: the horizon of an open outcome. */
     outcomes_due: true;
     /** `outcomes_by_kpi/<kpi>\n<open or over>\n<applied entry>\n<change_id>` */

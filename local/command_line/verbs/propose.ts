@@ -13,7 +13,7 @@ export const propose: Verb = {
   operation: "POST /api/product/propose",
   fields: [
     ...["tenant_id", "kind", "target", "summary", "value", "rationale", "expected_delta_k", "kpi", "affected_users"],
-    ...["reversible", "tier", "risk", "proposer", "apply_when", "supersedes", "stages"],
+    ...["reversible", "tier", "risk", "proposer", "apply_when", "supersedes", "promotes", "stages"],
   ],
   options: SIGNING,
   async run(session, { fields, options }) {

@@ -1,21 +1,34 @@
 /** The reference pages: their examples are what the code reads and writes. */
 import { expect } from "vitest";
+import * as z from "zod";
 import { entrySchema } from "../../../lib/audit/entry.ts";
 import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { proposalFields } from "../../../lib/http/proposal_fields.ts";
 import { readSplit } from "../../../lib/rollout/split_value.ts";
 import { parseScenarios } from "../../../local/scenarios/read.ts";
 import { manifest } from "../../support/intents.ts";
 import type { Own } from "./index.ts";
 
+const readPolicy = (example: unknown): void =>
+  void loadIntent(JSON.stringify(manifest(example as Record<string, never>)), portableSha256);
+
 export const intentFields: Own = {
   stage: () => ({
     readers: {
       "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256),
-      "json policy": (example) =>
-        void loadIntent(JSON.stringify(manifest(example as Record<string, never>)), portableSha256),
+      "json policy": readPolicy,
       // test/docs/scenarios.test.ts plays them.
       "yaml scenarios": (example) => void parseScenarios(JSON.stringify(example)),
+    },
+  }),
+};
+
+export const promotion: Own = {
+  stage: () => ({
+    readers: {
+      "json promotion": (example) => void z.strictObject(proposalFields({})).parse(example),
+      "json policy": readPolicy,
     },
   }),
 };

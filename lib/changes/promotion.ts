@@ -1,0 +1,137 @@
+/** Holds changes back until their values have proven themselves elsewhere, as `policy.promotion` asks. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import { HOUR_MS } from "../kit/days.ts";
+import type { Reads } from "../store/store.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import type { Place } from "./records.ts";
+import type { Change } from "./rules/change.ts";
+import type { Hold } from "./rules/hold.ts";
+import type { Intent } from "./rules/intent.ts";
+import { NO_KPIS } from "./rules/kpi.ts";
+import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
+import { outcomeOf, type OutcomeRecord, type Verdict } from "./rules/outcome.ts";
+import { describePromotion, type PromotionRule, selectPromotionRules } from "./rules/promotion_rule.ts";
+import { isRollingOut } from "./rules/rollout_state.ts";
+import { samePlace } from "./rules/same_target.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    /** `outcomes/<change_id>`: what an applied change was to move, and what it moved; written by the projection of outcomes. */
+    outcomes: OutcomeRecord;
+  }
+}
+
+/** Sources by which promotions are judged; a transaction is one. */
+export interface PromotionSources {
+  tx: Pick<Reads, "get">;
+  ledger: Ledger;
+  product: { intent: Intent; adapter?: ProductAdapter | undefined };
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+type Placed = ChangeEntry & Pick<Change, "kind">;
+
+/** Lists the rules of promotion that a change does not meet now. */
+export async function listPromotionHolds(sources: PromotionSources, change: Change): Promise<Hold[]> {
+  const { intent, adapter } = sources.product;
+  if (intent.policy.promotion.length === 0) return [];
+  const holds: Hold[] = [];
+  for (const listed of listEntries(change)) {
+    const entry = { ...listed, kind: change.kind };
+    const system = findSystem(adapter, entry);
+    for (const rule of selectPromotionRules(intent.policy.promotion, { tenant_id: entry.tenant_id, system })) {
+      const problems = await findProblems(sources, entry, rule);
+      if (problems.length > 0) holds.push(createHold(entry, rule, problems));
+    }
+  }
+  return holds;
+}
+
+function createHold({ target }: ChangeEntry, rule: PromotionRule, problems: readonly string[]): Hold {
+  const message = `before ${target} is applied, ${describePromotion(rule)}: ${problems.join("; ")}`;
+  return { gate: "promotion", code: "promotion_not_ready", message, details: { target, from: rule.from } };
+}
+
+/** Explains for each place of a rule why the value has not proven itself there; empty where it has in one of them. */
+async function findProblems(sources: PromotionSources, entry: Placed, rule: PromotionRule): Promise<string[]> {
+  const problems: string[] = [];
+  for (const from of rule.from) {
+    const places = listPlaces(sources.product.adapter, entry, from);
+    if (places.length === 0) problems.push(`${from} has no such target`);
+    for (const place of places) {
+      const problem = await findProblem(sources, { entry, place, rule });
+      if (problem === undefined) return [];
+      problems.push(`${from} ${problem}`);
+    }
+  }
+  return problems;
+}
+
+/** Lists where the same thing stands in a tenant or a system. */
+function listPlaces(adapter: ProductAdapter | undefined, entry: Placed, from: string): Place[] {
+  const { tenant_id, target } = entry;
+  const name = from.slice(from.indexOf(":") + 1);
+  if (from.startsWith("tenant:")) return [{ tenant_id: name, target }];
+  const targets = unlessUncovered(() => adapter?.counterparts?.(entry, name)) ?? [];
+  return targets.map((one) => ({ tenant_id, target: one }));
+}
+
+interface Question {
+  entry: Placed;
+  place: Place;
+  rule: PromotionRule;
+}
+
+async function findProblem(
+  { tx, ledger, product, now }: PromotionSources,
+  { entry, place, rule }: Question,
+): Promise<string | undefined> {
+  const owner = await ledger.owner(place);
+  if (owner === null) return "has nothing applied on it";
+  const { record, fields } = await ledger.change(owner);
+  if (fields.length > 0) return `has ${owner}, whose record does not match the log`;
+  const { change } = record;
+  const value = listEntries(change).find((one) => samePlace(one, place))?.value;
+  if (change.erased || !isEqual(value, entry.value)) return `has the value of ${owner}, which is another one`;
+  if (await tx.get("drift", owner)) return `does not hold the value of ${owner} now: it was changed outside`;
+  if (isRollingOut(change)) return `has ${owner}, which is still being rolled out`;
+  const since = change.exposure?.since ?? change.applied_at!;
+  const ready = Date.parse(since) + rule.soak_hours * HOUR_MS;
+  if (now < ready) return `has ${owner} since ${since}, which is long enough at ${new Date(ready).toISOString()}`;
+  if (rule.verdict_not.length === 0) return undefined;
+  const verdict = await readVerdict(tx, owner, { intent: product.intent, now });
+  if (verdict === undefined) return `has ${owner}, whose outcome the next cycle evaluates`;
+  return rule.verdict_not.includes(verdict) ? `has ${owner}, whose outcome is ${verdict}` : undefined;
+}
+
+const isEqual = (a: unknown, b: unknown): boolean =>
+  a === undefined || b === undefined ? a === b : canonicalJson(a) === canonicalJson(b);
+
+/** Reads the verdict on a change as of now; undefined after its horizon, until a cycle has evaluated it. */
+async function readVerdict(
+  tx: PromotionSources["tx"],
+  changeId: string,
+  { intent, now }: { intent: Intent; now: number },
+): Promise<Verdict | undefined> {
+  const record = (await tx.get("outcomes", changeId))?.value;
+  if (!record) return "too_early";
+  if (record.final) return record.final.verdict;
+  if (now >= Date.parse(record.judged_from)) return undefined;
+  const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
+  return outcomeOf(record, { kpis, intent, windows: {} }, new Date(now).toISOString()).verdict;
+}
+
+const findSystem = (adapter: ProductAdapter | undefined, entry: Placed): string | undefined =>
+  unlessUncovered(() => adapter?.locate?.(entry).system);
+
+/** Returns undefined for an entry that no system covers: its proposal or its apply is rejected for that. */
+function unlessUncovered<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof NoTargetSystem) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,46 @@
+/** The rule `policy.promotion`: which values must have proven themselves in another place before they are applied. */
+import * as z from "zod";
+import { filled, list, object } from "./fields.ts";
+import { finite } from "./intent_parts.ts";
+import { VERDICTS } from "./outcome_terms.ts";
+
+const FORMS = "must be tenant:<name> or system:<name>";
+
+/** A tenant, or a target system. */
+const place = () => filled().regex(/^(?:tenant|system):\S(?:.*\S)?$/, FORMS);
+
+/** The field `policy.promotion`. */
+export const promotionRules = () =>
+  list(
+    object({
+      to: list(place()).min(1, "must name a place").describe("Places whose changes are bound: tenants and systems."),
+      from: list(place()).min(1, "must name a place").describe("Places where the same value must be applied now."),
+      soak_hours: finite()
+        .min(0, "must be 0 or more")
+        .default(0)
+        .describe("For how many hours it must be applied there."),
+      verdict_not: list(z.enum(VERDICTS, `must be one of ${VERDICTS.join(", ")}`))
+        .default([])
+        .describe("Verdicts that the change there must not have."),
+    }),
+  )
+    .default([])
+    .describe("Values that must be applied elsewhere first.");
+
+/** One rule of promotion. */
+export type PromotionRule = z.output<ReturnType<typeof promotionRules>>[number];
+
+/** Returns the rules that bind changes of a tenant in a target system; undefined: the value is only recorded. */
+export const selectPromotionRules = (
+  rules: readonly PromotionRule[],
+  { tenant_id, system }: { tenant_id: string; system: string | undefined },
+): PromotionRule[] =>
+  rules.filter(({ to }) => to.some((one) => one === `tenant:${tenant_id}` || one === `system:${system}`));
+
+/** Describes a rule: what must be applied where, and for how long. */
+export const describePromotion = ({ from, soak_hours, verdict_not }: PromotionRule): string =>
+  [
+    `the same value must be applied in ${from.join(" or ")}`,
+    ...(soak_hours > 0 ? [`for ${soak_hours} ${soak_hours === 1 ? "hour" : "hours"}`] : []),
+    ...(verdict_not.length > 0 ? [`by a change whose outcome is not ${verdict_not.join(" or ")}`] : []),
+  ].join(" ");
