@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { IdentityFileRefused, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
 import { keyOf } from "../lib/kit/webhook_signature.ts";
+import { readExportHeaders } from "../lib/operations/audit_export/options.ts";
 import { version } from "../lib/kit/version.ts";
 import { isNamedProvider } from "../lib/llm/provider.ts";
 import { misspeltIn } from "./misspelt_variables.ts";
@@ -33,6 +34,8 @@ export interface Options extends Given {
   identityToken: PersonTokenSettings | undefined;
   /** Signs the webhooks of `--notify-url`. */
   notifySecret: string | undefined;
+  /** Headers of the requests of `--audit-otlp`. */
+  auditOtlpHeaders: Record<string, string> | undefined;
   /** Chat, tasks and feedback need the token too. */
   protectAll: boolean;
   /** Reads need a token too, or the proxy's word. */
@@ -137,6 +140,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
     adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
     targetsFile: given.targets === undefined ? undefined : readTargets(given.targets, env),
     identityToken: given.identityJwt === undefined ? undefined : readIdentity(given.identityJwt),
+    auditOtlpHeaders: exportHeaders(given, env),
     notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
     protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
     protectReads: flag("SVC_PROTECT_READS", env) ?? false,
@@ -195,6 +199,17 @@ function readIdentity(path: string): PersonTokenSettings {
   } catch (error) {
     if (error instanceof IdentityFileRefused) throw new OptionError(`--identity-jwt ${path}: ${error.message}`, 1);
     throw error;
+  }
+}
+
+/** Reads the headers of `--audit-otlp`. */
+function exportHeaders({ auditOtlp }: Given, env: Environment): Record<string, string> | undefined {
+  const text = secretIn(env, "SVC_AUDIT_OTLP_HEADERS");
+  if (text === undefined || auditOtlp === undefined) return undefined;
+  try {
+    return readExportHeaders(text);
+  } catch (error) {
+    throw new OptionError(`SVC_AUDIT_OTLP_HEADERS ${(error as Error).message}`, 1);
   }
 }
 

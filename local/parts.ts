@@ -11,6 +11,8 @@ import type { ProductAdapter } from "../lib/changes/operations/adapter_port.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
 import type { TargetReports } from "../lib/targets/observed.ts";
 import { webhookAdapter } from "../lib/targets/webhook.ts";
+import { logsAddress } from "../lib/operations/audit_export/options.ts";
+import { startAuditExport } from "../lib/operations/audit_export/sender.ts";
 import { startNotifier } from "../lib/operations/notify.ts";
 import type { Store } from "../lib/store/store.ts";
 import { version } from "../lib/kit/version.ts";
@@ -85,7 +87,12 @@ export async function startParts(deps: Deps, options: Options, fetch: Handler): 
       await keeping;
     });
   }
-  const { notifyUrl, notifyFormat, notifySecret } = options;
+  const { notifyUrl, notifyFormat, notifySecret, auditOtlp, auditOtlpHeaders } = options;
+  if (auditOtlp && deps.product) {
+    const exporting = startAuditExport(deps, { url: logsAddress(auditOtlp), headers: auditOtlpHeaders });
+    deps.auditExport = exporting;
+    undo.push(exporting.stop);
+  }
   if (notifyUrl) {
     const notifier = startNotifier(deps, { url: notifyUrl, format: notifyFormat, secret: notifySecret });
     deps.notifier = notifier;

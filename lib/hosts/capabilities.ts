@@ -78,6 +78,7 @@ export function functionCapabilities(env: Told): Capability[] {
     row("evolved_files", "learning", "a function keeps no files"),
     row("process_metrics", "host", "the figures of one instance are not those of the service"),
     row("notifications", "host", "nothing runs between requests"),
+    row("audit_otlp", "audit", "nothing runs between requests"),
     row("ui", "host", unless(env["SVC_CONSOLE"], "no function serves the console"), "a function console; SVC_CONSOLE"),
     row("audit_key", "audit", key, "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "checkpoints are kept in the table only"),

@@ -25,6 +25,7 @@ export async function listCapabilities(
     agents = [],
     evolved,
     notifier,
+    auditExport,
     link,
     llm,
     anchor,
@@ -86,6 +87,9 @@ export async function listCapabilities(
     notifier
       ? working("notifications", "host", notifier.problem())
       : capability("notifications", "host", "not configured", "--notify-url URL"),
+    auditExport
+      ? working("audit_otlp", "audit", auditExport.problem())
+      : capability("audit_otlp", "audit", "not configured", "--audit-otlp URL"),
     ...storeCapabilities(store.faults?.()),
     ...(link ? [link.capability()] : []),
     ...(await Promise.all(PROJECTIONS.map((one) => projectionCapability(deps, one, off)))),

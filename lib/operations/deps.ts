@@ -24,6 +24,8 @@ export interface OperationsDeps extends ChangesDeps {
   watch?: Watch | undefined;
   /** Webhook notifications; `problem` says why they do not get through at present. */
   notifier?: { problem(): string | null } | undefined;
+  /** Export of audit entries by OTLP; `problem` says why they do not get through at present. */
+  auditExport?: { problem(): string | null } | undefined;
   /** Peers over the cross-host link. */
   link?: PeersPort | undefined;
   /** Words replies and reports; it can propose and never decide. */

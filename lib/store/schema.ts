@@ -161,6 +161,7 @@ export const META_RECORDS = {
   expiring: { record: "Announced", writer: "operations", purpose: "The last change whose expiry was announced, by status." },
   reported: { record: "{ week: string }", writer: "operations", purpose: "The last week with a weekly report." },
   retrospectives: { record: "{ seq: number }", writer: "operations", purpose: "The last closed change with a retrospective." },
+  audit_export: { record: "AuditExportCursor", writer: "operations", purpose: "How far audit entries were exported." },
   notify: { record: "EventCursor", writer: "operations", purpose: "How far notifications were sent." },
   write_probe: { record: "{ at: string }", writer: "operations", purpose: "The last proof that writes are taken." },
   memories: { record: "SaidState", writer: "chat", purpose: "Bounds of the collections memories and chat_memories." },

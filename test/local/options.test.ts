@@ -85,6 +85,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   crossLinkHost: ["::1", "::1"],
   auditKey: ["audit.pem", "audit.pem"],
   auditAnchor: ["https://anchor.example/", "https://anchor.example/"],
+  auditOtlp: ["https://otel.example:4318", "https://otel.example:4318"],
   auditWitnesses: ["https://w1.example/, http://w2.example/a", ["https://w1.example", "http://w2.example/a"]],
   auditWitnessKeys: [
     `${W1},${W2}`,

@@ -4,12 +4,14 @@ import type { ProductAdapter } from "../../changes/operations/adapter_port.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import { createCommitSignal } from "../../kit/commit_signal.ts";
 import { type Clock, fastestSha256, type Ids, wallClock } from "../../kit/platform.ts";
+import { promptedAuditExport } from "../../operations/audit_export/sender.ts";
 import { promptedNotifier } from "../../operations/prompted_notifier.ts";
 import { storedFiles } from "../../operations/stored_files.ts";
 import { openService, type Service } from "../../service.ts";
 import { durableObjectStore, type ObjectStorage } from "../../store/durable_object.ts";
 import { loadAuditKey } from "../audit_key.ts";
 import { tokenCapability, workerCapabilities } from "../capabilities.ts";
+import { readExport } from "../export_settings.ts";
 import { modelOf } from "../model.ts";
 import { notifyOf } from "../notify_settings.ts";
 import { settingsOf } from "../settings.ts";
@@ -44,7 +46,7 @@ const TAIL = 1_000;
  * it, but what an object that was reset had asked of the host product may still be on its way there. Such a claim is
  * settled when its time is over, after which the host's answer can be relied on. Its cycle keeps a checkpoint too.
  *
- * Notifications are sent after each write, and again with the next cycle where that failed, so that no wait keeps the object in
+ * Notifications and exported audit entries are sent after each write, and again with the next cycle where that failed, so that no wait keeps the object in
  * memory.
  *
  * Errors: whatever is wrong with the settings or the storage.
@@ -56,6 +58,7 @@ export async function openEdge(
 ): Promise<Pick<Service, "fetch" | "cycle">> {
   const settings = settingsOf(env, { clock, adapter });
   const notify = notifyOf(env);
+  const exported = readExport(env);
   const { SVC_AUDIT_KEY_PEM: pem, SVC_PRODUCT_ADAPTER: webhook } = env;
   const carried = settings.intent !== undefined && Boolean(adapter ?? webhook);
   const commits = createCommitSignal();
@@ -78,10 +81,12 @@ export async function openEdge(
     wake: () => void storage.setAlarm(Date.now()).catch((error: unknown) => consoleLog.warn("no alarm", { error })),
     tail: TAIL,
   });
-  if (!notify || !deps.product) return { fetch, cycle };
-  const notifier = promptedNotifier(deps, notify);
-  deps.notifier = notifier;
-  await notifier.begin();
+  if (!deps.product || !(notify || exported)) return { fetch, cycle };
+  const notifier = notify && promptedNotifier(deps, notify);
+  const auditExport = exported && promptedAuditExport(deps, exported);
+  Object.assign(deps, { ...(notifier && { notifier }), ...(auditExport && { auditExport }) });
+  await notifier?.begin();
+  const send = () => Promise.all([notifier?.send(), auditExport?.send()]);
   let sent = commits.count;
   return {
     async fetch(request) {
@@ -89,13 +94,13 @@ export async function openEdge(
       // A read commits rows of projections, which are no news.
       if (request.method !== "GET" && commits.count !== sent) {
         sent = commits.count;
-        void notifier.send();
+        void send();
       }
       return response;
     },
     async cycle() {
       const report = await cycle();
-      await notifier.send();
+      await send();
       return report;
     },
   };

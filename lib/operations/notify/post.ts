@@ -42,7 +42,7 @@ export async function post(
     if (response.ok && format !== "teams") return void (await response.body?.cancel());
     const said = (await cappedText(response, MOST_READ)) ?? "";
     if (response.ok) return teamsFailure(response.status, said);
-    return { failure: failureOf(format, response.status, said.trim()), after: pauseAsked(response, now) };
+    return { failure: failureOf(format, response.status, said.trim()), after: requestedPause(response, now) };
   };
   try {
     return await stoppable(ended, attempt, timeout);
@@ -102,8 +102,8 @@ function failureOf(format: NotifyFormat, status: number, said: string): string {
   return answered;
 }
 
-/** `Retry-After`, in seconds or as a date. */
-function pauseAsked({ headers }: Response, now: number): number | undefined {
+/** Returns the pause that `Retry-After` asks for, in milliseconds; it is in seconds or a date. */
+export function requestedPause({ headers }: Response, now: number): number | undefined {
   const asked = headers.get("retry-after")?.trim() ?? "";
   const ms = /^\d{1,9}$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - now;
   return ms > 0 ? ms : undefined;

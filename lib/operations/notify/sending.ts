@@ -5,6 +5,7 @@
 import { keyOf } from "../../kit/webhook_signature.ts";
 import type { OperationsDeps } from "../deps.ts";
 import { type EventCursor, presentCursor, readEventsSince, resumed } from "../event_cursor.ts";
+import { SEND_TIMES, type SendTimes } from "../keep_sending.ts";
 import { buildNotification } from "../notifications.ts";
 import type { NotifyFormat } from "./format.ts";
 import type { Notification } from "./notification.ts";
@@ -16,33 +17,12 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** Times in milliseconds. */
-export interface NotifyTimes {
-  /** How long a receiver may take to answer. */
-  timeout: number;
-  /** The wait after the first failure, and the longest one; each failure doubles it, and chance shortens it. */
-  firstRetry: number;
-  longestRetry: number;
-  /** No receiver is left alone for longer than this, whatever it asks for. */
-  longestPause: number;
-  /** A store that other processes write to is looked at this often. */
-  poll: number;
-}
-
-export const NOTIFY_TIMES: NotifyTimes = {
-  timeout: 10_000,
-  firstRetry: 1_000,
-  longestRetry: 300_000,
-  longestPause: 3_600_000,
-  poll: 5_000,
-};
-
 /** Where to send and how; JSON is signed with the secret. */
 export interface NotifyOptions {
   url: string;
   format?: NotifyFormat;
   secret?: string | undefined;
-  times?: NotifyTimes;
+  times?: SendTimes;
   fetch?: typeof fetch;
 }
 
@@ -51,7 +31,7 @@ const NO_STORE = "the store cannot be used";
 
 /** Where it stands, how one notification is tried, and what comes next. */
 export function sending(deps: OperationsDeps, options: NotifyOptions, ended: AbortSignal) {
-  const { url, format = "json", secret, times = NOTIFY_TIMES, fetch: send = fetch } = options;
+  const { url, format = "json", secret, times = SEND_TIMES, fetch: send = fetch } = options;
   const { store, clock, log } = deps;
   const receiver = { url, format, key: secret === undefined ? undefined : keyOf(secret) };
   let problem: string | null = null;

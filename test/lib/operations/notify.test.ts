@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startNotifier } from "../../../lib/operations/notify.ts";
-import type { NotifyTimes } from "../../../lib/operations/notify/sending.ts";
+import type { SendTimes } from "../../../lib/operations/keep_sending.ts";
 import { promptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
 import type { NotifyFormat } from "../../../lib/operations/notify/format.ts";
 import { NOTIFICATION_TYPES } from "../../../lib/operations/notify/notification.ts";
@@ -19,7 +19,7 @@ import { openOperations, type OperationsService } from "./operations_service.ts"
 
 const SECRET = "a secret of the two of us";
 /** Waits that no test lives to see the end of, unless it is about them. */
-const TIMES: NotifyTimes = { timeout: 1e9, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
+const TIMES: SendTimes = { timeout: 1e9, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
 
 interface Delivery {
   headers: IncomingMessage["headers"];
@@ -69,7 +69,7 @@ async function receiver(...manners: Manner[]) {
 async function notifying(
   of: OperationsService,
   url: string,
-  over: Partial<NotifyTimes> = {},
+  over: Partial<SendTimes> = {},
   { format = "json" }: { format?: NotifyFormat } = {},
 ) {
   const notifier = startNotifier(of.deps, { url, format, secret: SECRET, times: { ...TIMES, ...over } });
@@ -220,7 +220,7 @@ test("that a change no longer applies by itself is notified until it is taken, w
   expect(types(deliveries).at(-1)).toBe("change.decided");
 });
 
-test.each<[string, Manner, Partial<NotifyTimes>]>([
+test.each<[string, Manner, Partial<SendTimes>]>([
   ["answers 500", (response) => void response.writeHead(500).end("no"), {}],
   ["redirects elsewhere", (response) => void response.writeHead(307, { location: "/elsewhere" }).end(), {}],
   ["drops the connection", (_response, request) => void request.socket.destroy(), {}],

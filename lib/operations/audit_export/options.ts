@@ -1,0 +1,28 @@
+/** The options of the export: where records go, and the headers with credentials. */
+
+/** Returns the address of logs: `/v1/logs` is added to one that does not end with it, as OpenTelemetry does. */
+export const logsAddress = (url: string): string =>
+  url.endsWith("/v1/logs") ? url : `${url.replace(/\/+$/, "")}/v1/logs`;
+
+/** Reads `name=value,…`, where a value may be percent-encoded. Errors: an Error with the rule, which repeats no value. */
+export function readExportHeaders(text: string): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const part of text.split(",").filter((one) => one.trim() !== "")) {
+    const [, name, value] = /^\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
+    if (name === undefined || value === undefined)
+      throw new Error("must be name=value pairs separated by commas; write a comma in a value as %2C");
+    headers[name.toLowerCase()] = decodeValue(value);
+  }
+  return headers;
+}
+
+function decodeValue(text: string): string {
+  let value: string;
+  try {
+    value = decodeURIComponent(text);
+  } catch {
+    value = text;
+  }
+  if (/^[\x20-\x7e]+$/.test(value)) return value;
+  throw new Error("must have values of visible ASCII, to fit a header");
+}

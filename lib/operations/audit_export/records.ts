@@ -1,0 +1,82 @@
+/** Audit entries as log records of OpenTelemetry (OTLP/HTTP, JSON). */
+import type { AuditEntry, EventType } from "../../audit/entry.ts";
+import { describe } from "../../wording/describe.ts";
+import { capitalize, joinParts } from "../../wording/part.ts";
+
+const [INFO, WARN, ERROR] = [9, 13, 17] as const;
+
+/** Severities other than INFO. */
+const SEVERITIES: Partial<Record<EventType, number>> = {
+  change_apply_failed: ERROR,
+  change_rollback_failed: ERROR,
+  loss_accepted: ERROR,
+  automation_stopped: WARN,
+  change_drifted: WARN,
+  change_rolled_back: WARN,
+  clock_accepted: WARN,
+  proposal_refused: WARN,
+  record_rebuilt: WARN,
+  service_frozen: WARN,
+  stage_held: WARN,
+  stage_stopped: WARN,
+};
+
+/** The service that the records are of. */
+export interface Exporting {
+  version: string;
+  product_id: string;
+  instance_id: string;
+}
+
+const nanoseconds = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
+
+/** Attributes with a value; 64-bit numbers are text in OTLP's JSON. */
+const attributes = (values: Readonly<Record<string, string | number>>): object[] =>
+  Object.entries(values).flatMap(([key, value]) =>
+    value === ""
+      ? []
+      : { key, value: typeof value === "number" ? { intValue: String(value) } : { stringValue: value } },
+  );
+
+function logRecord(entry: AuditEntry, observed: number): object {
+  const { id, origin, timestamp, event_type, change_id, tenant, detail, current_hash } = entry;
+  return {
+    timeUnixNano: nanoseconds(Date.parse(timestamp)),
+    observedTimeUnixNano: nanoseconds(observed),
+    severityNumber: SEVERITIES[event_type] ?? INFO,
+    eventName: `countersign.${event_type}`,
+    body: { stringValue: joinParts(capitalize(describe(entry).what)) },
+    attributes: attributes({
+      "countersign.entry.id": id,
+      "countersign.entry.origin": origin,
+      "countersign.entry.hash": current_hash,
+      "countersign.change.id": change_id,
+      "countersign.tenant": tenant,
+      "countersign.entry.detail": detail,
+    }),
+  };
+}
+
+/** Returns the body of a request for these entries. */
+export const exportBody = (
+  entries: readonly AuditEntry[],
+  { version, product_id, instance_id }: Exporting,
+  observed: number,
+): string =>
+  JSON.stringify({
+    resourceLogs: [
+      {
+        resource: {
+          attributes: attributes({
+            "service.name": "countersign",
+            "service.version": version,
+            "service.instance.id": instance_id,
+            "countersign.product.id": product_id,
+          }),
+        },
+        scopeLogs: [
+          { scope: { name: "countersign.audit" }, logRecords: entries.map((entry) => logRecord(entry, observed)) },
+        ],
+      },
+    ],
+  });

@@ -1,0 +1,232 @@
+/** The export of audit entries to a collector that is well, down, slow, or rejects them. */
+import { expect, onTestFinished, test } from "vitest";
+import { readExportHeaders, logsAddress } from "../../../lib/operations/audit_export/options.ts";
+import { promptedAuditExport, startAuditExport } from "../../../lib/operations/audit_export/sender.ts";
+import type { SendTimes } from "../../../lib/operations/keep_sending.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { version } from "../../../lib/kit/version.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { HOUR, MINUTE, SECOND } from "../../support/clock.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { service } from "../../support/service.ts";
+
+const URL = "https://otel.example/v1/logs";
+/** Waits of the real clock, short enough for a test. */
+const TIMES: SendTimes = { timeout: 20, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
+const TEN_S: SendTimes = {
+  ...TIMES,
+  timeout: 10_000,
+  firstRetry: SECOND,
+  longestRetry: 5 * MINUTE,
+  longestPause: HOUR,
+};
+
+interface LogRecord {
+  timeUnixNano: string;
+  severityNumber: number;
+  eventName: string;
+  body: { stringValue: string };
+  attributes: { key: string; value: { stringValue?: string; intValue?: string } }[];
+}
+
+type Manner = (signal: AbortSignal) => Response | Promise<Response>;
+
+interface Collector {
+  manner: Manner;
+  taken: LogRecord[];
+  requests: { url: string; headers: Headers; body: string }[];
+  ids(): number[];
+  /** Resolves when so many records were taken. */
+  has(count: number): Promise<void>;
+  fetch: typeof fetch;
+}
+
+/** A collector; it stores the records of each request that it answers with 200 and no rejection. */
+function collector(manner: Manner = () => Response.json({})): Collector {
+  const taken: LogRecord[] = [];
+  const requests: { url: string; headers: Headers; body: string }[] = [];
+  const watchers = new Set<() => void>();
+  const self: Collector = {
+    manner,
+    taken,
+    requests,
+    ids: () => taken.map((record) => Number(attribute(record, "countersign.entry.id"))),
+    has: (count: number) =>
+      new Promise<void>((resolve) => {
+        const look = () => taken.length >= count && (watchers.delete(look), resolve());
+        watchers.add(look);
+        look();
+      }),
+    fetch: (async (url: string, init: RequestInit) => {
+      const body = String(init.body);
+      requests.push({ url, headers: new Headers(init.headers), body });
+      const response = await self.manner(init.signal!);
+      const isWhole = response.ok && !(await response.clone().text()).includes("rejectedLogRecords");
+      if (isWhole) taken.push(...JSON.parse(body).resourceLogs[0].scopeLogs[0].logRecords);
+      for (const look of watchers) look();
+      return response;
+    }) as typeof fetch,
+  };
+  return self;
+}
+
+const attribute = ({ attributes }: LogRecord, name: string): string | undefined => {
+  const { value } = attributes.find(({ key }) => key === name) ?? {};
+  return value?.stringValue ?? value?.intValue;
+};
+
+const upTo = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
+const never: Manner = (signal) =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+const capability = async (api: Awaited<ReturnType<typeof service>>) =>
+  (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "audit_otlp");
+
+test("an entry is a log record with its time, its sentence and its hash", async () => {
+  const api = await service();
+  const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "pat" })).body;
+  await api.act("approve", change_id, {});
+  await api.act("apply", change_id, {});
+  await api.act("rollback", change_id, {});
+  const { entries } = (await api.get("audit")).body;
+  const otel = collector();
+  const headers = readExportHeaders("authorization=Basic%20YTpi,x-scope-orgid=acme");
+  const exporting = promptedAuditExport(api.deps, { url: URL, headers, fetch: otel.fetch });
+  await exporting.send();
+  const [{ url, headers: sent, body }] = otel.requests as [(typeof otel.requests)[0]];
+  expect([url, sent.get("content-type")]).toEqual([URL, "application/json"]);
+  expect([sent.get("authorization"), sent.get("x-scope-orgid")]).toEqual(["Basic YTpi", "acme"]);
+  expect(JSON.parse(body).resourceLogs[0].resource.attributes).toEqual([
+    { key: "service.name", value: { stringValue: "countersign" } },
+    { key: "service.version", value: { stringValue: version } },
+    { key: "service.instance.id", value: { stringValue: "acme-crm@local" } },
+    { key: "countersign.product.id", value: { stringValue: "acme-crm" } },
+  ]);
+  expect(otel.ids()).toEqual(entries.map(({ id }: { id: number }) => id));
+  const proposed = otel.taken.find(({ eventName }) => eventName === "countersign.change_proposed")!;
+  const entry = entries.find(({ event_type }: { event_type: string }) => event_type === "change_proposed");
+  expect(proposed).toMatchObject({
+    timeUnixNano: `${Date.parse(entry.timestamp)}000000`,
+    observedTimeUnixNano: `${api.deps.clock.now()}000000`,
+    severityNumber: 9,
+    body: { stringValue: expect.stringContaining("roposed") },
+  });
+  expect(attribute(proposed, "countersign.change.id")).toBe(change_id);
+  expect(attribute(proposed, "countersign.entry.hash")).toBe(entry.current_hash);
+  expect(attribute(proposed, "countersign.entry.detail")).toBe(entry.detail);
+  expect(otel.taken.find(({ eventName }) => eventName.endsWith("rolled_back"))!.severityNumber).toBe(13);
+});
+
+test("while a collector is down for an hour under load, nothing is lost, delayed or out of order", async () => {
+  const api = await service();
+  const down: Manner[] = [
+    () => Promise.reject(new TypeError("fetch failed")),
+    () => new Response("", { status: 503, headers: { "retry-after": "30" } }),
+    () => new Response("", { status: 401 }),
+    () => Response.json({ partialSuccess: { rejectedLogRecords: "1", errorMessage: "too old" } }),
+  ];
+  const otel = collector();
+  const exporting = promptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
+  api.deps.auditExport = exporting;
+  let isUp = true;
+  const healthy = otel.manner;
+  let tries = 0;
+  otel.manner = (signal) => (isUp ? healthy(signal) : down[tries++ % down.length]!(signal));
+  await api.post("propose", PROPOSAL);
+  await exporting.send();
+  expect(await capability(api)).toMatchObject({ status: "available", reason: null });
+  isUp = false;
+  let longest = 0;
+  for (let minute = 0; minute < 60; minute++) {
+    for (let count = 0; count < 2; count++) {
+      const begun = performance.now();
+      expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+      longest = Math.max(longest, performance.now() - begun);
+      void exporting.send();
+    }
+    await exporting.send();
+    api.deps.clock.advance(MINUTE);
+  }
+  expect(await capability(api)).toMatchObject({ status: "failing", reason: expect.stringMatching(/^the receiver /) });
+  // Each minute brings three calls; the pause after a failure grows to five minutes.
+  expect(tries).toBeGreaterThan(10);
+  expect(tries).toBeLessThan(25);
+  isUp = true;
+  api.deps.clock.advance(5 * MINUTE);
+  await exporting.send();
+  const { length } = (await api.get("audit/checkpoint")).body;
+  expect(length).toBeGreaterThan(120);
+  expect(otel.ids()).toEqual(upTo(length));
+  expect(await capability(api)).toMatchObject({ status: "available", reason: null });
+  expect(longest).toBeLessThan(1_000);
+});
+
+test("writes do not wait for a collector that never answers, and it gets all of them in the end", async () => {
+  const api = await service();
+  const otel = collector(never);
+  const exporting = startAuditExport(api.deps, { url: URL, times: { ...TIMES, timeout: 1e9 }, fetch: otel.fetch });
+  onTestFinished(() => exporting.stop());
+  for (let count = 0; count < 150; count++) expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+  expect(otel.requests).toHaveLength(1);
+  await exporting.stop();
+  // After a restart, to one that takes all but loses some answers.
+  let answers = 0;
+  otel.manner = () => {
+    if (++answers % 2 === 1) throw new TypeError("terminated");
+    return Response.json({});
+  };
+  const again = startAuditExport(api.deps, { url: URL, times: TIMES, fetch: otel.fetch });
+  onTestFinished(() => again.stop());
+  const { length } = (await api.get("audit/checkpoint")).body;
+  await otel.has(length);
+  expect(otel.ids()).toEqual(upTo(length));
+});
+
+test("a record that is rejected for good is sent again until it is taken; no entry is skipped", async () => {
+  const api = await service();
+  await api.post("propose", PROPOSAL);
+  const otel = collector(() => Response.json({ partialSuccess: { rejectedLogRecords: 2 } }));
+  const exporting = startAuditExport(api.deps, { url: URL, times: TIMES, fetch: otel.fetch });
+  onTestFinished(() => exporting.stop());
+  await expect.poll(() => otel.requests.length).toBeGreaterThan(3);
+  expect(exporting.problem()).toBe("the receiver rejected 2 records");
+  expect(new Set(otel.requests.map(({ body }) => body)).size).toBe(1);
+  otel.manner = () => Response.json({});
+  await otel.has(1);
+  expect(otel.ids()[0]).toBe(1);
+});
+
+test("a delivery that could not be recorded is not sent again by the same process", async () => {
+  const store = failingStore(memoryStore());
+  const api = await service({ store });
+  await api.post("propose", PROPOSAL);
+  const otel = collector();
+  const exporting = promptedAuditExport(api.deps, { url: URL, fetch: otel.fetch });
+  store.fail();
+  await exporting.send();
+  await exporting.send();
+  expect(exporting.problem()).toBe("the store cannot be used");
+  expect(otel.requests).toHaveLength(1);
+  store.mend();
+  await exporting.send();
+  expect(otel.requests).toHaveLength(1);
+  expect(exporting.problem()).toBeNull();
+});
+
+test.each<[string, string | RegExp]>([
+  ["a=b,c=d%2Ce", '{"a":"b","c":"d,e"}'],
+  ["Authorization = Bearer x==", '{"authorization":"Bearer x=="}'],
+  ["", "{}"],
+  ["secret-without-name", /^must be name=value/],
+  ["a=b\u0001", /^must have values of visible ASCII/],
+  ["a b=c", /^must be name=value/],
+])("the headers %j are %s", (text, expected) => {
+  const read = () => JSON.stringify(readExportHeaders(text));
+  if (typeof expected === "string") expect(read()).toBe(expected);
+  else expect(read).toThrow(expected);
+});
+
+test("/v1/logs is added to an address that does not end with it", () => {
+  expect(logsAddress("https://otel.example:4318")).toBe("https://otel.example:4318/v1/logs");
+  expect(logsAddress("https://otlp.example/otlp/")).toBe("https://otlp.example/otlp/v1/logs");
+  expect(logsAddress("https://otel.example/v1/logs")).toBe("https://otel.example/v1/logs");
+});
