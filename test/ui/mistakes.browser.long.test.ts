@@ -66,6 +66,15 @@ describe.skipIf(!browser)("mistakes at the console", () => {
       "must be a whole number of 0 or more",
     ]);
     expect(await page.getByLabel("Summary").inputValue()).toBe("Kept");
+    await page.getByLabel("Target").fill("two_words");
+    expect(await page.getByRole("alert").count(), "what is mended is no longer named").toBe(0);
+    expect(await page.locator("small.error").count()).toBe(0);
+    await page.getByLabel("New value").fill(JSON.stringify("long".repeat(17_000)));
+    await page.getByText("The proposal is over 64 KiB. Shorten the value.").waitFor();
+    let sent = 0;
+    page.on("request", (request) => void (sent += Number(request.url().endsWith("/propose"))));
+    await button(page, "Propose").click();
+    expect(sent, "it is told before anything is sent").toBe(0);
   });
 
   test("a proposal is sent once, however often Enter is pressed, until something in it is changed", async () => {

@@ -277,6 +277,12 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await leftOf('"مرحبا"')).toBeLessThan(await leftOf('"עברית abc"'));
     expect(await page.locator("h1 bdi").first().getAttribute("dir")).toBe("ltr");
 
+    const value = JSON.stringify({ patch: "@@ -1 +1 @@\n-old\n+new" });
+    const patch = await propose({ kind: "code_patch", target: "pricing/rounding", value });
+    await visit(page, service.url, `changes/${patch.change_id}`);
+    await page.getByText("The host product was asked").waitFor();
+    expect(await page.locator("main pre, main .diff").count(), "a patch is shown once").toBe(1);
+
     await visit(page, service.url, "propose");
     await page.getByLabel("Target").fill("ui.banner");
     await page.getByText("No value set. Applying it won't change ui.banner.").waitFor();

@@ -7,9 +7,10 @@ import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
-import { href, refine, useRoute } from "../core/router.tsx";
+import { changeHref, goTo, href, refine, useRoute } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
+import { value } from "../core/value.ts";
 import { isAbout } from "../domain/again.ts";
 import { readHistory } from "../domain/change_history.ts";
 import { listCautions } from "../domain/cautions.ts";
@@ -106,6 +107,11 @@ export function ChangePage({ id }: { id: string }) {
   );
 }
 
+/** A decision after which the reader went on to another change, whose page tells of it. */
+const arrived = value<{ at: string; decided: Decided; title: string; id: string } | undefined>(undefined);
+
+const isVote = (action: ChangeAction): boolean => action === "approve" || action === "deny";
+
 const hasPasskey = (name: string, intent: IntentView | undefined): boolean =>
   keysOf(name, intent?.keys).some(isPasskey);
 
@@ -152,6 +158,12 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     setRefusals({});
     close();
   };
+  const goOn = (next: string) => (what: Decided) => {
+    arrived.set({ at: next, decided: what, title: change.summary, id: change.change_id });
+    setDeciding(undefined);
+    goTo(changeHref(next));
+  };
+  const before = useValue(arrived);
   const refused = (action: ChangeAction) => (message: string) => setRefusals({ ...refusals, [action]: message });
   const stale = async (failure: Refused) => {
     await reload();
@@ -181,6 +193,17 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}
+      {before?.at === change.change_id && !decided && (
+        <Done decided={before.decided}>
+          <p>
+            It is on record of{" "}
+            <a href={changeHref(before.id)}>
+              <Given text={before.title} />
+            </a>
+            .
+          </p>
+        </Done>
+      )}
       {decided && (
         <Done decided={decided}>
           <NextWaiting of={neighbours} />
@@ -219,6 +242,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
           action={deciding.action}
           onDone={done}
           onRefused={refused(deciding.action)}
+          onNext={isVote(deciding.action) && neighbours.next ? goOn(neighbours.next.change_id) : undefined}
           onClose={close}
         />
       )}

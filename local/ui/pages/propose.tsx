@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../lib/changes/rules/in_force.ts";
 import type { AuditEntry, Proposed } from "../core/api_types.ts";
-import { newKey, post, Refused } from "../core/api.ts";
+import { formOf as encodeForm, newKey, post, Refused } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { keptDraft, personName } from "../core/session.ts";
@@ -23,6 +23,9 @@ import { useCurrentValue } from "./propose/current_value.ts";
 import { Foretelling } from "./propose/foretelling.tsx";
 import { InPlaceOf, type Instead, Intention } from "./propose/in_place_of.tsx";
 import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
+
+/** What the service takes in one request. */
+const MAX_REQUEST_BYTES = 65_536;
 
 /** A new proposal, or one in the place of a change that the address names. */
 export function ProposePage({ route: { query } }: { route: Route }) {
@@ -60,7 +63,9 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
     if (error) toFault();
   }, [error]);
   const form = formOf(draft.kind, draft.value);
-  const value = valueOf(form, draft.value);
+  const typed = valueOf(form, draft.value);
+  const isTooLong = encodeForm(fieldsOf(draft, typed.json)).toString().length > MAX_REQUEST_BYTES;
+  const value = isTooLong ? { ...typed, fault: "The proposal is over 64 KiB. Shorten the value." } : typed;
   const current = useCurrentValue(draft);
   // The form starts from the current value, until something is typed.
   const filled = useRef(EMPTY_VALUE);

@@ -24,11 +24,15 @@ import { DryRun } from "./dry_run.tsx";
 import { HeldNow } from "./held_now.tsx";
 import { SendFailure } from "./send_failure.tsx";
 import { SignDecision } from "./sign_decision.tsx";
-import { type Deciding, useDecision } from "./use_decision.tsx";
+import { type Decided, type Deciding, useDecision } from "./use_decision.tsx";
 import type { Prove } from "../../parts/use_signature.tsx";
 
-/** Decides on a change, under the revision that is shown. */
-export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale"> & { onClose: () => void }) {
+/** Decides on a change, under the revision that is shown; `onNext` goes on to what waits next once it is recorded. */
+export function DecideDialog({
+  onClose,
+  onNext,
+  ...deciding
+}: Omit<Deciding, "onStale"> & { onClose: () => void; onNext: ((decided: Decided) => void) | undefined }) {
   const { action } = deciding;
   const {
     label,
@@ -47,6 +51,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
   const [asksName] = useState(kept === "");
   const [note, setNote] = useState("");
   const [prove, setProve] = useState<Prove | undefined>();
+  const goesOn = useRef(false);
   const changed = useChangedSince(deciding.change);
   // A rollback that met a foreign edit is on record: the change is the same one, and is rolled back over the edit.
   const [drifted, setDrifted] = useState(false);
@@ -55,6 +60,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
   const stale = isSame ? undefined : changed.now;
   const { busy, stage, error, asksToken, askToken, decide } = useDecision({
     ...deciding,
+    onDone: (decided) => (goesOn.current && onNext ? onNext(decided) : deciding.onDone(decided)),
     change,
     onStale: async (failure) => {
       if (failure.refusal.code === "target_drifted") setDrifted(true);
@@ -77,8 +83,9 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     }
   }, [asksToken, error]);
 
-  const send = (event: Event) => {
+  const send = (event: SubmitEvent) => {
     event.preventDefault();
+    goesOn.current = (event.submitter as HTMLButtonElement | null)?.value === "next";
     if (busy || stale || (signs && !prove)) return;
     if (isNeeded || name.trim() !== "") personName.set(name.trim());
     const fields = makeFields(action, change, signs ? asSent(name) : name.trim(), note);
@@ -164,6 +171,11 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
                     : "Sending…"
                   : confirmLabel(action, name.trim(), signs)}
               </button>
+              {onNext && !busy && (
+                <button type="submit" value="next" class="secondary" disabled={signs && !prove}>
+                  {label} and go to next
+                </button>
+              )}
               <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={!isNeeded}>
                 Cancel
               </button>
