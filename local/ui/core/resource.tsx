@@ -23,7 +23,7 @@ export interface Keeping {
 const REST_MS = 800;
 const GATHER_MS = 120;
 const CACHED = 60;
-/** An answer this new is not read again for another part of the page. */
+/** An answer this new is not read again for another part of the page; a dialog always reads, since it decides. */
 const FRESH_MS = 2000;
 
 interface Cached {
@@ -42,7 +42,7 @@ function remember(key: string, data: unknown, since: number): void {
 
 const isFresh = (key: string): boolean => {
   const { since, at } = cache.get(key) ?? { since: -1, at: 0 };
-  return since === heard && Date.now() - at < FRESH_MS;
+  return modals.get() === 0 && since === heard && Date.now() - at < FRESH_MS;
 };
 
 /** How many news were heard: what began to be read before the newest of them may not know it. */
