@@ -74,7 +74,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     let sent = 0;
     page.on("request", (request) => void (sent += Number(request.url().endsWith("/propose"))));
     await button(page, "Propose").click();
-    expect(sent, "it is told before anything is sent").toBe(0);
+    expect(sent, "it is said before anything is sent").toBe(0);
   });
 
   test("a proposal is sent once, however often Enter is pressed, until something in it is changed", async () => {

@@ -47,7 +47,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     return change_id;
   }
 
-  test("five decisions take eleven clicks, each with its own dialog, and each next page tells of the last", async () => {
+  test("five decisions take eleven clicks, and each next page tells of the last", async () => {
     for (let nth = 1; nth <= 6; nth++) await service.propose({ target: `limits.n${nth}`, summary: `Change ${nth}` });
     const page = await open(ANA);
     await visit(page, service.url, "");
@@ -133,7 +133,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     report.end("j, a report", 2);
   });
 
-  test("a value that is no JSON is named as it is typed, and an agent's week takes no more than typing", async () => {
+  test("a value that is no JSON is named as it is typed, and a week is found by typing", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "");
     const propose = counting(page);

@@ -24,7 +24,7 @@ import { Foretelling } from "./propose/foretelling.tsx";
 import { InPlaceOf, type Instead, Intention } from "./propose/in_place_of.tsx";
 import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 
-/** What the service takes in one request. */
+/** The largest request that the service takes. */
 const MAX_REQUEST_BYTES = 65_536;
 
 /** A new proposal, or one in the place of a change that the address names. */
