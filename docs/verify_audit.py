@@ -375,8 +375,12 @@ OTHERS = {
     "change_rolled_back": "rollback",
     "change_rollback_failed": "rollback",
     "kpi_refreshed": "feed_kpis",
+    "stage_advanced": "stage",
+    "stage_held": "stage",
+    "stage_resumed": "stage",
 }
-DECIDING = {*OTHERS, "consent_decision", "intent_in_force", "automation_stopped"} - {
+STAGE_ACTIONS = {"stage_advanced": "advance", "stage_held": "hold", "stage_resumed": "resume"}
+DECIDING = {*OTHERS, "consent_decision", "intent_in_force", "automation_stopped", "stage_stopped"} - {
     "change_apply_failed",
     "change_rollback_failed",
     "kpi_refreshed",
@@ -672,11 +676,16 @@ def statement_of(entry, detail, proposal):
         facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
         own = {"review": "verdict", "note": "item", "rollback": "over_drift"}.get(decision)
         facts.update({own: detail[own]} if own in detail else {})
+        if decision == "stage":
+            action, step = STAGE_ACTIONS[entry["event_type"]], detail.get("step")
+            # A hold may name any step reached so far.
+            reached = action == "hold" and is_whole(signed.get("step"), 0) and is_whole(step, 0) and signed["step"] <= step
+            facts.update({"action": action, "step": int(signed["step"]) if reached else step})
         if decision in ("approve", "approve_emergency"):
             facts.update(proposal)
             facts.update({"seen": detail["seen"]} if "seen" in detail else {})
     for name, fact in facts.items():
-        is_fact = isinstance(fact, str) or (name == "length" and is_whole(fact, 0))
+        is_fact = isinstance(fact, str) or (name in ("length", "step") and is_whole(fact, 0))
         is_fact = is_fact or (name == "places" and are_places(fact)) or (name == "over_drift" and fact is True)
         is_fact = are_numbers(fact) if name == "kpis" else is_fact
         if not (is_fact or (name == "seen" and isinstance(fact, list) and all(isinstance(one, str) for one in fact))):
@@ -816,8 +825,8 @@ def detail_of(entry):
 class Contents:
     """Verifies each content against the hash in the entry before it; `named`: principals by manifest hash, from entries."""
 
-    def __init__(self, named):
-        self.named = named
+    def __init__(self, named, learn=lambda change, content: None):
+        self.named, self.learn = named, learn
         self.counts = {"changes": 0, "intents": 0, "unfit": 0, "missing": 0, "erased": 0, "erased_changes": []}
         self.left = {}
         self.awaited = None
@@ -885,6 +894,9 @@ class Contents:
             return self.finding(line, awaited["entry"], awaited["rule"], "it is not what the entry has the hash of")
         elif awaited["rule"] == "content":
             self.counts["changes"] += 1
+            content = object_in(text[len(begins) : -1].decode("utf-8", "replace"))
+            if content is not None:
+                self.learn(awaited["change"], content)
         else:
             message = self.why_other(text[len(begins) : -1], self.named.get(digest))
             if message:
@@ -1315,8 +1327,8 @@ def time_between(start, end):
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):
     """Verifies the lines of a binary file and returns the report; Unreadable where it is no export as the service sent it."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
-    carried, number = Contents(proofs.named) if contents else None, 0
-    owners, automation = Owners(), Automation()
+    owners, automation, rollouts = Owners(), Automation(), Rollouts()
+    carried, number = Contents(proofs.named, rollouts.learn) if contents else None, 0
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
     heads, roots, losses = {0: "0" * 64}, {0: tree.root()}, []
@@ -1337,6 +1349,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         note(chain.entry and proofs.check(chain.entry, number))
         note(chain.entry and owners.check(chain.entry, number))
         note(chain.entry and automation.check(chain.entry, number))
+        note(chain.entry and rollouts.check(chain.entry, number))
         if chain.entry and chain.entry["event_type"] == "loss_accepted":
             losses.append(loss_in(chain.entry))
         if with_tree:
@@ -1378,7 +1391,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         "contents": carried.counts if carried else None,
         "losses": losses,
         "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
-        "remarks": list(remarks),
+        "remarks": [*remarks, *rollouts.remarks()],
     }
 
 
@@ -1625,6 +1638,283 @@ def decide_step(plan, state):
         if not passes:
             return decision("hold", "not_yet", reading)
     return decision("advance", step["advance"])
+
+
+def decide_rollout(plan, state, baseline):
+    """Decides by all totals on a rollback; after a resume out of a mismatch everything else counts what was fed beyond `baseline`."""
+    decided = decide_step(plan, state)
+    if baseline is None or decided["decision"] == "rollback":
+        return decided
+
+    def beyond(cell, known):
+        return {
+            arm: {name: total - known[arm].get(name, 0) for name, total in cell[arm].items()} if known else cell[arm]
+            for arm in ("treated", "control")
+        }
+
+    newer = [
+        {kpi: beyond(cell, (baseline[step] if step < len(baseline) else {}).get(kpi)) for kpi, cell in cells.items()}
+        for step, cells in enumerate(state["cells"])
+    ]
+    decided = decide_step(plan, {**state, "cells": newer})
+    return {**decided, "decision": "hold", "reason": "not_yet"} if decided["decision"] == "rollback" else decided
+
+
+def cells_in(totals):
+    """The totals of a decision by step and KPI."""
+    cells = []
+    for row in totals:
+        cells += [{} for _ in range(int(row["step"]) + 1 - len(cells))]
+        cells[int(row["step"])][row["kpi"]] = {"treated": row["treated"], "control": row["control"]}
+    return cells
+
+
+def is_count(value):
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def milliseconds(time):
+    """A timestamp in milliseconds; NaN where the calendar has no such time."""
+    parts = TIME.fullmatch(time)
+    try:
+        moment = parts and datetime.datetime.fromisoformat(parts[1] + (parts[2] or ":00") + parts[4].replace("Z", "+00:00"))
+    except ValueError:
+        moment = None
+    since = moment and moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+    return since / datetime.timedelta(milliseconds=1) + int((parts[3] or ".")[1:4].ljust(3, "0")) if since is not None else math.nan
+
+
+TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
+STAGES = "policy:stages"
+HOUR_MS = 3600 * 1000
+MAX_FALL = 0.01
+
+
+class Rollouts:
+    """Rollouts by their entries: no step is skipped, and each decision is the one that `cs1` makes of the recorded totals."""
+
+    def __init__(self):
+        self.known, self.unread = {}, set()
+
+    def learn(self, change, content):
+        """Takes the content of a change, which has its plan."""
+        stages = content.get("stages")
+        if change in self.known and isinstance(stages, dict):
+            if isinstance(stages.get("steps"), list) and isinstance(stages.get("watch"), list):
+                self.known[change]["plan"] = stages
+
+    def remarks(self):
+        """Yields that decisions were not computed again, for want of their plan."""
+        if self.unread:
+            yield f"decisions of {len(self.unread)} rollouts were not computed again: their plans are not in this file"
+
+    def check(self, entry, line):
+        """What is not valid of an entry of a rollout; or None."""
+        message = self.fault(entry, object_in(entry["detail"]) or {})
+        return message and {"line": line, "entry": entry["id"], "rule": "form", "message": message}
+
+    @staticmethod
+    def begin(shares, feeder, plan=None):
+        return {
+            **{"shares": shares, "feeder": feeder, "plan": plan, "running": False, "step": 0, "since": math.nan},
+            **{"by_hand": None, "mismatched": False, "stopped": None, "baseline": None, "largest": {}},
+        }
+
+    def fault(self, entry, detail):
+        event, change = entry["event_type"], entry["change_id"]
+        known = self.known.get(change)
+        if event == "change_proposed":
+            stages = detail.get("stages")
+            if isinstance(stages, dict) and isinstance(stages.get("shares"), list):
+                self.known[change] = self.begin(stages["shares"], stages.get("fed_by"))
+        elif event == "change_applied":
+            return self.apply(known, entry, detail)
+        elif event == "change_rolled_back":
+            ordered = known is not None and known["stopped"] is not None
+            if known is not None:
+                known["running"] = False
+            if detail.get("by") == STAGES and not ordered:
+                return f"it is rolled back by {STAGES}, and the rule of its rollout did not order that"
+        elif event.startswith("stage_"):
+            if known is None or not known["running"]:
+                return "it is about a step of a change that is not being rolled out"
+            if known["plan"] is None:
+                self.unread.add(change)
+            return self.judge(known, entry, detail)
+        return None
+
+    def apply(self, known, entry, detail):
+        stage = detail.get("stage", ABSENT)
+        if known is None:
+            return None if stage is ABSENT else "it exposes a share of a change without steps"
+        known.update(self.begin(known["shares"], known["feeder"], known["plan"]))
+        known.update(running=True, since=milliseconds(entry["timestamp"]))
+        first = isinstance(stage, dict) and is_whole(stage.get("step"), 0) and stage["step"] == 0
+        first = first and known["shares"] and stage.get("share") == known["shares"][0]
+        return None if first else "it does not begin at the first step of its rollout"
+
+    def judge(self, known, entry, detail):
+        event, step = entry["event_type"], known["step"]
+        if not is_whole(detail.get("step"), 0) or detail["step"] != step:
+            return f"it is about another step than {step}, where the rollout stands"
+        if step >= len(known["shares"]):
+            return "everybody has the value already"
+        totals = self.totals_in(detail.get("totals", ABSENT))
+        wrong = "its totals are none" if totals is None else self.why_wrong(known, totals)
+        if wrong:
+            return wrong
+        if event == "stage_advanced":
+            return self.judge_advance(known, entry, detail, totals)
+        if event == "stage_stopped":
+            if known["stopped"] is not None:
+                return "the rollout is stopped already"
+            known["stopped"] = entry["id"]
+            return self.why_other(known, entry, detail, totals, lambda decided: decided["decision"] == "rollback")
+        if event == "stage_resumed":
+            return self.judge_resume(known, entry, totals)
+        if event == "stage_held":
+            return self.judge_hold(known, entry, detail, totals)
+        return "nobody knows what it says of a rollout"
+
+    def judge_advance(self, known, entry, detail, totals):
+        step, shares, ordered = known["step"], known["shares"], detail.get("ordered", ABSENT)
+        to, share = detail.get("to"), shares[step + 1] if step + 1 < len(shares) else None
+        if not is_whole(to, 0) or to != step + 1 or detail.get("share", ABSENT) != share:
+            return "it does not advance to the next step"
+        if known["mismatched"]:
+            return "it advances a rollout that a mismatch holds"
+        for stop, why in (("by_hand", "that a person holds"), ("stopped", "that its rule has stopped")):
+            if known[stop] is not None and not (is_whole(ordered, 1) and ordered <= known[stop]):
+                return f"it advances a rollout {why}"
+        if ordered is not ABSENT and not (is_whole(ordered, 1) and ordered <= entry["id"]):
+            return "it was ordered after itself"
+        reason = detail.get("reason")
+
+        def decides(decided):
+            if reason == "manual":
+                return decided["reason"] == "manual" and detail["hours"] >= known["plan"]["steps"][step]["min_hours"]
+            return decided["decision"] == "advance" and decided["reason"] == reason
+
+        why = self.why_other(known, entry, detail, totals, decides)
+        known.update(step=step + 1, since=milliseconds(entry["timestamp"]))
+        return why
+
+    @staticmethod
+    def judge_resume(known, entry, totals):
+        if known["by_hand"] is None and not known["mismatched"]:
+            return "it resumes a rollout that nobody holds and that has no mismatch"
+        stated = {(row["step"], row["kpi"]) for row in totals}
+        if known["mismatched"] and not stated.issuperset(known["largest"]):
+            return "its totals lack some that were used before it"
+        if not known["mismatched"] and totals:
+            return "it has totals, and no mismatch was resumed"
+        if known["mismatched"]:
+            known["baseline"] = entry["id"], cells_in(totals)
+        known.update(by_hand=None, mismatched=False)
+        return None
+
+    def judge_hold(self, known, entry, detail, totals):
+        reason, ruled = detail.get("reason"), "rule" in detail
+        if not isinstance(reason, str):
+            return "it does not say why the rollout is held"
+        if reason == "by_hand" and not ruled:
+            if known["by_hand"] is not None:
+                return "a person holds the rollout already"
+            known["by_hand"] = entry["id"]
+            return None
+        was_mismatched = known["mismatched"]
+        known["mismatched"] = was_mismatched or reason == "mismatch"
+
+        def decides(decided):
+            if decided["decision"] == "rollback":
+                return False
+            if reason == "mismatch":
+                return was_mismatched or decided["reason"] == reason
+            by_rule = reason in ("no_data", "manual", "min_hours", "not_yet")
+            return decided["reason"] == reason if by_rule else decided["reason"] != "mismatch"
+
+        return self.why_other(known, entry, detail, totals, decides) if ruled else None
+
+    @staticmethod
+    def totals_in(totals):
+        """Recorded totals; an entry without any has none, and None stands for what are no totals."""
+
+        def is_arm(arm):
+            return isinstance(arm, dict) and is_count(arm.get("n")) and all(map(is_count, arm.values()))
+
+        def is_row(row):
+            return (
+                isinstance(row, dict)
+                and is_whole(row.get("step"), 0)
+                and all(isinstance(row.get(name), str) for name in ("kpi", "as_of", "at", "by"))
+                and is_arm(row.get("treated"))
+                and is_arm(row.get("control"))
+            )
+
+        if totals is ABSENT:
+            return []
+        return totals if isinstance(totals, list) and all(map(is_row, totals)) else None
+
+    @staticmethod
+    def why_wrong(known, totals):
+        """Why totals do not follow from those before them, or None; takes them where they do."""
+        for row in totals:
+            kpi, users = row["kpi"], (row["treated"]["n"], row["control"]["n"])
+            if row["step"] > known["step"]:
+                return f"its totals are of step {row['step']}, which the rollout has not reached"
+            if same_name(row["by"]) != same_name(text_of(known["feeder"]) or ""):
+                return f"its totals of {kpi} are of another feeder than the plan names"
+            before = known["largest"].get((row["step"], kpi))
+            if before and any(now < most * (1 - MAX_FALL) for now, most in zip(users, before[1])):
+                return f"its totals of {kpi} have fewer users than an earlier entry"
+            if before and sum(users) > 0 and row["as_of"] < before[0]:
+                return f"its totals of {kpi} are older than those of an earlier entry"
+            most = tuple(map(max, users, before[1])) if before else users
+            known["largest"][row["step"], kpi] = row["as_of"], most
+        return None
+
+    @staticmethod
+    def why_other(known, entry, detail, totals, decides):
+        """Computes a decision again; why the recorded one is another, or None."""
+        hours, silent, step = detail.get("hours"), detail.get("silent"), known["step"]
+        if detail.get("rule") != "cs1":
+            return "it names another rule than cs1"
+        baseline, cells = known["baseline"] or (ABSENT, None)
+        if detail.get("baseline", ABSENT) != baseline:
+            return "it does not count from the last resume out of a mismatch"
+        if not (is_count(hours) and is_count(silent)):
+            return "it does not say for how long the step lasted"
+        at = known["since"] + hours * HOUR_MS
+        late = milliseconds(entry["timestamp"]) - at
+        # An advance on a target system is decided before it is recorded.
+        if late < -1 or (late > 1 and "ordered" not in detail and entry["event_type"] == "stage_advanced"):
+            return "its hours are not those since its step began"
+        times = [milliseconds(row[name]) for row in totals if row["step"] == step for name in ("as_of", "at")]
+        quiet = max(0, (at - min(times)) / HOUR_MS) if times else 0
+        if abs(quiet - silent) > 1e-6:
+            return "it is not silent for as long as it says"
+        if known["plan"] is None:
+            return None
+        state = {"step": step, "hours": hours, "silent": silent, "cells": cells_in(totals)}
+        decided = decide_rollout(known["plan"], state, cells)
+        readings = detail.get("readings")
+        if not (isinstance(readings, list) and len(readings) == len(decided["readings"])):
+            return "its results are not those of the rule cs1 on its totals"
+        if not all(map(is_same_reading, readings, decided["readings"])):
+            return "its results are not those of the rule cs1 on its totals"
+        return None if decides(decided) else "it is not what the rule cs1 decides on its totals"
+
+
+def is_same_reading(recorded, computed):
+    """Whether results are the same to nine digits; the reason of impossible totals is worded as each implementation likes."""
+
+    def same(name):
+        one, other = recorded.get(name, ABSENT), computed.get(name, ABSENT)
+        if is_count(one) and is_count(other):
+            return abs(one - other) <= 1e-9 * max(1, abs(one), abs(other))
+        return type(one) is type(other) if name == "bad" else one is other or (type(one) is type(other) and one == other)
+
+    return isinstance(recorded, dict) and all(map(same, {*recorded, *computed}))
 
 
 # Certificates
@@ -1922,6 +2212,10 @@ OPERATIONS = {
     "change_applied": ("approved", "applied"),
     "change_rolled_back": ("applied", "rolled_back"),
     "value_restored": ("applied", "applied"),
+    "stage_advanced": ("applied", "applied"),
+    "stage_held": ("applied", "applied"),
+    "stage_resumed": ("applied", "applied"),
+    "stage_stopped": ("applied", "applied"),
 }
 
 
@@ -1983,9 +2277,13 @@ class Certificate:
                 "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count"
             )
         statuses = self.statuses(life, said.get("tier"))
-        automation = Automation()
-        for finding in filter(None, (automation.check(entry, 0) for entry, _ in life)):
-            self.found(finding["entry"], finding["rule"], finding["message"])
+        automation, rollouts = Automation(), Rollouts()
+        for entry, _ in life:
+            for finding in filter(None, (automation.check(entry, 0), rollouts.check(entry, 0))):
+                self.found(finding["entry"], finding["rule"], finding["message"])
+            if entry["event_type"] == "change_proposed" and not erased:
+                rollouts.learn(entry["change_id"], said)
+        self.remarks.extend(rollouts.remarks())
         for entry in (entry for entry, _ in life if is_loss(entry)):
             self.remarks.append(f"{loss_text(loss_in(entry))}; consents before it do not count after it")
         consents = Consents(life, said, erased, intents, signed, unsigned, self.people)
@@ -2285,6 +2583,9 @@ def signer_in(entry, detail):
     event, decision = entry["event_type"], detail.get("decision")
     if event in ("content_erased", "loss_accepted"):
         return (text_of(detail.get("actor")),)
+    by_hand = event == "stage_resumed" or (event == "stage_advanced" and detail.get("reason") == "manual")
+    if by_hand and text_of(detail.get("actor")) is not None:
+        return (detail["actor"],)
     decides = event == "consent_decision" and decision in ("approved", "denied", "revoked")
     return (text_of(detail.get("approver")),) if decides or event == "emergency_reviewed" else None
 

@@ -31,6 +31,10 @@ const DECIDING: readonly string[] = [
   "change_applied",
   "emergency_reviewed",
   "change_rolled_back",
+  "stage_advanced",
+  "stage_held",
+  "stage_resumed",
+  "stage_stopped",
   "content_erased",
 ];
 

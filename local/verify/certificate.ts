@@ -11,8 +11,10 @@ import { lossText, readLoss } from "./losses.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
 import { createAutomationCheck } from "./automation.ts";
+import { createRolloutCheck } from "./rollouts.ts";
 import { createProofCheck, readProposal, whyUnclear } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
+import { remarkUnread } from "./verify.ts";
 import { provenBy, type Proven } from "./tlog_proof.ts";
 
 /** What a verifier brings along. */
@@ -121,10 +123,13 @@ function judge(
   const statuses = deriveStatuses(life, content["tier"], found);
   const { isErased } = parts;
   const checkAutomation = createAutomationCheck();
+  const rollouts = createRolloutCheck();
   for (const { entry } of life) {
-    const finding = checkAutomation(entry, 0);
-    if (finding) found(entry.id, finding.rule, finding.message);
+    for (const finding of [checkAutomation(entry, 0), rollouts.check(entry, 0)])
+      if (finding) found(entry.id, finding.rule, finding.message);
+    if (entry.eventType === "change_proposed" && !isErased) rollouts.learn(decoded(entry.changeId), content);
   }
+  remarks.push(...remarkUnread(rollouts.countUnread()));
   for (const { entry } of life.filter(isLoss))
     remarks.push(`${lossText(readLoss(entry)!)}; consents before it do not count after it`);
   requireConsents(life, statuses, { content, isErased, intents, signed, unsigned, people: trusted.people }, found);

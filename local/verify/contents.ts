@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import type { Entry } from "./line.ts";
 import { decoded, parseDetail, readManifestHash } from "./detail.ts";
-import { isObject, parseJson } from "./json.ts";
+import { type Detail, isObject, parseJson, parseObject } from "./json.ts";
 import { isOfManifest, type Principals } from "./named_keys.ts";
 import { parseKeys } from "./policy.ts";
 
@@ -40,9 +40,12 @@ export const isCarried = (line: string): boolean =>
 
 /**
  * Checks contents one after another. Memory is that of erased changes whose erasure is yet to come. Text is one character a
- * byte. `principalsOf`: what the entry of an intent says of its principals.
+ * byte. `principalsOf`: what the entry of an intent says of its principals; `learn` takes the content of a change.
  */
-export function newContentsCheck(principalsOf: (manifest: string) => Principals | undefined) {
+export function newContentsCheck(
+  principalsOf: (manifest: string) => Principals | undefined,
+  learn: (changeId: string, content: Detail) => void = () => undefined,
+) {
   const contents: Contents = { changes: 0, intents: 0, unfit: 0, missing: 0, erased: 0, erased_changes: [] };
   /** What is left of changes that are said to be erased, until an entry says so, by change. */
   const left = new Map<string, { line: number; entry: number; digest: string }>();
@@ -96,7 +99,11 @@ export function newContentsCheck(principalsOf: (manifest: string) => Principals 
         const why = whyOther(decoded(text.slice(begins.length, -1)), principalsOf(String(now.digest)));
         if (why !== undefined) return finding(line, now.entry.id, "intent", why);
         contents.intents++;
-      } else contents.changes++;
+      } else {
+        contents.changes++;
+        const content = parseObject(decoded(text.slice(begins.length, -1)));
+        if (content) learn(decoded(now.entry.changeId), content);
+      }
       return undefined;
     },
     /** What does not hold now that there are no more lines. */

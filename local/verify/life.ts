@@ -34,6 +34,10 @@ const OPERATIONS: ReadonlyMap<string, { from: string; to: string }> = new Map([
   ["change_applied", { from: "approved", to: "applied" }],
   ["change_rolled_back", { from: "applied", to: "rolled_back" }],
   ["value_restored", { from: "applied", to: "applied" }],
+  ["stage_advanced", { from: "applied", to: "applied" }],
+  ["stage_held", { from: "applied", to: "applied" }],
+  ["stage_resumed", { from: "applied", to: "applied" }],
+  ["stage_stopped", { from: "applied", to: "applied" }],
 ]);
 
 /** Checks that an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it. */
@@ -202,6 +206,9 @@ const SIGNED: ReadonlySet<unknown> = new Set(["approved", "denied", "revoked"]);
 /** The name in which an entry decides what may have to be signed; undefined for an entry that does not. */
 export function findSigner({ entry: { eventType }, detail }: RecordedEntry): { by: string | undefined } | undefined {
   if (eventType === "content_erased" || eventType === "loss_accepted") return { by: asText(detail["actor"]) };
+  const isByHand = eventType === "stage_resumed" || (eventType === "stage_advanced" && detail["reason"] === "manual");
+  const actor = asText(detail["actor"]);
+  if (isByHand && actor !== undefined) return { by: actor };
   const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]);
   return isDecision || eventType === "emergency_reviewed" ? { by: asText(detail["approver"]) } : undefined;
 }

@@ -45,6 +45,9 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["change_rolled_back", "rollback"],
   ["change_rollback_failed", "rollback"],
   ["kpi_refreshed", "feed_kpis"],
+  ["stage_advanced", "stage"],
+  ["stage_held", "stage"],
+  ["stage_resumed", "stage"],
 ]);
 
 /** Events whose detail must be readable: the state of a change, or who may decide, follows from it. */
@@ -60,9 +63,20 @@ const DECIDING: ReadonlySet<string> = new Set([
   "consent_decision",
   "value_restored",
   "automation_stopped",
+  "stage_advanced",
+  "stage_held",
+  "stage_resumed",
+  "stage_stopped",
   "change_applied",
   "change_rolled_back",
   "intent_in_force",
+]);
+
+/** Acts on a rollout, by event type. */
+const STAGE_ACTIONS: ReadonlyMap<string, string> = new Map([
+  ["stage_advanced", "advance"],
+  ["stage_held", "hold"],
+  ["stage_resumed", "resume"],
 ]);
 
 /** Actions on the service itself, and erasures: their statements name an actor. */
@@ -174,9 +188,10 @@ function statementOf(
 ): { statement: string; by: string } | undefined {
   const { decision, by } = decisionOf(entry, detail);
   let at: unknown;
+  let step: unknown;
   try {
     const signed = parseJson(asText(detail["statement"]) ?? "");
-    at = isObject(signed) ? signed["at"] : undefined;
+    ({ at, step } = isObject(signed) ? signed : {});
   } catch {
     return undefined;
   }
@@ -187,14 +202,26 @@ function statementOf(
   const until = detail["until"] ?? undefined;
   const own = { erase: { change_id, digest }, accept_loss: { length, head }, feed_kpis: { kpis } }[decision] ?? {};
   const ofDecision = { review: { verdict }, note: { item }, rollback: { over_drift } }[decision] ?? {};
+  const action = STAGE_ACTIONS.get(entry.eventType);
+  // A hold may name any step reached so far.
+  const isReached = action === "hold" && isWhole(step, 0) && step <= Number(detail["step"]);
+  const ofStage = decision === "stage" && { action, step: isReached ? step : detail["step"] };
   const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = ACTS.has(decision)
     ? { ...shared, actor: by, until, ...own }
-    : { ...shared, approver: by, change_id, digest, ...ofDecision, ...(isConsent && { ...proposal, seen }) };
+    : {
+        ...shared,
+        approver: by,
+        change_id,
+        digest,
+        ...ofDecision,
+        ...ofStage,
+        ...(isConsent && { ...proposal, seen }),
+      };
   const isFact = ([name, fact]: [string, unknown]): boolean =>
     fact === undefined ||
     typeof fact === "string" ||
-    (name === "length" && isWhole(fact, 0)) ||
+    ((name === "length" || name === "step") && isWhole(fact, 0)) ||
     (name === "over_drift" && fact === true) ||
     (name === "kpis" && areNumbers(fact)) ||
     (name === "places" && arePlaces(fact)) ||

@@ -9,6 +9,7 @@ import { noteLine } from "./note.ts";
 import { createAutomationCheck } from "./automation.ts";
 import { createOwnerCheck } from "./owners.ts";
 import type { Policy } from "./policy.ts";
+import { createRolloutCheck } from "./rollouts.ts";
 import { type Proofs, createProofCheck } from "./proofs.ts";
 import type { Sightings, Witnessed } from "./witness.ts";
 import { addLeaf, emptyTree, rootOf, type Tree } from "./tree.ts";
@@ -70,7 +71,8 @@ export async function verifyExport(
   const proofs = createProofCheck(policy);
   const checkOwner = createOwnerCheck();
   const checkAutomation = createAutomationCheck();
-  const carried = contents ? newContentsCheck(proofs.principalsOf) : undefined;
+  const rollouts = createRolloutCheck();
+  const carried = contents ? newContentsCheck(proofs.principalsOf, rollouts.learn) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
   let total = 0;
@@ -90,6 +92,7 @@ export async function verifyExport(
     if (chain.entry) found(proofs.check(chain.entry, number));
     if (chain.entry) found(checkOwner(chain.entry, number));
     if (chain.entry) found(checkAutomation(chain.entry, number));
+    if (chain.entry) found(rollouts.check(chain.entry, number));
     const loss = chain.entry && readLoss(chain.entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
@@ -132,9 +135,13 @@ export async function verifyExport(
     contents: carried?.contents ?? null,
     losses,
     not_checked: held ? [] : ["tail_truncation", "full_rewrite"],
-    remarks: evidence.remarks,
+    remarks: [...evidence.remarks, ...remarkUnread(rollouts.countUnread())],
   };
 }
+
+/** Says that decisions were not computed again. */
+export const remarkUnread = (count: number): string[] =>
+  count === 0 ? [] : [`decisions of ${count} rollouts were not computed again: their plans are not in this file`];
 
 const stateOf = ({ head }: Kept, chain: Chain, tree: Tree | undefined): string | undefined =>
   head === undefined ? tree && rootOf(tree) : chain.last?.hash;

@@ -318,11 +318,13 @@ test("every control character that the service can write is read", async () => {
   if (!pythonMissing) expect(await judgeInPython(args)).toMatchObject({ status: 2 });
 });
 
-test("the verifier imports only Node's modules, its own files and the package's version", () => {
+test("the verifier imports Node's modules, its own files and the rule of rollouts", () => {
   for (const name of readdirSync(SOURCES)) {
     const source = readFileSync(join(SOURCES, name), "utf8");
     for (const [, from] of source.matchAll(/from "([^"]+)"/g))
-      expect(from, name).toMatch(/^(?:node:|\.\/[a-z_]+\.ts$|\.\.\/\.\.\/package\.json$)/);
+      expect(from, name).toMatch(
+        /^(?:node:|\.\/[a-z_]+\.ts$|\.\.\/\.\.\/lib\/rollout\/[a-z_]+\.ts$|\.\.\/\.\.\/package\.json$)/,
+      );
   }
 });
 

@@ -11,14 +11,17 @@ import contextlib, io, json, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, "docs")
 import verify_audit
-for path in sys.argv[1:]:
+for path in sys.argv[2:]:
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        verify_audit.main([path, "--json"])
+        verify_audit.main([path, "--json", *sys.argv[1].split()])
     print(json.dumps([finding["message"] for finding in json.loads(out.getvalue())["findings"]]))
 `;
 
-/** Returns the messages of the findings of both for each text. */
-export async function judgeExports(texts: readonly string[]): Promise<{ typescript: string[]; python: string[] }[]> {
+/** Returns the messages of the findings of both for each text; `contents`: the exports carry the contents. */
+export async function judgeExports(
+  texts: readonly string[],
+  contents = false,
+): Promise<{ typescript: string[]; python: string[] }[]> {
   const folder = mkdtempSync(join(tmpdir(), "exports-"));
   try {
     const paths = texts.map((text, index) => {
@@ -26,23 +29,25 @@ export async function judgeExports(texts: readonly string[]): Promise<{ typescri
       writeFileSync(path, text);
       return path;
     });
-    const { stdout } = spawnSync("python3", ["-c", DRIVER, ...paths], { encoding: "utf8" });
+    const { stdout } = spawnSync("python3", ["-c", DRIVER, contents ? "--changes" : "", ...paths], {
+      encoding: "utf8",
+    });
     const python = stdout
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as string[]);
     return await Promise.all(
-      texts.map(async (text, index) => ({ typescript: await judge(text), python: python[index]! })),
+      texts.map(async (text, index) => ({ typescript: await judge(text, contents), python: python[index]! })),
     );
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-async function judge(text: string): Promise<string[]> {
+async function judge(text: string, contents: boolean): Promise<string[]> {
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
-  const { findings } = await verifyExport(pieces, { kept: [], findings: [], remarks: [] });
+  const { findings } = await verifyExport(pieces, { kept: [], findings: [], remarks: [] }, { contents });
   return findings.map(({ message }) => message);
 }

@@ -1,0 +1,266 @@
+/**
+ * Rollouts in steps by their entries: no step is skipped, and each decision is the one that the rule `cs1` makes of the recorded
+ * totals. The rule needs the plan, which the content of the change has.
+ */
+import { type Cells, decideRollout } from "../../lib/rollout/decide_rollout.ts";
+import type { Plan } from "../../lib/rollout/plan.ts";
+import { type Decision, type Reading, RULE } from "../../lib/rollout/rule.ts";
+import { type FedTotals, toCells } from "../../lib/rollout/samples.ts";
+import type { Finding } from "./chain.ts";
+import { decoded, parseDetail } from "./detail.ts";
+import { asText, type Detail, isObject, isWhole } from "./json.ts";
+import type { Entry } from "./line.ts";
+import { sameName } from "./policy.ts";
+
+const SERVICE = "policy:stages";
+const HOUR_MS = 3600 * 1000;
+/** Part of the largest number of users that a later number may be below it. */
+const MAX_FALL = 0.01;
+
+/** Largest totals of a KPI in a step so far, and the time of the newest. */
+interface Largest {
+  as_of: string;
+  treated: number;
+  control: number;
+}
+
+/** A rollout as its entries tell of it. */
+interface Rollout {
+  shares: readonly unknown[];
+  feeder: unknown;
+  /** The plan, where the export or the certificate has the content. */
+  plan: Plan | undefined;
+  isRunning: boolean;
+  step: number;
+  /** When the step began, in milliseconds. */
+  since: number;
+  by_hand?: number | undefined;
+  isMismatched: boolean;
+  stopped?: number | undefined;
+  baseline?: { id: number; cells: Cells } | undefined;
+  largest: Map<string, Largest>;
+}
+
+/** Creates the check of the entries of rollouts, one after another. */
+export function createRolloutCheck() {
+  const rollouts = new Map<string, Rollout>();
+  const unread = new Set<string>();
+
+  const whyInvalid = (entry: Entry, detail: Detail): string | undefined => {
+    const change = decoded(entry.changeId);
+    const known = rollouts.get(change);
+    if (entry.eventType === "change_proposed") {
+      const { stages } = detail;
+      if (isObject(stages) && Array.isArray(stages["shares"]))
+        rollouts.set(change, begin(stages["shares"], stages["fed_by"]));
+      return undefined;
+    }
+    if (entry.eventType === "change_applied") return applyRollout(known, entry, detail);
+    if (entry.eventType === "change_rolled_back") {
+      const isOrdered = known?.stopped !== undefined;
+      if (known) known.isRunning = false;
+      return detail["by"] === SERVICE && !isOrdered ? NOT_ORDERED : undefined;
+    }
+    if (!entry.eventType.startsWith("stage_")) return undefined;
+    if (!known?.isRunning) return "it is about a step of a change that is not being rolled out";
+    if (!known.plan) unread.add(change);
+    return judgeStep(known, entry, detail);
+  };
+
+  return {
+    /** Takes the content of a change, which has its plan. */
+    learn(changeId: string, content: Detail): void {
+      const known = rollouts.get(changeId);
+      if (known) known.plan = readPlan(content["stages"]);
+    },
+    check(entry: Entry, line: number): Finding | undefined {
+      const message = whyInvalid(entry, parseDetail(entry));
+      return message === undefined ? undefined : { line, entry: entry.id, rule: "form", message };
+    },
+    /** Returns the number of rollouts whose decisions were not computed again, for want of their plan. */
+    countUnread: (): number => unread.size,
+  };
+}
+
+const NOT_ORDERED = `it is rolled back by ${SERVICE}, and the rule of its rollout did not order that`;
+
+const begin = (shares: readonly unknown[], feeder: unknown): Rollout => ({
+  ...{ shares, feeder, plan: undefined, isRunning: false, step: 0, since: NaN, isMismatched: false },
+  largest: new Map(),
+});
+
+/** Reads a plan whose numbers the rule can take. */
+function readPlan(stages: unknown): Plan | undefined {
+  if (!isObject(stages) || !Array.isArray(stages["steps"]) || !Array.isArray(stages["watch"])) return undefined;
+  return stages as unknown as Plan;
+}
+
+function applyRollout(known: Rollout | undefined, entry: Entry, { stage }: Detail): string | undefined {
+  if (!known) return stage === undefined ? undefined : "it exposes a share of a change without steps";
+  Object.assign(known, { ...begin(known.shares, known.feeder), plan: known.plan, isRunning: true });
+  known.since = Date.parse(entry.timestamp);
+  const isFirst = isObject(stage) && stage["step"] === 0 && stage["share"] === known.shares[0];
+  return isFirst ? undefined : "it does not begin at the first step of its rollout";
+}
+
+function judgeStep(known: Rollout, entry: Entry, detail: Detail): string | undefined {
+  const { step, shares } = known;
+  if (detail["step"] !== step) return `it is about another step than ${step}, where the rollout stands`;
+  if (step >= shares.length) return "everybody has the value already";
+  const totals = readTotals(detail["totals"]);
+  const wrong = totals === undefined ? "its totals are none" : whyWrongTotals(known, totals);
+  if (wrong !== undefined) return wrong;
+  switch (entry.eventType) {
+    case "stage_advanced":
+      return judgeAdvance(known, entry, { detail, totals: totals! });
+    case "stage_stopped": {
+      if (known.stopped !== undefined) return "the rollout is stopped already";
+      known.stopped = entry.id;
+      return whyOther(known, entry, { detail, totals: totals! }, ({ decision }) => decision === "rollback");
+    }
+    case "stage_resumed":
+      return judgeResume(known, entry, totals!);
+    case "stage_held":
+      return judgeHold(known, entry, { detail, totals: totals! });
+    default:
+      return "nobody knows what it says of a rollout";
+  }
+}
+
+/** An entry's detail, and its totals. */
+interface Stated {
+  detail: Detail;
+  totals: readonly FedTotals[];
+}
+
+function judgeAdvance(known: Rollout, entry: Entry, stated: Stated): string | undefined {
+  const { step, shares, by_hand, stopped, isMismatched } = known;
+  const { to, share, ordered, reason } = stated.detail;
+  if (to !== step + 1 || share !== (shares[step + 1] ?? null)) return "it does not advance to the next step";
+  if (isMismatched) return "it advances a rollout that a mismatch holds";
+  const isOrderedBefore = (stop: number | undefined): boolean =>
+    stop === undefined || (isWhole(ordered, 1) && ordered <= stop);
+  if (!isOrderedBefore(by_hand)) return "it advances a rollout that a person holds";
+  if (!isOrderedBefore(stopped)) return "it advances a rollout that its rule has stopped";
+  if (ordered !== undefined && !(isWhole(ordered, 1) && ordered <= entry.id)) return "it was ordered after itself";
+  const isByHand = reason === "manual";
+  const why = whyOther(known, entry, stated, (decided, plan) =>
+    isByHand
+      ? decided.reason === "manual" && Number(stated.detail["hours"]) >= plan.steps[step]!.min_hours
+      : decided.decision === "advance" && decided.reason === reason,
+  );
+  Object.assign(known, { step: step + 1, since: Date.parse(entry.timestamp) });
+  return why;
+}
+
+function judgeResume(known: Rollout, entry: Entry, totals: readonly FedTotals[]): string | undefined {
+  const { by_hand, isMismatched, largest } = known;
+  if (by_hand === undefined && !isMismatched) return "it resumes a rollout that nobody holds and that has no mismatch";
+  const lacks = [...largest].some(([key]) => !totals.some((row) => rowKey(row) === key));
+  if (isMismatched && lacks) return "its totals lack some that were used before it";
+  if (!isMismatched && totals.length > 0) return "it has totals, and no mismatch was resumed";
+  if (isMismatched) known.baseline = { id: entry.id, cells: toCells(totals) };
+  known.by_hand = undefined;
+  known.isMismatched = false;
+  return undefined;
+}
+
+/** Reasons of the rule itself. */
+const RULE_HOLDS: ReadonlySet<unknown> = new Set(["no_data", "manual", "min_hours", "not_yet"]);
+
+function judgeHold(known: Rollout, entry: Entry, stated: Stated): string | undefined {
+  const { detail } = stated;
+  const { reason, rule } = detail;
+  if (asText(reason) === undefined) return "it does not say why the rollout is held";
+  if (reason === "by_hand" && rule === undefined) {
+    if (known.by_hand !== undefined) return "a person holds the rollout already";
+    known.by_hand = entry.id;
+    return undefined;
+  }
+  const wasMismatched = known.isMismatched;
+  if (reason === "mismatch") known.isMismatched = true;
+  if (rule === undefined) return undefined;
+  return whyOther(known, entry, stated, (decided) => {
+    if (decided.decision === "rollback") return false;
+    if (reason === "mismatch") return wasMismatched || decided.reason === reason;
+    return RULE_HOLDS.has(reason) ? decided.reason === reason : decided.reason !== "mismatch";
+  });
+}
+
+const rowKey = ({ step, kpi }: Pick<FedTotals, "step" | "kpi">): string => `${step} ${kpi}`;
+
+const isCount = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value);
+
+/** Reads recorded totals; an entry without any has none, and undefined stands for what are no totals. */
+function readTotals(totals: unknown): readonly FedTotals[] | undefined {
+  if (totals === undefined) return [];
+  const isArm = (arm: unknown): boolean => isObject(arm) && isCount(arm["n"]) && Object.values(arm).every(isCount);
+  const isRow = (row: unknown): boolean =>
+    isObject(row) &&
+    isWhole(row["step"], 0) &&
+    [row["kpi"], row["as_of"], row["at"], row["by"]].every((text) => asText(text) !== undefined) &&
+    [row["treated"], row["control"]].every(isArm);
+  return Array.isArray(totals) && totals.every(isRow) ? (totals as FedTotals[]) : undefined;
+}
+
+/** Explains why totals do not follow from those before them; takes them where they do. */
+function whyWrongTotals({ step, feeder, largest }: Rollout, totals: readonly FedTotals[]): string | undefined {
+  for (const row of totals) {
+    const { kpi, as_of, treated, control } = row;
+    if (row.step > step) return `its totals are of step ${row.step}, which the rollout has not reached`;
+    if (sameName(row.by) !== sameName(asText(feeder) ?? ""))
+      return `its totals of ${kpi} are of another feeder than the plan names`;
+    const known = largest.get(rowKey(row));
+    const least = (users: number): number => users * (1 - MAX_FALL);
+    if (known && (treated.n < least(known.treated) || control.n < least(known.control)))
+      return `its totals of ${kpi} have fewer users than an earlier entry`;
+    if (known && treated.n + control.n > 0 && as_of < known.as_of)
+      return `its totals of ${kpi} are older than those of an earlier entry`;
+    const { treated: t = 0, control: c = 0 } = known ?? {};
+    largest.set(rowKey(row), { as_of, treated: Math.max(t, treated.n), control: Math.max(c, control.n) });
+  }
+  return undefined;
+}
+
+const NOT_ITS_RESULT = `it is not what the rule ${RULE} decides on its totals`;
+
+/** Computes a decision again, and explains why the recorded one is another. */
+function whyOther(
+  { plan, step, since, baseline }: Rollout,
+  entry: Entry,
+  { detail, totals }: Stated,
+  isDecided: (decided: Decision, plan: Plan) => boolean,
+): string | undefined {
+  const { hours, silent, ordered, rule, readings } = detail;
+  if (rule !== RULE) return `it names another rule than ${RULE}`;
+  if (detail["baseline"] !== baseline?.id) return "it does not count from the last resume out of a mismatch";
+  if (!isCount(hours) || !isCount(silent)) return "it does not say for how long the step lasted";
+  const at = since + (hours as number) * HOUR_MS;
+  const late = Date.parse(entry.timestamp) - at;
+  // An advance on a target system is decided before it is recorded.
+  if (late < -1 || (late > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
+    return "its hours are not those since its step began";
+  const fed = totals.filter((row) => row.step === step);
+  const oldest = Math.min(...fed.map((row) => Math.min(Date.parse(row.as_of), Date.parse(row.at))));
+  const quiet = fed.length === 0 ? 0 : Math.max(0, (at - oldest) / HOUR_MS);
+  if (Math.abs(quiet - (silent as number)) > 1e-6) return "it is not silent for as long as it says";
+  if (!plan) return undefined;
+  const state = { step, hours: hours as number, silent: silent as number, cells: toCells(totals) };
+  const decided = decideRollout(plan, state, baseline?.cells);
+  if (!areSame(readings, decided.readings)) return `its results are not those of the rule ${RULE} on its totals`;
+  return isDecided(decided, plan) ? undefined : NOT_ITS_RESULT;
+}
+
+const areSame = (readings: unknown, computed: readonly Reading[]): boolean =>
+  Array.isArray(readings) &&
+  readings.length === computed.length &&
+  computed.every((reading, index) => isObject(readings[index]) && isSame(readings[index], { ...reading }));
+
+/** Compares results to nine digits; the reason of impossible totals is worded as each implementation likes. */
+const isSame = (recorded: Detail, computed: Detail): boolean =>
+  [...new Set([...Object.keys(recorded), ...Object.keys(computed)])].every((name) => {
+    const [one, other] = [recorded[name], computed[name]];
+    if (typeof one === "number" && typeof other === "number")
+      return Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(one), Math.abs(other));
+    return name === "bad" ? typeof one === typeof other : one === other;
+  });
