@@ -175,7 +175,7 @@ const COMMAND_LINE = [
   ..."audit audit/verify audit/accept-loss changes/{change_id} changes/{change_id}/certificate".split(" "),
 ]
   .map((name) => `/api/product/${name}`)
-  .concat("/api/find", "/api/whoami", "/api/state");
+  .concat("/api/find", "/api/gate", "/api/whoami", "/api/state");
 
 /** What is no field of the person who types: a proof is made, and the time belongs to it. */
 const MADE = ["proof", "at"];

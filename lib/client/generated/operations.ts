@@ -355,6 +355,34 @@ export const OPERATIONS = {
     description: "E, M, R and N with inputs, goals, tasks and freeze.",
     fields: {},
   },
+  "GET /api/gate": {
+    summary: "Ask whether a release is consented to",
+    description: "For the tool that deploys. Writes nothing.",
+    fields: {
+      target: {
+        type: "string",
+        required: true,
+        description: "The release, such as `deploy/<repository id>/<environment>`.",
+      },
+      tenant_id: { type: "string", required: true, description: "The tenant." },
+      head: { type: "string", required: true, description: "The full commit id." },
+      answer: { type: "string", description: "`status`: 200, 503 or 403 says the state too.", choices: ["status"] },
+    },
+  },
+  "POST /api/gate": {
+    summary: "Ask for a release, on record",
+    description: "As GET; records the answer, once for each caller and head. Needs the admin token or a CI token.",
+    fields: {
+      target: {
+        type: "string",
+        required: true,
+        description: "The release, such as `deploy/<repository id>/<environment>`.",
+      },
+      tenant_id: { type: "string", required: true, description: "The tenant." },
+      head: { type: "string", required: true, description: "The full commit id." },
+      answer: { type: "string", description: "`status`: 200, 503 or 403 says the state too.", choices: ["status"] },
+    },
+  },
   "GET /api/whoami": {
     summary: "Who the caller is",
     description: "Who asks, how that is known, and what they may do; it never refuses.",

@@ -7,6 +7,7 @@ import { approve, deny, revoke, withdraw } from "./decisions.ts";
 import { find } from "./find.ts";
 import { freeze, unfreeze } from "./freeze.ts";
 import { kpi } from "./kpi.ts";
+import { gate } from "./gate.ts";
 import { intentDiff, intentTest } from "./intent.ts";
 import { list } from "./list.ts";
 import { apply, restoreValue, rollback } from "./operations.ts";
@@ -23,6 +24,7 @@ import { whoami } from "./whoami.ts";
 export const VERBS: readonly Verb[] = [
   propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, note, freeze, unfreeze,
   acceptLoss,
+  gate,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
   exportVerb, importVerb, migrateVerb, unfenceVerb, backupVerb, restoreVerb,
   intentTest, intentDiff,

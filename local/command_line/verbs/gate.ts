@@ -1,0 +1,84 @@
+import { type Answer, createClient, type CountersignError } from "../../../lib/client/client.ts";
+import { OptionError, secretIn, secretInFile } from "../../secrets.ts";
+import { type Exit, exitOf, UsageError } from "../exit.ts";
+import type { Given, Session, Verb } from "../verb.ts";
+
+type Decision = Answer<"/api/gate", "get">;
+interface Question {
+  target: string;
+  tenant_id: string;
+  head: string;
+}
+
+/** The ends of the program by the answer. */
+const EXIT_BY_STATE = { allowed: "done", waiting: "waiting", refused: "denied" } as const satisfies Record<
+  Decision["state"],
+  Exit
+>;
+
+const INTERVAL_S = 30;
+
+/** Asks whether a release is consented to, and waits while it may still be. */
+export const gate: Verb = {
+  usage: "gate <target>",
+  operation: "GET /api/gate",
+  summary: "Ask whether a release is consented to, before it is deployed",
+  fields: ["tenant_id", "head"],
+  options: {
+    "--timeout <seconds>": "ask again for so long while it waits; without it, ask once",
+    "--interval <seconds>": `pause between questions [${INTERVAL_S}]`,
+    "--record": "write the answer into the audit log, with the admin token",
+    "--ci-token-file <path>":
+      "file with the job's own token, which records the answer [SVC_CI_TOKEN_FILE, SVC_CI_TOKEN]",
+  },
+  async run(session, { args: { target = "" }, fields, options }) {
+    const { tenant_id, head } = fields as Partial<Question>;
+    if (tenant_id === undefined || head === undefined) throw new UsageError("--tenant-id and --head are required");
+    const question = { target, tenant_id, head };
+    const end = session.now() + secondsIn(options, "timeout", 0) * 1000;
+    const interval = secondsIn(options, "interval", INTERVAL_S) * 1000;
+    for (let shown = ""; ;) {
+      const answer = await ask(session, question, options).catch((error: CountersignError) => error);
+      const left = end - session.now();
+      if (answer instanceof Error && (left <= 0 || exitOf(answer) !== "no_answer")) throw answer;
+      const text = answer instanceof Error ? `no answer: ${answer.message}` : describe(answer);
+      if (!(answer instanceof Error) && (answer.state !== "waiting" || left <= 0))
+        return { text, json: answer, exit: EXIT_BY_STATE[answer.state] };
+      if (text !== shown) session.say(text);
+      shown = text;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(interval, left)));
+    }
+  },
+};
+
+/** Asks once: on record where a token says who asks. A CI token is read each time, since it ends soon and may be replaced. */
+async function ask(session: Session, question: Question, options: Given["options"]): Promise<Decision> {
+  const { client, url, fetch } = session;
+  const token = readToken(session, options["ciTokenFile"]);
+  if (token === undefined && options["record"] !== true)
+    return client.get("/api/gate", { params: { query: question } });
+  const caller =
+    token === undefined ? client : createClient({ baseUrl: url, headers: { Authorization: `Bearer ${token}` }, fetch });
+  return caller.post("/api/gate", { body: question });
+}
+
+function readToken({ env }: Session, file: Given["options"][string]): string | undefined {
+  try {
+    return typeof file === "string" ? secretInFile(file, "--ci-token-file") : secretIn(env, "SVC_CI_TOKEN");
+  } catch (error) {
+    if (error instanceof OptionError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+function secondsIn(options: Given["options"], name: string, fallback: number): number {
+  const seconds = options[name] === undefined ? fallback : Number(options[name]);
+  if (seconds >= 0 && seconds <= MAX_SECONDS) return seconds;
+  throw new UsageError(`--${name} is a number of seconds, not ${String(options[name])}`);
+}
+
+/** A month; a timer of Node takes no longer pause. */
+const MAX_SECONDS = 2_000_000;
+
+const describe = ({ state, change_id, page, reasons }: Decision): string =>
+  [`${state}${change_id === null ? "" : `  ${change_id}`}`, ...reasons, ...(page === null ? [] : [page])].join("\n  ");

@@ -1,0 +1,106 @@
+/** `countersign gate`: exit codes, waiting, and answers on record. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { gateTokens, readGateIssuers } from "../../../lib/identity/gate_issuers.ts";
+import { client } from "../../support/client.ts";
+import { testClock } from "../../support/clock.ts";
+import { keyServer, NOW_S, publicJwk, signedToken } from "../../support/token_issuer.ts";
+import { type CommandLine, commandLine } from "./called.ts";
+
+const X = "a".repeat(40);
+const ASK = ["gate", "deploy/42/production", "--tenant-id", "t1", "--head", X];
+const VALUE = JSON.stringify({ repository_id: 42, environment: "production", head: X });
+
+const propose = async ({ deps }: CommandLine): Promise<string> => {
+  const { propose } = client(app(deps));
+  return (await propose({ target: "deploy/42/production", value: VALUE })).change_id;
+};
+const recorded = async ({ deps }: CommandLine): Promise<object[]> =>
+  (await client(app(deps)).audit()).flatMap(({ event_type, detail }) =>
+    event_type === "release_checked" ? [JSON.parse(detail)] : [],
+  );
+
+test("refused, waiting and allowed have exit codes of their own, and say why", async () => {
+  const cli = await commandLine();
+  expect(await cli.call(ASK)).toEqual({
+    code: 6,
+    out: "refused\n  no change of this target releases this head; propose one\n",
+    err: "",
+  });
+  const id = await propose(cli);
+  const waiting = `waiting  ${id}\n  ${id} waits for 1 more consent (required_approvers)\n`;
+  expect(await cli.call(ASK)).toEqual({ code: 7, out: waiting, err: "" });
+  await client(app(cli.deps)).must("approve", id);
+  expect(await cli.call(ASK)).toEqual({ code: 0, out: `allowed  ${id}\n`, err: "" });
+  expect(JSON.parse((await cli.call([...ASK, "--json"])).out)).toMatchObject({ state: "allowed", change_id: id });
+  expect(await recorded(cli)).toEqual([]);
+});
+
+test("it waits for consent within its time, past a service that does not answer", async () => {
+  const cli = await commandLine();
+  const id = await propose(cli);
+  const serve = app(cli.deps);
+  let asked = 0;
+  const fetch = async (request: Request): Promise<Response> => {
+    asked++;
+    if (asked === 2) await client(serve).must("approve", id);
+    if (asked === 2) return Response.json({ code: "store_unavailable", error: "not now" }, { status: 503 });
+    return serve(request);
+  };
+  const called = await cli.call([...ASK, "--timeout", "60", "--interval", "0.001"], { fetch, now: Date.now });
+  expect(called).toMatchObject({ code: 0, out: `allowed  ${id}\n` });
+  expect(called.err).toMatch(/^waiting .*\n {2}.*waits for 1 more consent.*\nno answer: not now\n$/);
+  expect(asked).toBe(3);
+});
+
+test("at the end of its time it is still waiting, and says the same once", async () => {
+  const cli = await commandLine();
+  await propose(cli);
+  let ms = 0;
+  const called = await cli.call([...ASK, "--timeout", "0.05", "--interval", "0.001"], { now: () => (ms += 20) });
+  expect([called.code, called.err.match(/waiting/g)?.length, cli.requests.length]).toEqual([7, 1, 3]);
+});
+
+test.each([
+  [["gate", "deploy/42/production", "--tenant-id", "t1"], "--tenant-id and --head are required"],
+  [[...ASK.slice(0, -1), "abc"], "head must be a full commit id"],
+  [[...ASK, "--timeout", "soon"], "--timeout is a number of seconds"],
+  [[...ASK, "--interval", "-1"], "--interval is a number of seconds"],
+  [[...ASK, "--ci-token-file", "/none"], "--ci-token-file"],
+])("%j is called wrongly", async (argv, message) => {
+  const { call } = await commandLine();
+  const { code, err } = await call(argv);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+});
+
+test("the admin token and a job's token record the answer; one for another commit does not", async () => {
+  const clock = testClock();
+  const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("ci", "RS256")] }));
+  const claims = { head: "sha", environment: "environment", repository_id: "repository_id" };
+  const issuer = {
+    issuer: "https://ci.example",
+    audience: "us",
+    jwks_url: "https://ci.example/k",
+    algorithms: ["RS256"],
+  };
+  const issuers = readGateIssuers(JSON.stringify({ issuers: [{ ...issuer, claims }] }));
+  const admin = "an-admin-token-of-tests";
+  const cli = await commandLine({ clock, adminToken: admin, gateTokens: gateTokens(issuers, { clock, fetch }) });
+  const { post } = client(app(cli.deps));
+  const fields = { tenant_id: "t1", kind: "config", target: "deploy/42/production", summary: "Release", value: VALUE };
+  await post("propose", fields, { "x-svc-admin-token": admin });
+  const said = { iss: "https://ci.example", aud: "us", sub: "shop", exp: NOW_S + 300, environment: "production" };
+  const tokenOf = (sha: string) => signedToken({ ...said, sha, repository_id: "42" }, { kid: "ci", alg: "RS256" });
+  const folder = mkdtempSync(join(tmpdir(), "gate-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "token");
+  writeFileSync(file, `${await tokenOf(X)}\n`);
+  expect((await cli.call([...ASK, "--ci-token-file", file])).code).toBe(7);
+  expect((await cli.call(ASK, { env: { SVC_CI_TOKEN: await tokenOf("b".repeat(40)) } })).code).toBe(5);
+  expect((await cli.call([...ASK, "--record"])).code).toBe(5);
+  expect((await cli.call([...ASK, "--record"], { env: { SVC_ADMIN_TOKEN: admin } })).code).toBe(7);
+  expect(await recorded(cli)).toMatchObject([{ caller: { sub: "shop" } }, { state: "waiting" }]);
+});
