@@ -1,12 +1,14 @@
-/** The reference pages say of each code, field and event what the code says, and leave none out. */
+/** The reference pages say of each code, field and event what the code says; UPDATE_GOLDEN=1 writes their tables again. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
+import { EVENT_REFERENCE } from "../../lib/audit/event_reference.ts";
 import { intentJsonSchema } from "../../lib/changes/rules/intent_json_schema.ts";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
-import { STATUS } from "../../lib/kit/errors.ts";
+import { ERROR_REFERENCE } from "../../lib/kit/error_reference.ts";
+import { type ErrorCode, STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
@@ -14,6 +16,44 @@ import { documents, ROOT } from "./markdown.ts";
 import { bare, rowsOf } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
+
+const GENERATED = /(?<=<!-- from lib\/[\w/]+\.ts -->\n\n)[^]*?(?=\n\n<!-- end)/;
+
+const renderTable = (...rows: (readonly string[])[]): string =>
+  rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+/** Compares a page with its tables as they should be; UPDATE_GOLDEN=1 writes it again. */
+async function checkPage(path: string, render: (text: string) => string): Promise<void> {
+  const file = join(ROOT, path);
+  const text = readFileSync(file, "utf8");
+  const expected = await format(render(text), { parser: "markdown", printWidth: 120 });
+  if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(file, expected);
+  else expect(text.split("\n")).toEqual(expected.split("\n"));
+}
+
+test("the tables of errors are made from the reference", () =>
+  checkPage("docs/errors.md", (text) => {
+    let page = text;
+    for (const [heading, codes] of Object.entries(ERROR_REFERENCE)) {
+      const start = page.indexOf(`## ${heading}\n`);
+      expect(start, heading).toBeGreaterThan(0);
+      const rows = Object.entries(codes).map(([code, columns]) => [
+        `\`${code}\``,
+        String(STATUS[code as ErrorCode]),
+        ...columns,
+      ]);
+      const table = renderTable(["Code", "Status", "Cause", "What to do"], ["---", "---", "---", "---"], ...rows);
+      page = page.slice(0, start) + page.slice(start).replace(GENERATED, () => table);
+    }
+    return page;
+  }));
+
+test("the table of events is made from the reference", () =>
+  checkPage("docs/audit_log.md", (text) => {
+    const rows = Object.entries(EVENT_REFERENCE).map(([event, columns]) => [`\`${event}\``, ...columns]);
+    const table = renderTable(["`event_type`", "When", "`detail`"], ["---", "---", "---"], ...rows);
+    return text.replace(GENERATED, () => table);
+  }));
 
 test("every error code has its row, with its status, a cause and a remedy", () => {
   const rows = rowsOf(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
@@ -122,7 +162,7 @@ const SECTIONS = {
 const escapeCell = (cell: string): string => (cell.startsWith("`") ? cell : cell.replaceAll(/[|*<>]/g, "\\$&"));
 
 /** The reference as it should be. */
-function renderReference(): Promise<string> {
+function renderReference(): string {
   const declared = rowsIn(intentJsonSchema());
   const sections = Object.entries(SECTIONS).map(([heading, pattern]) => {
     const rows = [
@@ -134,16 +174,10 @@ function renderReference(): Promise<string> {
   });
   const apart = declared.filter(([path]) => !Object.values(SECTIONS).some((pattern) => pattern.test(path!)));
   expect(apart).toEqual([]);
-  const text = `# Fields of the intent\n\nEvery field, made from the schema by a test. [The product intent](intent.md) explains how the rules work together.\n\n${sections.join("\n")}`;
-  return format(text, { parser: "markdown", printWidth: 120 });
+  return `# Fields of the intent\n\nEvery field, made from the schema by a test. [The product intent](intent.md) explains how the rules work together.\n\n${sections.join("\n")}`;
 }
 
-test("the reference of the intent is made from its schema", async () => {
-  const file = join(ROOT, "docs/intent_fields.md");
-  const expected = await renderReference();
-  if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(file, expected);
-  expect(readFileSync(file, "utf8").split("\n")).toEqual(expected.split("\n"));
-});
+test("the reference of the intent is made from its schema", () => checkPage("docs/intent_fields.md", renderReference));
 
 test("the example has every field, and is an intent", () => {
   const text = readFileSync(join(ROOT, "examples/rules/product_intent.json"), "utf8");

@@ -1,0 +1,84 @@
+/**
+ * When each event is recorded, and the members of its `detail` in addition to those of every entry: the table of docs/audit_log.md,
+ * which is made from this by test/docs/reference.test.ts. No program imports it.
+ */
+import type { EventType } from "./entry.ts";
+
+/** Sentences of Markdown. */
+export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string, detail: string]>> = {
+  intent_in_force: [
+    "entry 1, and whenever another intent decides from here on",
+    "`product_id`, `version`, `update_epoch`, `approved_by`, `principals`",
+  ],
+  targets_in_force: [
+    "before the first change under another file of target systems, or none",
+    "`hash` (SHA-256 of the file; `null` without one), `systems` (name, type, address and templates of each, without secrets)",
+  ],
+  change_proposed: [
+    "a change is put on record",
+    "`kind`, `target`, `tier`, `tier_asked`, `tier_reason` (why it is not minor, where that was asked for), `unstated`, `sets_nothing` (`true` without a value), `apply_when` (where it applies by itself), `value_hint`, `stages` (shares and feeder of a rollout), `places` (where each value is set), `risk`, `kpi`, `proposer`, `proposer_kind`, `required_approvers`, `approver` (`policy:minor` of a minor change, with `minor_number`, `target_owner` and `seen`), `supersedes`, `alone`, `asked_by`, `message_id`",
+  ],
+  proposal_refused: [
+    "a proposal on a forbidden target, or how many more of them there were",
+    "`code`, `kind`, `target`, `proposer`; or `count`, `day`",
+  ],
+  consent_decision: [
+    "somebody approves, denies, withdraws or revokes, or the time is over",
+    "`decision`, `approver`, `note`, `from`, `progress` (`1 of 2`), `target_owner`, `emergency`, `review_hours`, `seen` (digests of what the approver saw)",
+  ],
+  change_applied: [
+    "the host product shows the change",
+    "`target`, `adapter` (its name and result), `target_held`, `kpis`, `previous_digest`, `by`, `note`, `target_moved`, `emergency`, `late`, `resolved_after_interruption`, `value_moved` (places that held another value than a consent saw)",
+  ],
+  change_apply_failed: [
+    "an apply was refused or failed",
+    "`stage`, `error`, `host`, `rejected`, `unanswered`, `late`, `by`, `note`, `emergency`",
+  ],
+  change_rolled_back: [
+    "the host product shows it as taken back",
+    "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence` (of a guardrail), `mended`, `clock`, `late`, `resolved_after_interruption`",
+  ],
+  change_rollback_failed: [
+    "a rollback failed",
+    "`stage`, `error`, `host`, `drifted` (another program set the target), `unanswered`, `late`, `by`, `note`, `evidence`, `mended`, `clock`",
+  ],
+  change_drifted: ["the host product shows an applied change no more", "`state`, `host`"],
+  value_restored: [
+    "its value is set again after an edit from outside",
+    "`target`, `adapter`, `replaced_digest` (what it replaced; null: nothing), `host` (where it does not show it after that), `by`, `note`, `late`, `resolved_after_interruption`",
+  ],
+  stage_advanced: [
+    "a rollout goes on to its next step",
+    "`step`, `to`, `share` (`null`: everybody), `rule`, `decision`, `reason`, `hours`, `silent`, `baseline`, `totals` (with `as_of` and feeder), `readings`; on a target system `ordered` (the next entry's id when it was ordered), `late` or `resolved_after_interruption`",
+  ],
+  stage_held: [
+    "the reason changes for which a rollout waits",
+    "as `stage_advanced`, `missing`, `error`; of impossible numbers `rejected`",
+  ],
+  stage_resumed: ["a person resumes a rollout", "`step`, `note`; out of a mismatch `totals`"],
+  stage_stopped: ["the rule of a rollout orders its rollback", "as `stage_advanced`, `kpi`, `at_step`"],
+  release_checked: [
+    "another tool asked for a release; once for each caller, head and answer",
+    "`target`, `head`, `state` (`allowed`, `waiting` or `refused`), `reasons`, `caller` (`iss`, `sub` and `run_id` of its token; absent: the admin token)",
+  ],
+  automation_stopped: ["it no longer applies by itself", "`code`, `reason`"],
+  emergency_reviewed: ["somebody reviews what was approved in an emergency", "`verdict`, `approver`, `note`"],
+  note_added: ["a rationale or note is said late", "`item`, `note`, `late`"],
+  content_erased: ["the content of a change is erased", "`note`, `remaining_digest`"],
+  kpi_refreshed: ["KPIs are fed", "`values`, `E`, `refreshed`, `tripped`, `note`"],
+  service_frozen: ["applies are held back", "`note`, `until`"],
+  service_unfrozen: ["they go on", "`note`"],
+  clock_accepted: [
+    "somebody says that the clock is right and the log was ahead",
+    "`note`, `last` (the time of the entry before)",
+  ],
+  loss_accepted: [
+    "a person accepts that the end of the log is lost",
+    "`note`, `known` (the end before; `head` null: more followed, how many is not known), `length` and `head` (the end it goes on from), `message`",
+  ],
+  record_rebuilt: ["a stored record was rebuilt from the log", "`fields`"],
+  store_moved: [
+    "the log goes on in another store than the entry before it",
+    "`how` (`migrate`, `import` or `restore`), `from` and `to` (the stores, without passwords), `made_at` (of the file that was loaded)",
+  ],
+};
