@@ -58,15 +58,10 @@ test("every alert rule has a test", () => {
   for (const [, name] of alerts.matchAll(/- alert: (\w+)/g)) expect(tests).toContain(`alertname: ${name}\n`);
 });
 
-test("the operator's manual says of every alert rule what it means, and of nothing else", () => {
-  const manual = readFileSync(file("operating.md"), "utf8");
-  const sections = manual.split(/^#+ /m).filter((section) => /^Countersign\w+\n/.test(section));
-  const [rules, told] = [
-    [...alerts.matchAll(/- alert: (\w+)/g)].map(([, name]) => name),
-    sections.map((section) => /^\w+/.exec(section)![0]),
-  ];
-  expect(told).toEqual(rules);
-  for (const section of sections) expect(section.split(/\s+/).length, section).toBeGreaterThan(30);
+test("every alert rule says what to do", () => {
+  const rules = [...alerts.matchAll(/- alert: \w+[^]*?(?=\n\n|$)/g)].map(([rule]) => rule);
+  expect(rules.length).toBeGreaterThan(10);
+  expect(rules.filter((rule) => !/^ {10}action: \S.{40,}$/m.test(rule))).toEqual([]);
 });
 
 test("panels have ids of their own and do not overlap", () => {
