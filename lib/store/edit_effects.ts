@@ -1,0 +1,120 @@
+/**
+ * The effect of an edit of each collection, by a person who can write the store while the service runs: a column of
+ * docs/collections.md, which is made from this. No program imports it.
+ */
+import type { COLLECTIONS, META_RECORDS } from "./schema.ts";
+
+const LISTED = "None on a decision, as far as the log was read; lists show it until the cycles report it; rebuilt.";
+const PROJECTED =
+  "Figures and memories that are projected from the log: `run-now` with `action=verify_audit` names them, `rebuild` makes them again.";
+const UNDECIDED = "Not part of the log, and nothing is decided by them.";
+
+export const EDIT_EFFECTS: Readonly<Record<Exclude<keyof typeof COLLECTIONS, "meta">, string>> = {
+  audit: "Broken chain, when it is used and by the cycles.",
+  merkle: "A checkpoint that is not signed, or that the log does not continue, is a broken chain; the tree is rebuilt.",
+  witnesses:
+    "Verifiers reject a cosignature that is not the witness's; what a witness saw last may be forgotten, which only other witnesses notice.",
+  watched:
+    "Verifiers reject a cosignature that is not the witness's; what a witness saw last may be forgotten, which only other witnesses notice.",
+  changes: "Rejected when used, named by the cycles, rebuilt.",
+  manifests:
+    "Exports, packs and certificates verify a text against its hash; another `update_epoch` lets an older instance write, or keeps it from it.",
+  kpi: "An apply records the values in the log; shown figures are wrong until `audit/verify` names them; rebuilt.",
+  counts: "More or fewer rejections stand in the log.",
+  leases:
+    "The host is asked and its state recorded; what the log records as applied is not rolled back; the entry names the lease's person.",
+  live_by_target: LISTED,
+  live_by_agent: "An agent may exceed or miss its `max_open` (reported and rebuilt by cycles) or `max_per_day`.",
+  owners: LISTED,
+  set_targets:
+    "A target set and rolled back before the log in memory may get another first value, which the intent's steps do not limit; a person still consents.",
+  places:
+    "A place may be denied to its target (409 `target_conflict`) or shared by two: the proposals' entries show the place of each.",
+  release_checks: "Added: an answer at a gate is not recorded; removed: it is recorded once more.",
+  review_due: LISTED,
+  applies_due:
+    "Removed: no automatic apply, no decision on the rollout, until the cycles report and rebuild it; added: nothing.",
+  rollouts_running:
+    "Removed: no automatic apply, no decision on the rollout, until the cycles report and rebuild it; added: nothing.",
+  samples: "Decides like a wrong feed: each decision records the totals that it used, for the feeder to compare.",
+  rollout_rollbacks:
+    "Decides like a wrong feed: each decision records the totals that it used, for the feeder to compare.",
+  proposed_by_agent: "An agent may exceed or miss its `max_open` (reported and rebuilt by cycles) or `max_per_day`.",
+  llm_drafts: "More drafts may wait, a rejected one may be filed again; an episode is reported once more.",
+  llm_drafted: "More drafts may wait, a rejected one may be filed again; an episode is reported once more.",
+  used_statements: "Removed: a signed act may be sent once more within its ten minutes.",
+  erasures_due: "Removed: copies of what was erased may stay.",
+  drift: "More drafts may wait, a rejected one may be filed again; an episode is reported once more.",
+  guardrail_due:
+    "Added: not carried out, and reported; a mark without an entry has no effect. Removed: that rollback is not ordered.",
+  guardrail_marks:
+    "Added: not carried out, and reported; a mark without an entry has no effect. Removed: that rollback is not ordered.",
+  kpi_applied: "Removed: guardrails do not watch that change.",
+  idempotency:
+    "409 `evidence_mismatch` where an answer is not what the log records; removed: the request is judged again.",
+  cursors: PROJECTED,
+  sightings: PROJECTED,
+  ticks: PROJECTED,
+  waiting: PROJECTED,
+  successors: PROJECTED,
+  tally_days: PROJECTED,
+  tally_drafts: PROJECTED,
+  tally_attempts: PROJECTED,
+  growth_rows: PROJECTED,
+  growth_rows_kinds: PROJECTED,
+  record_memories: PROJECTED,
+  proposal_memories: PROJECTED,
+  outcomes: PROJECTED,
+  outcomes_due: PROJECTED,
+  outcomes_by_kpi: PROJECTED,
+  outcomes_by_target: PROJECTED,
+  outcome_rows: PROJECTED,
+  outcome_memories: PROJECTED,
+  calibration: PROJECTED,
+  closed: PROJECTED,
+  closing_days: PROJECTED,
+  kpi_days: PROJECTED,
+  on_record: PROJECTED,
+  values:
+    "A value is returned only where the log, as far as it was read, has its change applied there last; removed: the target seems to have none until `verify_audit` names it.",
+  values_order:
+    "A value is returned only where the log, as far as it was read, has its change applied there last; removed: the target seems to have none until `verify_audit` names it.",
+  notices: UNDECIDED,
+  notices_kinds: UNDECIDED,
+  values_days: PROJECTED,
+  tally: PROJECTED,
+  tasks: UNDECIDED,
+  tasks_order: UNDECIDED,
+  tasks_open: UNDECIDED,
+  actions: UNDECIDED,
+  actions_running: UNDECIDED,
+  evolved_files: UNDECIDED,
+  evolved_texts: UNDECIDED,
+  chat: UNDECIDED,
+  chat_places: UNDECIDED,
+  chat_drafts: UNDECIDED,
+  memories: UNDECIDED,
+  chat_memories: UNDECIDED,
+  co_evolution: UNDECIDED,
+  peers: UNDECIDED,
+  insights_shared: UNDECIDED,
+  effects: "The value that a rollback restores is verified against the digest in the apply's entry, where it has one.",
+  effect_targets:
+    "The value that a rollback restores is verified against the digest in the apply's entry, where it has one.",
+  file_tenants:
+    "The value that a rollback restores is verified against the digest in the apply's entry, where it has one.",
+};
+
+/** An edit of the other records of `meta` decides nothing. */
+export const META_EDIT_EFFECTS: Readonly<Partial<Record<keyof typeof META_RECORDS, string>>> = {
+  chain: "Broken chain.",
+  freeze: "None: the log's last freeze is in force, as far as it was read; named by `audit/verify`, rebuilt.",
+  checkpoint:
+    "A checkpoint that is not signed, or that the log does not continue, is a broken chain; the tree is rebuilt.",
+  merkle: "A checkpoint that is not signed, or that the log does not continue, is a broken chain; the tree is rebuilt.",
+  breach:
+    "Removed: forgotten by processes that start later; added: writes are rejected until a restart finds the log sound.",
+  identity: "Another product's: no start.",
+  intent:
+    "Exports, packs and certificates verify a text against its hash; another `update_epoch` lets an older instance write, or keeps it from it.",
+};
