@@ -154,6 +154,10 @@ export const ERROR_REFERENCE = {
       "Do what the sentence says first: review it, or roll a superseded change back.",
     ],
     task_not_completed: ["Only a completed task can be rated.", "Wait for its end."],
+    promotion_not_ready: [
+      "`policy.promotion` asks that the value is applied elsewhere first.",
+      "Apply when `gates` shows no `promotion` any more.",
+    ],
   },
   "The host product and operations on it": {
     impossible_sample: [
