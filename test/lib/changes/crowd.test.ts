@@ -4,7 +4,7 @@ import { crowded, type Seen } from "./crowd.ts";
 
 const slices = histories([1, 4], [5, 60], [5, 200], 200);
 
-test.each(slices)("64 clients at two processes: histories %i to %i", { timeout: 300_000 }, async (first, last) => {
+test.each(slices)("64 clients at two processes: histories %i to %i", { timeout: 900_000 }, async (first, last) => {
   const seen: Seen = new Map();
   for (let seed = first; seed <= last; seed++) await crowded(seed, seen);
   const always = ["approved", "change_applied", "change_rolled_back", "agent_may_not", "a way out of approved"];

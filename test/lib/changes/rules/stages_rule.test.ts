@@ -1,0 +1,89 @@
+/** Which rollouts an intent allows, and when they stand in for guardrails. */
+import { expect, test } from "vitest";
+import {
+  boundsRollouts,
+  findStagesProblem,
+  replacesGuardrails,
+  requireStages,
+} from "../../../../lib/changes/rules/stages_rule.ts";
+import type { Stages } from "../../../../lib/rollout/stages.ts";
+import { intentOf } from "../../../support/intents.ts";
+
+const principals = {
+  ana: { kind: "person" },
+  "agent:a": { kind: "agent", token_sha256: "a".repeat(64) },
+  "agent:b": { kind: "agent", token_sha256: "b".repeat(64) },
+};
+const BASE = { policy: { signed_only: false }, principals };
+const rule = (stages: object) => intentOf({ ...BASE, policy: { ...BASE.policy, stages } }).intent.policy.stages;
+const plan = (over: object = {}): Stages =>
+  ({
+    fed_by: "agent:a",
+    watch: [
+      { kpi: "conversion", allowed: 0.01 },
+      { kpi: "latency", allowed: { relative: 0.1 } },
+    ],
+    ...over,
+  }) as Stages;
+const change = (over: object = {}) => ({ tenant_id: "t1", target: "ui.a", value: 1, stages: plan(), ...over });
+
+test.each<[object, object, string | undefined]>([
+  [{}, {}, undefined],
+  [{ targets: ["ui.*"] }, {}, undefined],
+  [{ targets: ["price.*", "limits.*"] }, {}, "policy.stages allows rollouts only of price.*, limits.*"],
+  [{ watch: ["latency"] }, {}, undefined],
+  [{ watch: ["latency", "csat"] }, {}, "must watch csat, as policy.stages asks"],
+  [{ fed_by: ["Agent:A"] }, {}, undefined],
+  [{ fed_by: ["agent:b"] }, {}, "must be fed by one of agent:b, as policy.stages asks"],
+  [{ max_allowed: { conversion: 0.01, latency: { relative: 0.1 }, csat: 0 } }, {}, undefined],
+  [{ max_allowed: { conversion: 0.009 } }, {}, "allows conversion more than policy.stages.max_allowed"],
+  [{ max_allowed: { latency: { relative: 0.09 } } }, {}, "allows latency more than policy.stages.max_allowed"],
+  [
+    { max_allowed: { latency: 0.1 } },
+    {},
+    "must allow latency a loss of the kind that policy.stages.max_allowed states",
+  ],
+  [{ targets: ["price.*"] }, { stages: undefined }, undefined],
+])("under %j a rollout with %j: %s", (stages, over, problem) => {
+  expect(findStagesProblem(change(over), rule(stages))).toBe(problem);
+  expect(findStagesProblem(change(over), undefined)).toBeUndefined();
+});
+
+test.each<[object, string | undefined]>([
+  [{}, undefined],
+  [{ proposer: "agent:b" }, undefined],
+  [{ value: undefined }, "need a value that users can get"],
+  [{ stages: plan({ fed_by: "ana" }) }, "must be fed by an agent of the intent, and ana is none"],
+  [{ stages: plan({ fed_by: "agent:c" }) }, "must be fed by an agent of the intent, and agent:c is none"],
+  [{ proposer: "Agent:A" }, "must not be fed by the proposer of the change"],
+  [{ stages: plan({ watch: [] }) }, "must watch conversion, as policy.stages asks"],
+  [{ stages: undefined, value: undefined }, undefined],
+])("a proposal with %j: %s", (over, problem) => {
+  const { intent } = intentOf({ ...BASE, policy: { ...BASE.policy, stages: { watch: ["conversion"] } } });
+  const judge = () => requireStages(change(over), intent);
+  if (problem === undefined) expect(judge).not.toThrow();
+  else expect(judge).toThrow(`stages ${problem}`);
+});
+
+const BOUNDED = { watch: ["conversion"], fed_by: ["agent:a"], max_allowed: { conversion: 0.01 } };
+
+test("only a rule that sets everything bounds rollouts", () => {
+  expect([boundsRollouts(undefined), boundsRollouts(rule({})), boundsRollouts(rule(BOUNDED))]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  for (const field of ["watch", "fed_by", "max_allowed"])
+    expect(boundsRollouts(rule({ ...BOUNDED, [field]: undefined })), field).toBe(false);
+});
+
+test.each<[string, object, object, boolean]>([
+  ["conversion", { ...BOUNDED, replaces_guardrails: true }, {}, true],
+  ["conversion", BOUNDED, {}, false],
+  ["latency", { ...BOUNDED, replaces_guardrails: true }, {}, false],
+  ["conversion", { ...BOUNDED, replaces_guardrails: true }, { stages: plan({ watch: [] }) }, false],
+  ["conversion", { ...BOUNDED, replaces_guardrails: true }, { stages: undefined }, false],
+])("a guardrail on %s under %j is replaced for %j: %s", (kpi, stages, over, replaced) => {
+  expect(replacesGuardrails(change(over), kpi, rule(stages))).toBe(replaced);
+  expect(replacesGuardrails(change(over), kpi, undefined)).toBe(false);
+});
