@@ -4,8 +4,9 @@ export const GROUPS = {
     sources: "lib/changes/rules/",
     tests: [
       "test/lib/changes/rules/**/*.test.ts",
-      "test/lib/changes/{apply_when,permissions,value_limits}.test.ts",
+      "test/lib/changes/{apply_when,break_glass,closing,late_note,permissions,seen,value_limits}.test.ts",
       "test/lib/changes/rollouts/rollout.test.ts",
+      "test/handlers/gate.test.ts",
     ],
     last: "consent_model",
   },

@@ -1,0 +1,141 @@
+/** Public keys as an intent may name them: one encoding each, and nothing left over. */
+import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { expect, test } from "vitest";
+import { portableSha256 } from "../../../../lib/kit/platform.ts";
+import { keyIdOf, mayAsk, passkeyMaterial, sshMaterial } from "../../../../lib/changes/rules/key_material.ts";
+
+const derOf = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der" });
+const read = (bytes: Uint8Array) => passkeyMaterial(Buffer.from(bytes).toString("base64url"));
+const EC = derOf(generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey);
+const ED = derOf(generateKeyPairSync("ed25519").publicKey);
+const RSA = derOf(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey);
+
+test.each([
+  ["ES256", EC, EC.subarray(-65)],
+  ["EdDSA", ED, ED.subarray(-32)],
+  ["RS256", RSA, RSA],
+] as const)("a passkey of %s is read", (algorithm, der, raw) => {
+  expect(read(der)).toEqual({ algorithm, spki: new Uint8Array(der), raw: new Uint8Array(raw) });
+});
+
+/** An element of DER; `spare`: more bytes of length than it needs. */
+function element(tag: number, content: readonly number[], spare = 0): number[] {
+  const size = content.length;
+  const length = size < 0x80 ? [] : size < 0x100 ? [size] : [size >> 8, size & 255];
+  const long = [...Array<number>(spare).fill(0), ...(spare > 0 && length.length === 0 ? [size] : length)];
+  return [tag, ...(long.length === 0 ? [size] : [0x80 + long.length, ...long]), ...content];
+}
+const NUMBER = [0, ...Array<number>(256).fill(0xa5)];
+const EXPONENT = [1, 0, 1];
+const NAME = [...Buffer.from("300d06092a864886f70d0101010500", "hex")];
+const numbers = (parts: number[][]): number[] => element(0x30, parts.flat());
+const key = (inner: number[], { name = NAME, unused = 0, tag = 0x30, spare = 0 } = {}): Uint8Array =>
+  Uint8Array.from(element(tag, [...name, ...element(0x03, [unused, ...inner])], spare));
+const PLAIN = [element(2, NUMBER), element(2, EXPONENT)];
+
+test("an RSA key that is put together here is read", () => {
+  expect(read(key(numbers(PLAIN)))?.algorithm).toBe("RS256");
+  expect(read(key(numbers([element(2, NUMBER), element(2, [0, 0x80, 1])])))?.algorithm).toBe("RS256");
+});
+
+test.each<[string, Uint8Array]>([
+  ["nothing", new Uint8Array()],
+  ["an EC key that is cut", EC.subarray(0, -1)],
+  ["an EC key with a byte more", Uint8Array.from([...EC, 0])],
+  ["an Ed25519 key that is cut", ED.subarray(0, -1)],
+  ["an Ed25519 key with a byte more", Uint8Array.from([...ED, 0])],
+  ["a byte more", Uint8Array.from([...RSA, 0])],
+  ["a byte less", RSA.subarray(0, -1)],
+  ["1024 bits", derOf(generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey)],
+  ["a byte under 2048 bits", key(numbers([PLAIN[0]!, element(2, [1, 1])]))],
+  ["another tag", key(numbers(PLAIN), { tag: 0x31 })],
+  ["another algorithm", key(numbers(PLAIN), { name: NAME.map((byte, at) => (at === 12 ? 2 : byte)) })],
+  ["unused bits", key(numbers(PLAIN), { unused: 1 })],
+  ["a length that is longer than it needs", key(numbers(PLAIN), { spare: 1 })],
+  ["an exponent whose length is longer than it needs", key(numbers([PLAIN[0]!, element(2, EXPONENT, 1)]))],
+  ["an exponent with a zero in front", key(numbers([PLAIN[0]!, element(2, [0, ...EXPONENT])]))],
+  ["a modulus with two zeros in front", key(numbers([element(2, [0, ...NUMBER]), PLAIN[1]!]))],
+  ["an exponent of nothing", key(numbers([PLAIN[0]!, element(2, [])]))],
+  ["no exponent", key(numbers([element(2, [...NUMBER, ...Array<number>(8).fill(1)])]))],
+  ["three numbers", key(numbers([...PLAIN, element(2, [3])]))],
+  ["no list of numbers", key(PLAIN.flat())],
+  ["text in place of the exponent", key(numbers([PLAIN[0]!, element(4, EXPONENT)]))],
+  ["a list that ends too early", key([...numbers(PLAIN), 0])],
+])("a passkey of %s is not read", (_, der) => {
+  expect(read(der)).toBeUndefined();
+});
+
+test("a passkey that is no base64url is not read", () => {
+  expect(passkeyMaterial("MFkwEwYHKoZI*")).toBeUndefined();
+});
+
+const wire = (...parts: (string | Uint8Array)[]): Buffer =>
+  Buffer.concat(
+    parts.flatMap((part) => {
+      const size = Buffer.alloc(4);
+      size.writeUInt32BE(Buffer.from(part as string).length);
+      return [size, Buffer.from(part as string)];
+    }),
+  );
+const ED_RAW = ED.subarray(-32);
+const EC_RAW = EC.subarray(-65);
+const line = (type: string, blob: Uint8Array): string => `${type} ${Buffer.from(blob).toString("base64")} ana`;
+
+test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
+  ["ssh-ed25519", [ED_RAW], ED_RAW, undefined],
+  ["ecdsa-sha2-nistp256", ["nistp256", EC_RAW], EC_RAW, undefined],
+  ["sk-ssh-ed25519@openssh.com", [ED_RAW, "ssh:"], ED_RAW, "ssh:"],
+  ["sk-ecdsa-sha2-nistp256@openssh.com", ["nistp256", EC_RAW, "ssh:x"], EC_RAW, "ssh:x"],
+])("a key of %s is read, and named as ssh-keygen names it", (type, parts, raw, application) => {
+  const blob = wire(type, ...parts);
+  const text = line(type, blob);
+  expect(sshMaterial(text)).toEqual({
+    type,
+    blob: new Uint8Array(blob),
+    raw: new Uint8Array(raw),
+    ...(application !== undefined && { application: new Uint8Array(Buffer.from(application)) }),
+  });
+  const digest = createHash("sha256").update(blob).digest("base64").replaceAll("=", "");
+  expect(keyIdOf({ type: "ssh", public_key: text }, portableSha256)).toBe(`SHA256:${digest}`);
+});
+
+test.each<[string, string]>([
+  ["another type", line("ssh-rsa", wire("ssh-rsa", ED_RAW))],
+  ["a type that is not that of its blob", line("ssh-ed25519", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW))],
+  ["another curve", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp384", EC_RAW))],
+  [
+    "a point that is compressed",
+    line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", Buffer.alloc(65, 2))),
+  ],
+  ["a point that is cut", line("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW.subarray(0, 64)))],
+  ["31 bytes", line("ssh-ed25519", wire("ssh-ed25519", ED_RAW.subarray(1)))],
+  ["something behind it", line("ssh-ed25519", wire("ssh-ed25519", ED_RAW, "more"))],
+  ["no application", line("sk-ssh-ed25519@openssh.com", wire("sk-ssh-ed25519@openssh.com", ED_RAW))],
+  ["nothing", "ssh-ed25519"],
+  ["no base64", "ssh-ed25519 *** ana"],
+])("an SSH key of %s is not read", (_, text) => {
+  expect(sshMaterial(text)).toBeUndefined();
+});
+
+test("a passkey is named by the digest of its public key", () => {
+  const digest = createHash("sha256").update(EC).digest("base64").replaceAll("=", "");
+  const public_key = EC.toString("base64url");
+  expect(keyIdOf({ type: "webauthn", public_key }, portableSha256)).toBe(`SHA256:${digest}`);
+});
+
+test.each<[string, { rp_id: string; origins?: string[] }, boolean]>([
+  ["https://gov.example", { rp_id: "gov.example" }, true],
+  ["https://a.gov.example", { rp_id: "gov.example" }, false],
+  ["http://gov.example", { rp_id: "gov.example" }, false],
+  ["https://a.gov.example", { rp_id: "gov.example", origins: ["https://a.gov.example"] }, true],
+  ["https://gov.example", { rp_id: "gov.example", origins: ["https://a.gov.example"] }, false],
+  ["http://localhost", { rp_id: "localhost" }, true],
+  ["http://localhost:8420", { rp_id: "localhost" }, true],
+  ["http://localhost:0", { rp_id: "localhost" }, false],
+  ["http://localhost:123456", { rp_id: "localhost" }, false],
+  ["http://localhost:1x", { rp_id: "localhost" }, false],
+  ["xhttp://localhost", { rp_id: "localhost" }, false],
+  ["https://localhost", { rp_id: "localhost" }, false],
+])("%s may ask for a passkey of %j: %s", (origin, passkey, may) => {
+  expect(mayAsk(origin, passkey)).toBe(may);
+});
