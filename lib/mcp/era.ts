@@ -73,5 +73,9 @@ function decoded(value: string | null): string | null {
   return bytes ? new TextDecoder().decode(bytes) : null;
 }
 
+/** Returns true where a client of the older era speaks a version that has links to resources. */
+export const knowsLinks = ({ headers }: Request): boolean =>
+  among(["2025-11-25", "2025-06-18"], headers.get("mcp-protocol-version"));
+
 /** The version that a handshake is answered with: the client's own, or the newest that has handshakes. */
 export const agreed = (asked: unknown): string => (among(LEGACY, asked) ? (asked as string) : LEGACY[0]);

@@ -8,12 +8,12 @@ import { type Answer, textAnswer } from "../http/answer.ts";
 import { parseInput, rejectInexactValue } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import { version } from "../kit/version.ts";
-import { agreed, type Era, eraOf, MODERN } from "./era.ts";
+import { agreed, type Era, eraOf, knowsLinks, MODERN } from "./era.ts";
 import { instructionsFor } from "./instructions.ts";
 import { errorText, idIn, isObject, type Message, messageOf, parseBody, resultText, RPC, RpcError } from "./jsonrpc.ts";
 import { refusalText } from "./refusal.ts";
 import { answerForTask, takesTasks, TASKS } from "./tasks.ts";
-import { readInput, resultOf, type ToolCall } from "./tool.ts";
+import { readInput, toolResult, type ToolCall } from "./tool.ts";
 import { listed, TOOLS } from "./toolbox.ts";
 
 const SERVER = { name: "countersign", title: "Countersign", version };
@@ -50,7 +50,7 @@ const METHODS: Record<Era, (call: ToolCall, message: Message) => Promise<object>
   modern(call, message) {
     if (message.method === "server/discover") return discovered(call);
     if (message.method === "tools/list") return { tools: listed(call), ...CACHED };
-    if (message.method === "tools/call") return called(call, message, takesTasks(message));
+    if (message.method === "tools/call") return called(call, message, { tasks: takesTasks(message), links: true });
     if (TASK_METHODS.includes(message.method)) return answerForTask(call, message);
     throw unknownMethod(message, 404);
   },
@@ -58,7 +58,8 @@ const METHODS: Record<Era, (call: ToolCall, message: Message) => Promise<object>
     if (message.method === "initialize") return greeted(call, message);
     if (message.method === "ping") return {};
     if (message.method === "tools/list") return { tools: listed(call) };
-    if (message.method === "tools/call") return called(call, message, false);
+    if (message.method === "tools/call")
+      return called(call, message, { tasks: false, links: knowsLinks(call.request) });
     throw unknownMethod(message, 200);
   },
 };
@@ -83,7 +84,11 @@ const greeted = (call: ToolCall, { params }: Message): object => ({
 });
 
 /** A tool's refusal is a result that says so, which a model can read and mend. */
-async function called(call: ToolCall, { params, text }: Message, tasks: boolean): Promise<object> {
+async function called(
+  call: ToolCall,
+  { params, text }: Message,
+  { tasks, links }: { tasks: boolean; links: boolean },
+): Promise<object> {
   const { name, arguments: given = {} } = params;
   const tool = TOOLS.find((one) => one.name === name);
   if (!tool) throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown(name)}; tools/list tells what there is`, 200);
@@ -96,7 +101,7 @@ async function called(call: ToolCall, { params, text }: Message, tasks: boolean)
     const input = parseInput(readInput(tool, call.deps), given);
     return await maskErrors(call.deps, async () => {
       const task = tasks ? await tool.task?.(input, call) : undefined;
-      return task ?? resultOf(await tool.run(input, call));
+      return task ?? toolResult(await tool.run(input, call), links);
     });
   } catch (error) {
     return { content: [{ type: "text", text: refusalText(error) }], isError: true };

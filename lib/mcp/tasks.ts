@@ -8,7 +8,7 @@ import { AppError } from "../kit/errors.ts";
 import { metaOf } from "./era.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
 import { standing } from "./standing.ts";
-import { resultOf, type ToolCall } from "./tool.ts";
+import { toolResult, type ToolCall } from "./tool.ts";
 
 /** The extension's name, in the capabilities of both sides. */
 export const TASKS = "io.modelcontextprotocol/tasks";
@@ -60,7 +60,7 @@ async function taskOf(call: ToolCall, { change_id, seen_status }: Wait) {
   };
   return status === seen_status
     ? { ...task, status: "working" as const }
-    : { ...task, status: "completed" as const, result: resultOf({ ...now, moved: true }) };
+    : { ...task, status: "completed" as const, result: toolResult({ ...now, moved: true }, true) };
 }
 
 function waitOf(taskId: unknown): Wait {

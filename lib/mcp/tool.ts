@@ -35,11 +35,21 @@ export const tool = <I extends z.ZodType, O extends z.ZodType>(
   task?: (input: z.output<I>, call: ToolCall) => Promise<object | undefined>,
 ): Tool => ({ ...declared, run: run as Tool["run"], ...(task && { task: task as Required<Tool>["task"] }) });
 
-/** What a tool answers, as a result: its structure, and the same as text for clients that know no other. */
-export const resultOf = (answer: object): object => ({
-  content: [{ type: "text", text: JSON.stringify(answer) }],
+/**
+ * Returns the result of a tool: its structure, and the same as text for clients that know no other. `links`: where it has
+ * the page of a change, also a link that a client can show to the person.
+ */
+export const toolResult = (answer: object, links = false): object => ({
+  content: [{ type: "text", text: JSON.stringify(answer) }, ...(links ? pageLinks(answer) : [])],
   structuredContent: answer,
 });
+
+function pageLinks({ page, change_id, summary }: { page?: unknown; change_id?: unknown; summary?: unknown }): object[] {
+  if (typeof page !== "string" || typeof change_id !== "string") return [];
+  const title = typeof summary === "string" && summary !== "" ? summary : change_id;
+  const description = "The page on which a person decides on this change.";
+  return [{ type: "resource_link", uri: page, name: change_id, title, description, mimeType: "text/html" }];
+}
 
 /** The input schema of a tool under an intent. */
 export const readInput = ({ input }: Pick<Tool, "input">, deps: OperationsDeps): z.ZodType =>

@@ -36,8 +36,9 @@ export async function post(
   const body = bodyOf[format](notification);
   const headers = { "content-type": "application/json", "user-agent": "countersign" };
   const signed = key && format === "json" ? signatureHeaders(key, notification.id, now, body) : {};
+  const event = format === "json" ? cloudEventHeaders(notification) : {};
   const attempt = async (signal: AbortSignal): Promise<Failed | undefined> => {
-    const init = { method: "POST", body, redirect: "manual", headers: { ...headers, ...signed } } as const;
+    const init = { method: "POST", body, redirect: "manual", headers: { ...headers, ...event, ...signed } } as const;
     const response = await send(url, { ...init, signal });
     if (response.ok && format !== "teams") return void (await response.body?.cancel());
     const said = (await cappedText(response, MOST_READ)) ?? "";
@@ -64,6 +65,16 @@ function signatureHeaders(key: Uint8Array, id: string, now: number, body: string
     "webhook-signature": signatureOf(key, id, seconds, body),
   };
 }
+
+/** Headers of a CloudEvents 1.0 event in binary mode, whose data is the body; they are not signed. */
+const cloudEventHeaders = ({ id, type, timestamp, instance_id, data }: Notification): Record<string, string> => ({
+  "ce-specversion": "1.0",
+  "ce-id": id,
+  "ce-source": `/countersign/${encodeURIComponent(instance_id)}`,
+  "ce-type": `dev.countersign.${type}`,
+  "ce-time": timestamp,
+  ...(data.change && { "ce-subject": data.change.change_id }),
+});
 
 /** Teams answers 200 also where it did not deliver, and says so in the body. */
 function teamsFailure(status: number, said: string): Failed | undefined {

@@ -252,3 +252,33 @@ describe("who comes", () => {
     expect([answered.status, answered.body.code]).toEqual([413, "payload_too_large"]);
   });
 });
+
+test("an answer about a change links to its page, in the versions that have such links", async () => {
+  const mcp = await served({ publicUrl: "https://gov.acme.example" });
+  const call = (headers: Record<string, string>, meta: object = {}) =>
+    mcp.send(
+      {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: {
+          name: "propose_change",
+          arguments: { tenant_id: "t1", kind: "config", target: "limits.uploads", summary: "Raise the limit" },
+          ...meta,
+        },
+      },
+      headers,
+    );
+  const modern = messageOf("modern", "tools/call", { name: "propose_change" });
+  for (const { body } of [
+    await call(modern.headers as Record<string, string>, { _meta: modern.params["_meta"] }),
+    await call({ "mcp-protocol-version": "2025-06-18" }),
+  ]) {
+    const { content, structuredContent } = body.result;
+    const { change_id, page } = structuredContent;
+    expect(page).toContain(change_id);
+    expect(content[1]).toMatchObject({ type: "resource_link", uri: page, name: change_id, title: "Raise the limit" });
+  }
+  for (const headers of [{}, { "mcp-protocol-version": "2025-03-26" }] as Record<string, string>[])
+    expect((await call(headers)).body.result.content).toHaveLength(1);
+});

@@ -173,6 +173,16 @@ test("a notification for each thing somebody must know of, in order, signed, and
   for (const delivery of deliveries) {
     expectSigned(delivery);
     expect(delivery.headers["webhook-id"]).toBe(delivery.body.id);
+    const { id, type, timestamp, data } = delivery.body;
+    expect(delivery.headers).toMatchObject({
+      "content-type": "application/json",
+      "ce-specversion": "1.0",
+      "ce-id": id,
+      "ce-source": "/countersign/acme-crm%40local",
+      "ce-type": `dev.countersign.${type}`,
+      "ce-time": timestamp,
+    });
+    expect(delivery.headers["ce-subject"]).toBe(data.change?.change_id);
     expect(delivery.text).not.toContain("sesame");
   }
   expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(deliveries.length);
