@@ -210,7 +210,7 @@ function You({ onYou }: { onYou: () => void }) {
   return (
     <button type="button" class="you" onClick={onYou}>
       <small class="quiet">You</small>
-      <span>{name === "" ? "Say who you are" : <Given text={name} />}</span>
+      <span>{name === "" ? "Set your name" : <Given text={name} />}</span>
     </button>
   );
 }

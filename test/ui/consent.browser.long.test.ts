@@ -390,10 +390,10 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const { at } = JSON.parse(statement);
     await service.post("api/product/approve", { ...decided, emergency: "true", proof, at });
     await visit(page, named(service), `changes/${change_id}`);
-    await button(page, "Not accepted…").click();
+    await button(page, "Not justified…").click();
     await page.getByText("ana does not accept the emergency consent: set limits.uploads for t1.").waitFor();
-    await button(page, "Not accepted with your key").click();
-    await page.getByText("Your review is recorded: not accepted.").waitFor();
+    await button(page, "Not justified with your key").click();
+    await page.getByText("Your review is recorded: not justified.").waitFor();
     const reviewed = await said(`change_id=${change_id}`);
     expect(reviewed).toMatchObject({ approver: "ana", authenticated: "signature", verdict: "not_accepted" });
     expect(JSON.parse(reviewed.statement)).toMatchObject({ decision: "review", verdict: "not_accepted" });

@@ -33,10 +33,10 @@ describe.skipIf(!browser)("decisions in the console", () => {
     async () => {
       const ana = await open();
       await visit(ana, service.url, "propose");
-      await ana.getByRole("button", { name: "You Say who you are" }).click();
+      await ana.getByRole("button", { name: "You Set your name" }).click();
       await ana.getByLabel("Your name").fill("ana");
       await ana.getByLabel("Admin token").fill(TOKEN);
-      await button(ana, "Keep").click();
+      await button(ana, "Save").click();
       const bo = await open({ name: "bo", token: TOKEN });
       await visit(bo, service.url, "");
       await freshness(bo, "Live").waitFor();

@@ -101,16 +101,16 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     const due = ana.getByRole("region", { name: "Review due" });
     expect(await due.innerText(), "what is applied does not expire").not.toContain("expires");
     await due.getByRole("link").first().click();
-    await button(ana, "Not accepted…").waitFor();
+    await button(ana, "Not justified…").waitFor();
     await ana.getByText("Was it right?").waitFor();
     const asked = ana.getByRole("region", { name: "Decision" }).getByRole("button");
     // The question that is asked is answered first.
-    await expect.poll(() => asked.allInnerTexts()).toEqual(["Accepted…", "Not accepted…", "Roll back…"]);
-    await button(ana, "Not accepted…").click();
+    await expect.poll(() => asked.allInnerTexts()).toEqual(["Justified…", "Not justified…", "Roll back…"]);
+    await button(ana, "Not justified…").click();
     await ana.getByLabel("Note").fill("It could have waited.");
     expect(await seriousOn(ana, "review")).toEqual([]);
-    await button(ana, "Not accepted as ana").click();
-    await ana.getByText("Your review is recorded: not accepted.").waitFor();
+    await button(ana, "Not justified as ana").click();
+    await ana.getByText("Your review is recorded: not justified.").waitFor();
     await ana.getByText("Review due").waitFor({ state: "detached" });
     await ana.getByText("Emergency reviewed by ana, not accepted.").waitFor();
     expect(await service.get(`api/product/changes/${id}`)).toMatchObject({

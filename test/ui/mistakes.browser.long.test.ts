@@ -26,7 +26,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     await button(page, "Approve as ana").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(said).waitFor();
-    await dialog.getByText("The token that was sent is not the right one. Give it anew above.").waitFor();
+    await dialog.getByText("The token that was sent is not the right one. Enter it again above.").waitFor();
     await page.waitForFunction(() => document.activeElement?.matches('[type="password"]'));
     await page.keyboard.type(TOKEN);
     await page.keyboard.press("Enter");
@@ -120,9 +120,9 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     const say = async (shown: string, name: string) => {
       await page.getByRole("button", { name: shown }).click();
       await page.getByLabel("Your name").fill(name);
-      await button(page, "Keep").click();
+      await button(page, "Save").click();
     };
-    await say("Say who you are", "ana");
+    await say("Set your name", "ana");
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name="proposer"]')?.value === "ana");
     await page.getByLabel("Proposer").fill("pat");
     await say("You ana", "bo");

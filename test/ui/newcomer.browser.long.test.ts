@@ -15,16 +15,16 @@ describe.skipIf(!browser)("a new approver", () => {
   test("is told at once that a token is wrong, and not at the first decision", async () => {
     const page = await open();
     await visit(page, service.url, "");
-    await page.getByRole("button", { name: "You Say who you are" }).click();
+    await page.getByRole("button", { name: "You Set your name" }).click();
     const dialog = page.getByRole("dialog");
     await page.getByLabel("Your name").fill("ana");
     await page.getByLabel("Admin token").fill("not-the-right-one");
-    await button(page, "Keep").click();
+    await button(page, "Save").click();
     await dialog.getByText("The service does not take this token.").waitFor();
     expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("password");
     expect(await page.evaluate(() => sessionStorage.length), "nothing of it is kept").toBe(0);
     await page.getByLabel("Admin token").fill(TOKEN);
-    await button(page, "Keep").click();
+    await button(page, "Save").click();
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "You ana" }).waitFor();
   });
@@ -32,9 +32,9 @@ describe.skipIf(!browser)("a new approver", () => {
   test("may keep a name alone where no token is known", async () => {
     const page = await open();
     await visit(page, service.url, "");
-    await page.getByRole("button", { name: "You Say who you are" }).click();
+    await page.getByRole("button", { name: "You Set your name" }).click();
     await page.getByLabel("Your name").fill("ana");
-    await button(page, "Keep").click();
+    await button(page, "Save").click();
     await page.getByRole("button", { name: "You ana" }).waitFor();
   });
 

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { inFull } from "../support/length.ts";
 import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
 const ANA = { name: "ana", token: TOKEN };
@@ -87,7 +88,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     end("d, cause and rollback", 5);
   });
 
-  test("on a phone a freeze takes three taps, and an emergency five to be applied", async () => {
+  inFull(test)("on a phone a freeze takes three taps, and an emergency five to be applied", async () => {
     const page = await open(PHONE);
     await visit(page, service.url, "kpis");
     const freeze = counting(page);
@@ -110,7 +111,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     await service.post("api/product/unfreeze", { actor: "ana" });
   });
 
-  test("the proof of a change takes two clicks, the pack of a month three, and a report two", async () => {
+  inFull(test)("the proof of a change takes two clicks, the pack of a month three, and a report two", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes?q=captcha");
     const proof = counting(page);
@@ -133,7 +134,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     report.end("j, a report", 2);
   });
 
-  test("a value that is no JSON is named as it is typed, and a week is found by typing", async () => {
+  inFull(test)("a value that is no JSON is named as it is typed, and a week is found by typing", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "");
     const propose = counting(page);
@@ -156,7 +157,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     found.end("i, the week of a proposer", 1);
   });
 
-  test("a value that was changed elsewhere is restored in three clicks", async () => {
+  inFull(test)("a value that was changed elsewhere is restored in three clicks", async () => {
     await applied({ target: "limits.drifts", summary: "Ten uploads", value: "10" });
     const config = JSON.parse(readFileSync(service.config, "utf8"));
     writeFileSync(
@@ -174,7 +175,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     end("h, drift restored", 3);
   });
 
-  test("the first visit of an empty service says what it is for", async () => {
+  inFull(test)("the first visit of an empty service says what it is for", async () => {
     const empty = await startService();
     const page = await open(ANA);
     const { end } = counting(page);

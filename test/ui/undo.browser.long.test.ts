@@ -68,12 +68,12 @@ describe.skipIf(!browser)("before and after", () => {
     await guest.getByText("What the host product holds is shown to those who may apply.").waitFor();
     expect(await diff(guest, "Before and after").innerText()).toMatch(/10[\s\S]*25/);
     await button(guest, "Ask the host product").click();
-    await guest.getByText("Give the token under “You” and try again.").waitFor();
+    await guest.getByText("Enter the token under “You” and try again.").waitFor();
     await guest.getByRole("button", { name: "You ana" }).click();
     await guest.getByLabel("Admin token").fill(TOKEN);
-    await button(guest, "Keep").click();
+    await button(guest, "Save").click();
     await diff(guest, "What the host product holds, and would hold").waitFor();
-    await guest.getByText("Give the token").waitFor({ state: "detached" });
+    await guest.getByText("Enter the token").waitFor({ state: "detached" });
   });
 
   test("a host product that does not answer blocks nothing", async () => {

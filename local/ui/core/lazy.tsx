@@ -29,7 +29,7 @@ export function lazy<P extends object>(
       <p role="alert">
         This page could not be loaded. The service may be away, or have been upgraded:{" "}
         <button type="button" class="link" onClick={() => location.reload()}>
-          load the console anew
+          Reload
         </button>
         .
       </p>

@@ -66,7 +66,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
           <p>
             This window does not know who you are, so it shows everything.{" "}
             <button type="button" class="link" onClick={onYou}>
-              Say who you are
+              Set your name
             </button>
           </p>
         </Notice>

@@ -29,7 +29,7 @@ export function YouPage({ onYou }: { onYou: () => void }) {
           <p>
             A key stands under a name.{" "}
             <button type="button" class="link" onClick={onYou}>
-              Say who you are
+              Set your name
             </button>
           </p>
         </Notice>

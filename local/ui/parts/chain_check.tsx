@@ -70,7 +70,7 @@ function Verdict({ result: { fault, count, length }, from, held }: { result: Wal
         one before it.{" "}
         {held
           ? "The newest receipt of this browser is among them, so nothing before it was cut off or rewritten."
-          : "Without a receipt, a cut tail or a rewrite of the whole log would not show."}
+          : "Without a receipt, entries removed from the end or a rewritten log would not show."}
       </p>
     </Notice>
   );

@@ -35,7 +35,7 @@ export const ChangeRow = ({
       </p>
     </div>
     <span class="quiet reach">
-      {change.affected_users === null ? "reach not stated" : `${figure(change.affected_users)} affected`}
+      {change.affected_users === null ? "People affected: unknown" : `${figure(change.affected_users)} affected`}
     </span>
     <span class="quiet gain">
       {change.expected_delta_k === null ? "" : `expects ${signed(change.expected_delta_k)}`}

@@ -22,7 +22,7 @@ export function Gate() {
   };
   return (
     <>
-      <PageHead title="This service asks who reads" />
+      <PageHead title="Sign in to view" />
       <Panel title="Token">
         <form onSubmit={(event) => void enter(event)}>
           <Line

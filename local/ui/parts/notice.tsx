@@ -71,8 +71,8 @@ export function Failure({
 /** What to do when the service wants its token; one that was sent is the wrong one. */
 export const tokenHint = (where: string): string =>
   adminToken.get() === ""
-    ? `Give the token ${where} and try again.`
-    : `The token that was sent is not the right one. Give it anew ${where}.`;
+    ? `Enter the token ${where} and try again.`
+    : `The token that was sent is not the right one. Enter it again ${where}.`;
 
 /** Stands where an answer will be, or says why there is none. */
 export function Pending({ error, what }: { error: unknown; what: string }) {

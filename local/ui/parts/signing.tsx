@@ -129,7 +129,7 @@ function BySsh({
         <p>
           Ten minutes are over, and the service does not take this statement any more.{" "}
           <button type="button" class="link" onClick={renew}>
-            Make it anew
+            Renew it
           </button>
         </p>
       </Notice>

@@ -69,7 +69,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
         </p>
         <footer>
           <button type="submit" aria-disabled={busy} aria-busy={busy}>
-            Keep
+            Save
           </button>
           <button type="button" class="secondary" onClick={onClose}>
             Cancel

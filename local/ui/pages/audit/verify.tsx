@@ -10,8 +10,8 @@ import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 
 const NOT_CHECKED: Readonly<Record<string, string>> = {
-  tail_truncation: "a cut tail",
-  full_rewrite: "a rewrite of the whole log",
+  tail_truncation: "entries removed from the end",
+  full_rewrite: "a rewritten log",
 };
 
 /** Lets the service check the chain, and this browser too, which need not believe it. */
