@@ -40,6 +40,12 @@ test("a list is for those whom it names, and for an emergency's approvers where 
     );
 });
 
+test("without an emergency's approvers a list is what it names", () => {
+  const permissions = { freeze: ["ops"] };
+  expect(permittedNames("freeze", intentOf({ policy: { permissions } }).intent)).toEqual(["ops"]);
+  expect(permittedNames("unfreeze", intentOf({ policy: { approvers: ["ana"] } }).intent)).toEqual(["ana"]);
+});
+
 const claims = (actor: string | null, authenticated: Actor["authenticated"] = "claimed"): Actor => ({
   actor,
   authenticated,
