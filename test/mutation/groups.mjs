@@ -12,7 +12,7 @@ export const GROUPS = {
   },
   verifier: {
     sources: "local/verify/",
-    tests: ["test/local/verify/{forged,fuzz}.host.test.ts", "test/local/verify.host.test.ts"],
+    tests: ["test/local/verify/{automation,forged,fuzz,owners}.host.test.ts", "test/local/verify.host.test.ts"],
     last: "fuzz",
     env: { FUZZ_INPUTS: "60" },
   },

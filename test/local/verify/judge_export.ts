@@ -44,7 +44,8 @@ export async function judgeExports(
   }
 }
 
-async function judge(text: string, contents: boolean): Promise<string[]> {
+/** Returns the messages of the findings of the verifier in TypeScript. */
+export async function judge(text: string, contents = false): Promise<string[]> {
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
