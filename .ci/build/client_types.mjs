@@ -171,7 +171,7 @@ function operationsFile(document) {
 
 /** The paths that the command line asks for. */
 const COMMAND_LINE = [
-  ..."propose approve deny revoke withdraw apply rollback restore note freeze unfreeze kpi runtime".split(" "),
+  ..."propose approve deny revoke withdraw apply rollback restore stage note freeze unfreeze kpi runtime".split(" "),
   ..."audit audit/verify audit/accept-loss changes/{change_id} changes/{change_id}/certificate".split(" "),
 ]
   .map((name) => `/api/product/${name}`)

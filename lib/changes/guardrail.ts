@@ -6,6 +6,8 @@ import { entryKey } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import { detailIn } from "./rules/event.ts";
 import type { Guardrail } from "./rules/intent.ts";
+import { isRollingOut } from "./rules/rollout_state.ts";
+import { replacesGuardrails } from "./rules/stages_rule.ts";
 import { matchesAny } from "./rules/target_pattern.ts";
 import { unlessMismatched } from "./mismatch.ts";
 
@@ -54,6 +56,9 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
     if (!watched || value === undefined || baseline === undefined) continue;
     const seen = evidenceOf(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;
+    // A comparison with a control group says more than one with the time before.
+    if (isRollingOut(watched.change) && replacesGuardrails(watched.change, guardrail.kpi, intent.policy.stages))
+      continue;
     if (!seen || !(await mark(transaction, change_id, { ...seen, entry: transaction.nextEntryId() }))) continue;
     const { at: _, ...told } = seen;
     tripped.push({ change_id, ...told });

@@ -4,6 +4,7 @@ import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
 import { changeFacts, type Decision, isConsent, statementText } from "../../lib/changes/rules/statement.ts";
 import type { Act } from "../../lib/changes/rules/act_statement.ts";
+import type { StageAction } from "../../lib/changes/rules/stage_action.ts";
 import { sha256 } from "../node_ports.ts";
 import { changeText } from "./change_text.ts";
 import { NotDone, UsageError } from "./exit.ts";
@@ -33,6 +34,9 @@ interface Decided {
   over_drift?: true | undefined;
   /** Digests of what its places held. */
   seen?: readonly string[] | undefined;
+  /** The step and the act of a decision on a rollout. */
+  step?: number | undefined;
+  action?: StageAction | undefined;
   change: ChangeDetail;
 }
 
@@ -105,14 +109,14 @@ async function statementFor({ client }: Session, matter: Matter, at: string): Pr
   throw new NotDone(`what the service wants signed is not what it shows; nothing was signed\n${both}`);
 }
 
-function aboutChange({ decision, approver, item, over_drift, seen, change }: Decided) {
+function aboutChange({ decision, approver, item, over_drift, seen, step, action, change }: Decided) {
   const { change_id, digest, audit_entries } = change;
   const facts = changeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
   if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
   if (sha256(canonicalContent(change as unknown as Content)) !== digest)
     throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
-  const more = { item, over_drift, seen };
+  const more = { item, over_drift, seen, step, action };
   return { asked: { approver, change_id, ...more }, facts: { origin, decision, approver, ...more, ...facts } };
 }
 

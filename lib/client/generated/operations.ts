@@ -325,6 +325,17 @@ export const OPERATIONS = {
       note: { type: "string", required: true, description: "The words." },
     },
   },
+  "POST /api/product/stage": {
+    summary: "Hold, resume or advance a rollout",
+    description: "A hold stops advances only.",
+    fields: {
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      note: { type: "string", description: "Why, for the record." },
+      step: { type: "integer", required: true, description: "Its step." },
+      action: { type: "string", required: true, description: "The act.", choices: ["hold", "resume", "advance"] },
+      actor: { type: "string", required: true, description: "Who acts; absent: whom the proxy names." },
+    },
+  },
   "POST /api/product/kpi": {
     summary: "Feed KPIs",
     description: "Records the current KPI values. One invalid field rejects the whole feed.",

@@ -10,7 +10,7 @@ import { kpi } from "./kpi.ts";
 import { gate } from "./gate.ts";
 import { intentDiff, intentTest } from "./intent.ts";
 import { list } from "./list.ts";
-import { apply, restoreValue, rollback } from "./operations.ts";
+import { apply, restoreValue, rollback, stage } from "./operations.ts";
 import { mcp } from "./mcp.ts";
 import { note } from "./note.ts";
 import { propose } from "./propose.ts";
@@ -22,7 +22,7 @@ import { whoami } from "./whoami.ts";
 
 // prettier-ignore
 export const VERBS: readonly Verb[] = [
-  propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, note, freeze, unfreeze,
+  propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, stage, note, freeze, unfreeze,
   acceptLoss,
   gate,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,

@@ -1,19 +1,28 @@
 /** What is done to the host product. */
+import { STAGE_ACTIONS, type StageAction } from "../../../lib/changes/rules/stage_action.ts";
 import { nameIn, signDecision, SIGNING } from "../signing.ts";
 import { shownJson } from "../text.ts";
+import { NotDone } from "../exit.ts";
 import type { Session, Verb } from "../verb.ts";
 
 /** Returns the body of a request and its condition, with a signature where a key is named. */
 async function request(
   session: Session,
-  decision: "apply" | "rollback" | "restore",
+  decision: "apply" | "rollback" | "restore" | "stage",
   change_id: string,
   { fields, options }: Pick<Parameters<Verb["run"]>[1], "fields" | "options">,
+  act: { step?: number; action?: StageAction } = {},
 ) {
   const body = { change_id, ...fields };
   if (typeof options["key"] !== "string") return { body: body as never, params: {} };
   const over_drift = fields["over_drift"] === true || undefined;
-  const decided = { decision, approver: nameIn(fields, "actor"), note: String(fields["note"] ?? ""), over_drift };
+  const decided = {
+    decision,
+    approver: nameIn(fields, "actor"),
+    note: String(fields["note"] ?? ""),
+    over_drift,
+    ...act,
+  };
   const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
   return { body: { ...body, ...signed.fields } as never, params: signed.params };
 }
@@ -45,6 +54,26 @@ function operation(name: "apply" | "rollback"): Verb {
 export const apply = operation("apply");
 /** Takes an applied change back. */
 export const rollback = operation("rollback");
+
+/** Holds, resumes or advances a rollout. */
+export const stage: Verb = {
+  usage: "stage <change_id> <act>",
+  operation: "POST /api/product/stage",
+  fields: ["step", "actor", "note"],
+  options: SIGNING,
+  async run(session, called) {
+    const { change_id = "", act = "" } = called.args;
+    const action = STAGE_ACTIONS.find((one) => one === act);
+    if (!action) throw new NotDone(`${act} is none of ${STAGE_ACTIONS.join(", ")}`);
+    const step = Number(called.fields["step"]);
+    const { body, params } = await request(session, "stage", change_id, called, { step, action });
+    const sent = { body: { ...(body as object), action } as never, params };
+    const { status, change, audit_entry } = await session.client.post("/api/product/stage", sent);
+    const { exposure } = change;
+    const stands = exposure ? `step ${exposure.step}, waits for ${exposure.waits_for ?? "nothing"}` : status;
+    return { text: `${change_id}  ${stands}, entry ${audit_entry?.id}` };
+  },
+};
 
 /** Sets the consented value again after an edit from outside; `restore` is of a store. */
 export const restoreValue: Verb = {

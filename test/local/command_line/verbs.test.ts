@@ -1,3 +1,4 @@
+import { AGENTS, STAGES } from "../../support/rollouts.ts";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
@@ -152,6 +153,21 @@ test("service-wide: freeze, KPIs, state, log", async () => {
   expect((await call(["audit", "export"])).out.trim().split("\n")).toHaveLength(length);
   expect((await call(["audit", "export", "--csv", "--output", "log.csv"])).out).toMatch(/^log\.csvorigin,id,/);
   expect((await call(["whoami"])).out).toContain("nobody");
+});
+
+test("a rollout is held and resumed, at the step that is named", async () => {
+  const { call, answer } = await commandLine({ intent: { principals: AGENTS } });
+  const { change_id: id } = await answer([...PROPOSE, "--value", "true", "--stages", JSON.stringify(STAGES)]);
+  await call(["approve", id, "--approver", "ana"]);
+  await call(["apply", id]);
+  const act = (...words: string[]) => call(["stage", id, ...words, "--actor", "ana"]);
+  expect(await act("hold", "--step", "0")).toMatchObject({
+    code: 0,
+    out: `${id}  step 0, waits for by_hand, entry 5\n`,
+  });
+  expect((await act("resume", "--step", "1")).err).toContain("(illegal_transition");
+  expect((await act("resume", "--step", "0")).out).toContain("step 0, waits for resumed");
+  expect((await act("stop", "--step", "0")).err).toContain("stop is none of hold, resume, advance");
 });
 
 test("a certificate is kept as it comes", async () => {

@@ -3,9 +3,7 @@ import { describe, expect, test } from "vitest";
 import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { MINUTE } from "../../../support/clock.ts";
-import { core } from "../../../support/core.ts";
-import { AGENTS, sample, STAGES, totals } from "../../../support/rollouts.ts";
-import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { STAGES, totals } from "../../../support/rollouts.ts";
 import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
 
 const WORSE = totals(100_000, 1000, [0.1, 0.2]);
@@ -70,6 +68,18 @@ test("a rollback that fails leaves an advance without an answer to be resolved",
   expect([share(), await leases()]).toMatchObject([1000, [{ operation: "stage", state: "unanswered", step: 1 }]]);
   await api.must("rollback", change_id);
   expect([text(), await leases()]).toEqual([FOREIGN, []]);
+});
+
+test("a rollback that the rule orders and that cannot be done waits for a person", async () => {
+  const { api, change_id, feedNow, overwrite, exposure, detail, decide, text } = await rolloutOnTarget();
+  overwrite("7");
+  expect(await feedNow(WORSE)).toEqual({ advanced: [], rolled_back: [] });
+  expect((await exposure())!.waits_for).toBe("rollback_blocked");
+  expect(await detail("stage_held")).toMatchObject({ reason: "rollback_blocked", code: "target_drifted" });
+  expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
+  const fields = { change_id, actor: "ops", over_drift: true, note: "take it back" };
+  expect((await api.post("rollback", fields)).status).toBe(200);
+  expect(text()).toBe(FOREIGN);
 });
 
 describe("an advance", () => {
@@ -179,19 +189,4 @@ test("a change beneath a running rollout is not rolled back before it", async ()
   await api.must("rollback", later);
   await api.must("rollback", earlier);
   await api.must("rollback", change_id);
-});
-
-test("a system that splits no values takes no proposal with stages", async () => {
-  const api = await core({ intent: { principals: AGENTS }, adapter: scriptedAdapter() });
-  const { status, body } = await api.post("propose", {
-    tenant_id: "t1",
-    kind: "config",
-    target: "ui.a",
-    value: "1",
-    summary: "s",
-    expected_delta_k: "1",
-    stages: JSON.stringify(STAGES),
-  });
-  expect([status, body.code]).toEqual([400, "value_not_allowed"]);
-  expect(sample(api).kpi).toBe("conversion");
 });

@@ -1,0 +1,88 @@
+/** Rules of the intent for rollouts: what may be rolled out, what needs no consent, which guardrails act, and signed acts. */
+import { expect, test } from "vitest";
+import { PROPOSAL } from "../../../support/client.ts";
+import { core, coreOf } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import { sshPen } from "../../../support/passkeys.ts";
+import { actOnRollout, AGENTS, AS_OTHER, rollout, STAGES } from "../../../support/rollouts.ts";
+import { person, proven, statementOf } from "../../../support/signed.ts";
+
+const WATCHED = { kpi: "incident_rate", kind: "binary", good: "down", allowed: 0.01 };
+const plan = (over: object = {}) => JSON.stringify({ ...STAGES, watch: [WATCHED], ...over });
+
+test.each([
+  ["another target", { targets: ["limits.*"] }, {}],
+  ["a KPI that every rollout watches", { watch: ["csat"] }, {}],
+  ["another feeder", { fed_by: ["agent:other"] }, {}],
+  ["a larger allowance", { max_allowed: { incident_rate: 0.005 } }, {}],
+  ["an allowance of another kind", { max_allowed: { incident_rate: { relative: 0.1 } } }, {}],
+  ["a feeder that is no agent", {}, { fed_by: "ana" }],
+  ["shares that do not grow", {}, { steps: [STAGES.steps[1], STAGES.steps[0]] }],
+  ["a KPI twice", {}, { watch: [WATCHED, WATCHED] }],
+])("a plan that policy.stages or its form does not allow is 400: %s", async (_, stages, over) => {
+  const api = await core({ intent: { principals: AGENTS, policy: { stages } } });
+  const { status, body } = await api.post("propose", { ...PROPOSAL, value: "1", stages: plan(over) });
+  expect([status, body.code]).toEqual([400, "invalid_field"]);
+  expect(body.fields[0].field).toMatch(/^stages/);
+});
+
+test("a rollout is minor only where the intent names watched KPIs, feeders and allowances", async () => {
+  const bounds = { watch: ["incident_rate"], fed_by: ["agent:analytics"], max_allowed: { incident_rate: 0.01 } };
+  const minor = { kinds: ["config"], targets: ["*"], max_affected_users: 50, max_risk: "low", agents: true };
+  const tierUnder = async (stages: object) => {
+    const api = await core({ intent: { principals: AGENTS, policy: { minor, stages } } });
+    const fields = {
+      ...PROPOSAL,
+      value: "1",
+      tier: "minor",
+      risk: "low",
+      reversible: true,
+      affected_users: 5,
+      stages: plan(),
+    };
+    const { body } = await api.post("propose", fields, AS_OTHER);
+    return body.tier;
+  };
+  expect(await tierUnder(bounds)).toBe("minor");
+  for (const name of Object.keys(bounds)) expect(await tierUnder({ ...bounds, [name]: undefined })).toBe("standard");
+});
+
+test.each([
+  [true, { incident_rate: 0.05 }, "applied"],
+  [true, {}, "rolled_back"],
+  [false, { incident_rate: 0.05 }, "rolled_back"],
+])("with replaces_guardrails %s and max_allowed %j a guardrail leaves it %s", async (replaces, max_allowed, end) => {
+  const policy = {
+    guardrails: [{ kpi: "incident_rate", max_regression: 0.02, action: "rollback" }],
+    stages: { replaces_guardrails: replaces, max_allowed },
+  };
+  const proposal = { kpi: "incident_rate", expected_delta_k: 0.01 };
+  const api = await core({ intent: { principals: AGENTS, policy } });
+  await api.post("kpi", { incident_rate: 0.03 });
+  const change_id = await api.bring("applied", { ...proposal, value: "1", stages: plan() });
+  await api.post("kpi", { incident_rate: 0.09 });
+  await api.cycle();
+  expect((await api.change(change_id)).status).toBe(end);
+});
+
+test("acts on a rollout are signed by who has keys, for one step and act", async () => {
+  const ANA = sshPen();
+  const principals = { ...AGENTS, ana: person(ANA), eve: { kind: "person" } };
+  const policy = { signed_only: false };
+  const { api, change_id } = await rollout();
+  const signing = coreOf(await restarted(api.deps, { intent: { principals, policy } }));
+  const { act, exposure, detail } = actOnRollout(signing, change_id);
+  expect((await act(0, "hold")).body.code).toBe("proof_required");
+  const sign = async (action: string, asked: object = {}) => {
+    const fields = { change_id, step: 0, action, ...asked };
+    const statement = await statementOf(signing, { decision: "stage", approver: "ana", ...fields });
+    return { change_id, step: 0, actor: "ana", ...proven(ANA, statement) };
+  };
+  const hold = await sign("hold");
+  expect((await signing.post("stage", { ...hold, action: "resume" })).body.code).toBe("proof_invalid");
+  expect((await signing.post("stage", { ...hold, action: "hold" })).status).toBe(200);
+  expect(await detail("stage_held")).toMatchObject({ reason: "by_hand", key: expect.stringMatching(/^SHA256:/) });
+  expect((await act(0, "resume", "ana")).body.code).toBe("proof_required");
+  expect((await signing.post("stage", { ...(await sign("resume")), action: "resume" })).status).toBe(200);
+  expect((await exposure())!.waits_for).toBe("resumed");
+});
