@@ -1,0 +1,34 @@
+/** Steps of numbers: their ranges, and the members that they are of. */
+import { expect, test } from "vitest";
+import { listMembers, rangeOfStep } from "../../../../lib/changes/rules/value_limits.ts";
+
+test.each<[object, number[], object | undefined]>([
+  [{ absolute: 5 }, [10], { minimum: 5, maximum: 15 }],
+  [{ absolute: 5 }, [10, 12], { minimum: 7, maximum: 15 }],
+  [{ absolute: 5 }, [12, 10], { minimum: 7, maximum: 15 }],
+  [{ absolute: 5 }, [11, 10, 12], { minimum: 7, maximum: 15 }],
+  [{ absolute: 0.1 }, [0.2], { minimum: 0.1, maximum: 0.3 }],
+  [{ relative: 0.5 }, [-10], { minimum: -15, maximum: -5 }],
+  [{ relative: 0.5 }, [10, 20], { minimum: 10, maximum: 15 }],
+  [{ absolute: 5 }, [0], { minimum: -5, maximum: 5 }],
+  [{ relative: 0.5 }, [10, 0], undefined],
+])("a step of %j from %j is %j", (limit, bases, range) => {
+  expect(rangeOfStep({ hours: 24, ...limit }, bases)).toEqual(range);
+});
+
+test.each<[unknown, string | null, unknown[]]>([
+  [5, null, [5]],
+  [null, null, [null]],
+  [{ seats: 5 }, "seats", [5]],
+  [{ limits: { seats: "5" } }, "limits.seats", ["5"]],
+  [{ limits: null }, "limits.seats", []],
+  [{ limits: [5] }, "limits.0", []],
+  [{ limits: "5" }, "limits.0", []],
+  [{ limits: { seats: 5 } }, "limits.length", []],
+  [{}, "toString", []],
+  [null, "seats", []],
+  [[5], "0", []],
+  [undefined, "seats", []],
+])("of %j the member %s is %j", (held, member, found) => {
+  expect(listMembers(held, member)).toEqual(found);
+});
