@@ -8,6 +8,7 @@ import { type Answer, textAnswer } from "../http/answer.ts";
 import { parseInput, rejectInexactValue } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import { version } from "../kit/version.ts";
+import { elicit } from "./elicitation.ts";
 import { agreed, type Era, eraOf, knowsLinks, MODERN } from "./era.ts";
 import { instructionsFor } from "./instructions.ts";
 import { errorText, idIn, isObject, type Message, messageOf, parseBody, resultText, RPC, RpcError } from "./jsonrpc.ts";
@@ -50,7 +51,8 @@ const METHODS: Record<Era, (call: ToolCall, message: Message) => Promise<object>
   modern(call, message) {
     if (message.method === "server/discover") return discovered(call);
     if (message.method === "tools/list") return { tools: listed(call), ...CACHED };
-    if (message.method === "tools/call") return called(call, message, { tasks: takesTasks(message), links: true });
+    if (message.method === "tools/call")
+      return called(call, message, { tasks: takesTasks(message), links: true, prompts: true });
     if (TASK_METHODS.includes(message.method)) return answerForTask(call, message);
     throw unknownMethod(message, 404);
   },
@@ -59,7 +61,7 @@ const METHODS: Record<Era, (call: ToolCall, message: Message) => Promise<object>
     if (message.method === "ping") return {};
     if (message.method === "tools/list") return { tools: listed(call) };
     if (message.method === "tools/call")
-      return called(call, message, { tasks: false, links: knowsLinks(call.request) });
+      return called(call, message, { tasks: false, links: knowsLinks(call.request), prompts: false });
     throw unknownMethod(message, 200);
   },
 };
@@ -86,9 +88,10 @@ const greeted = (call: ToolCall, { params }: Message): object => ({
 /** A tool's refusal is a result that says so, which a model can read and mend. */
 async function called(
   call: ToolCall,
-  { params, text }: Message,
-  { tasks, links }: { tasks: boolean; links: boolean },
+  message: Message,
+  { tasks, links, prompts }: { tasks: boolean; links: boolean; prompts: boolean },
 ): Promise<object> {
+  const { params, text } = message;
   const { name, arguments: given = {} } = params;
   const tool = TOOLS.find((one) => one.name === name);
   if (!tool) throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown(name)}; tools/list tells what there is`, 200);
@@ -100,6 +103,8 @@ async function called(
     rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
     const input = parseInput(readInput(tool, call.deps), given);
     return await maskErrors(call.deps, async () => {
+      const prompt = prompts && tool.prompt && (await elicit(call, message, () => tool.prompt!(input, call)));
+      if (prompt) return prompt;
       const task = tasks ? await tool.task?.(input, call) : undefined;
       return task ?? toolResult(await tool.run(input, call), links);
     });

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Call } from "../http/endpoint.ts";
+import type { Prompt } from "./elicitation.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 
 /** A call of a tool: the request that carries it. */
@@ -26,14 +27,27 @@ export interface Tool extends Declared<z.ZodType, z.ZodType> {
   run(input: unknown, call: ToolCall): Promise<object>;
   /** The task that a client which takes tasks is answered with in place of a result; undefined where there is none. */
   task?(input: unknown, call: ToolCall): Promise<object | undefined>;
+  /** The page that a person should open before the tool waits for them; undefined where there is none. */
+  prompt?(input: unknown, call: ToolCall): Promise<Prompt | undefined>;
 }
 
 /** Makes a tool of a declaration and what it does. */
 export const tool = <I extends z.ZodType, O extends z.ZodType>(
   declared: Declared<I, O>,
   run: (input: z.output<I>, call: ToolCall) => Promise<z.input<O> & object>,
-  task?: (input: z.output<I>, call: ToolCall) => Promise<object | undefined>,
-): Tool => ({ ...declared, run: run as Tool["run"], ...(task && { task: task as Required<Tool>["task"] }) });
+  {
+    task,
+    prompt,
+  }: {
+    task?: (input: z.output<I>, call: ToolCall) => Promise<object | undefined>;
+    prompt?: (input: z.output<I>, call: ToolCall) => Promise<Prompt | undefined>;
+  } = {},
+): Tool => ({
+  ...declared,
+  run: run as Tool["run"],
+  ...(task && { task: task as Required<Tool>["task"] }),
+  ...(prompt && { prompt: prompt as Required<Tool>["prompt"] }),
+});
 
 /**
  * Returns the result of a tool: its structure, and the same as text for clients that know no other. `links`: where it has

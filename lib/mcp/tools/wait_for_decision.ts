@@ -2,6 +2,7 @@ import * as z from "zod";
 import { awaitStatus } from "../../changes/await_status.ts";
 import { MOVING } from "../../changes/rules/transitions.ts";
 import { findWaiterName } from "../../http/address.ts";
+import { quote } from "../../kit/quote.ts";
 import { changeId, wholeNumber, word } from "../../kit/fields.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { taskOfWait } from "../tasks.ts";
@@ -41,5 +42,12 @@ export const waitForDecision = tool(
     const now = await standing(call, change_id);
     return { ...now, moved: now.status !== seen_status };
   },
-  (wait, call) => taskOfWait(call, wait),
+  {
+    task: (wait, call) => taskOfWait(call, wait),
+    async prompt({ change_id, seen_status }, call) {
+      const { status, page, summary } = await standing(call, change_id);
+      if (page === null || status !== seen_status || status !== "pending_consent") return undefined;
+      return { change_id, url: page, message: `A person decides on ${quote(summary, 200)} on this page.` };
+    },
+  },
 );

@@ -1,0 +1,82 @@
+/**
+ * Asks the client to open the page on which a person decides (URL elicitation). `accept` means that the page was opened, not
+ * that anybody decided, so a client is asked once for a change, and then the tool waits. Who decides, the page verifies.
+ */
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { sameText } from "../http/guards.ts";
+import { metaOf } from "./era.ts";
+import { isObject, type Message } from "./jsonrpc.ts";
+import type { ToolCall } from "./tool.ts";
+
+/** How long a state is taken back, and a change is not asked for again by the same caller. */
+const STATE_TTL_MS = 15 * 60_000;
+const MAX_ASKED = 1_000;
+
+/** A page that a person should open, and why. */
+export interface Prompt {
+  change_id: string;
+  url: string;
+  message: string;
+}
+
+/** Callers and changes that were asked for, with the time; of this process, by its store. */
+const asked = new WeakMap<object, Map<string, number>>();
+
+/** Returns true where a client opens pages for people. */
+function opensPages(message: Message): boolean {
+  const capabilities = metaOf(message, "clientCapabilities");
+  const elicitation = isObject(capabilities) ? capabilities["elicitation"] : undefined;
+  return isObject(elicitation) && isObject(elicitation["url"]);
+}
+
+/**
+ * Returns the result that asks for a page; undefined for a client that opens none, that was asked for this change, or that
+ * answers such a request. `findPrompt` is called only where something may be asked.
+ */
+export async function elicit(
+  call: ToolCall,
+  message: Message,
+  findPrompt: () => Promise<Prompt | undefined>,
+): Promise<object | undefined> {
+  if (!opensPages(message)) return undefined;
+  const prompt = await findPrompt();
+  if (!prompt) return undefined;
+  const { change_id, url } = prompt;
+  const now = call.deps.clock.now();
+  if (isOwnState(call, change_id, message.params["requestState"], now)) return undefined;
+  if (!noteAsked(call, change_id, now)) return undefined;
+  const params = { mode: "url", url, message: prompt.message };
+  return {
+    resultType: "input_required",
+    inputRequests: { open_page: { method: "elicitation/create", params } },
+    requestState: makeState(call, change_id, now + STATE_TTL_MS),
+  };
+}
+
+/** Returns false where this caller was asked for this change within a quarter of an hour. */
+function noteAsked({ deps, identity }: ToolCall, changeId: string, now: number): boolean {
+  const known = asked.get(deps.store) ?? new Map<string, number>();
+  asked.set(deps.store, known);
+  const key = `${identity.agent ?? ""} ${changeId}`;
+  const before = known.get(key);
+  if (before !== undefined && Math.abs(now - before) < STATE_TTL_MS) return false;
+  known.delete(key);
+  known.set(key, now);
+  if (known.size > MAX_ASKED) known.delete(known.keys().next().value!);
+  return true;
+}
+
+/** `<end in ms>.<HMAC>`: the key is the hash of the caller's own secret, which every process of the service has. */
+function makeState(call: ToolCall, changeId: string, end: number): string {
+  const { deps, identity } = call;
+  const agent = deps.agents?.find(({ name }) => name === identity.agent);
+  const text = `countersign-elicitation ${identity.agent ?? ""} ${changeId} ${end}`;
+  return `${end}.${bytesToHex(hmac(sha256, utf8ToBytes(agent?.token_sha256 ?? ""), utf8ToBytes(text)))}`;
+}
+
+function isOwnState(call: ToolCall, changeId: string, state: unknown, now: number): boolean {
+  const end = typeof state === "string" ? Number(/^(\d{1,15})\.[0-9a-f]{64}$/.exec(state)?.[1]) : Number.NaN;
+  return end > now && end <= now + STATE_TTL_MS && sameText(state as string, makeState(call, changeId, end));
+}
