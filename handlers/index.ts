@@ -32,6 +32,7 @@ import { peers } from "./peers.ts";
 import { approvals } from "./product/approvals.ts";
 import { apply } from "./product/apply.ts";
 import { approve } from "./product/approve.ts";
+import { attestation } from "./product/attestation.ts";
 import { audit } from "./product/audit.ts";
 import { auditAcceptClock } from "./product/audit_accept_clock.ts";
 import { auditAcceptLoss } from "./product/audit_accept_loss.ts";
@@ -87,7 +88,7 @@ export const endpoints: readonly Endpoint<Deps>[] = [
   peers, peerQuery,
   evaluateFlag, evaluateFlags,
   mcp,
-  gate, gateCheck,
+  gate, gateCheck, attestation,
   addCheckpoint, watchedCheckpoint,
   whoami, livez, readyz, openapi(all), docs(all),
 ];

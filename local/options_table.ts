@@ -153,6 +153,12 @@ export const TABLE = {
   ),
   auditWitnesses: option("audit-witness URL,…", addresses, [], "witnesses that cosign checkpoints; needs --audit-key"),
   auditWitnessKeys: option("audit-witness-key KEY,…", witnessKeys, [], "the verifier key of each, in the same order"),
+  attestationKey: option(
+    "attestation-key PATH",
+    read.text,
+    undefined,
+    "Ed25519 private key that signs attestations of changes in force; not the key of --audit-key",
+  ),
   witnessFor: option("witness-for FILE", read.text, undefined, "be a witness of these logs: a verifier key a line"),
   witnessKey: option(
     "witness-key PATH",

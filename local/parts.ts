@@ -44,11 +44,22 @@ export async function openParts(options: Options, log: Log) {
     llmCallsPerHour: options.llmCallsPerHour,
     llmTimeout: options.llmTimeout,
     checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
+    attestationSigner: openAttestationKey(options, log),
     gateTokens: openGateTokens(options),
     witnesses: witnessesOf(options),
     watch: watchOf(options, log.warn),
     anchor: auditAnchor === undefined ? undefined : await openAnchor(auditAnchor, systemClock),
   } satisfies Partial<Deps>;
+}
+
+/** Loads the key of `--attestation-key`; throws with one line for people. */
+function openAttestationKey({ attestationKey, auditKey }: Options, log: Log) {
+  if (attestationKey === undefined) return undefined;
+  const signer = loadAuditKey(attestationKey, log.warn, "--attestation-key");
+  const own = auditKey === undefined ? undefined : loadAuditKey(auditKey, () => {}).publicKey;
+  if (own && Buffer.from(own).equals(signer.publicKey))
+    throw new Error("--attestation-key is the key of --audit-key: attestations need a key of their own");
+  return signer;
 }
 
 /** What carries changes to the host product, if anything does. */

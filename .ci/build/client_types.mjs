@@ -172,7 +172,8 @@ function operationsFile(document) {
 /** The paths that the command line asks for. */
 const COMMAND_LINE = [
   ..."propose approve deny revoke withdraw apply rollback restore stage note freeze unfreeze kpi runtime".split(" "),
-  ..."audit audit/verify audit/accept-loss changes/{change_id} changes/{change_id}/certificate".split(" "),
+  ..."audit audit/verify audit/accept-loss changes/{change_id}".split(" "),
+  ..."changes/{change_id}/certificate changes/{change_id}/attestation".split(" "),
 ]
   .map((name) => `/api/product/${name}`)
   .concat("/api/find", "/api/gate", "/api/whoami", "/api/state");

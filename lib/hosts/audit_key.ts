@@ -1,12 +1,12 @@
-/** The Ed25519 private key that signs checkpoints, from the PEM text that `openssl genpkey -algorithm ed25519` writes. */
+/** Ed25519 private keys that sign checkpoints and attestations, from the PEM text that `openssl genpkey -algorithm ed25519` writes. */
 import type { CheckpointSigner } from "../audit/checkpoint.ts";
 import { SettingRefused } from "./settings.ts";
 
 const ED25519 = { name: "Ed25519" };
 
-/** Loads the key of the setting `SVC_AUDIT_KEY_PEM`. Errors: `SettingRefused`. */
-export async function loadAuditKey(pem: string): Promise<CheckpointSigner> {
-  const key = await readKey(pem);
+/** Loads the key of a setting. Errors: `SettingRefused`. */
+export async function loadAuditKey(pem: string, setting = "SVC_AUDIT_KEY_PEM"): Promise<CheckpointSigner> {
+  const key = await readKey(pem, setting);
   const { x } = (await crypto.subtle.exportKey("jwk", key)) as { x: string };
   return {
     publicKey: bytesOf(x.replaceAll("-", "+").replaceAll("_", "/")),
@@ -14,13 +14,13 @@ export async function loadAuditKey(pem: string): Promise<CheckpointSigner> {
   };
 }
 
-async function readKey(pem: string): Promise<CryptoKey> {
+async function readKey(pem: string, setting: string): Promise<CryptoKey> {
   try {
     const [, base64] = /-----BEGIN PRIVATE KEY-----([\sA-Za-z0-9+/=]+)-----END PRIVATE KEY-----/.exec(pem)!;
     return await crypto.subtle.importKey("pkcs8", bytesOf(base64!.replace(/\s/g, "")), ED25519, true, ["sign"]);
   } catch {
     throw new SettingRefused(
-      "SVC_AUDIT_KEY_PEM holds no Ed25519 private key in PEM; make one with openssl genpkey -algorithm ed25519",
+      `${setting} holds no Ed25519 private key in PEM; make one with openssl genpkey -algorithm ed25519`,
     );
   }
 }

@@ -144,6 +144,10 @@ export const ERROR_REFERENCE = {
       "The value was restored three times within an hour, and another program changed it each time. It is possible again from `contested_until` on.",
       "Find and stop the other program, or roll back with `over_drift`.",
     ],
+    not_in_force: [
+      "The change is not attested: its release is not allowed, it is not applied, or another change holds its target.",
+      "Wait, or attest the change that is in force.",
+    ],
     frozen: [
       "Somebody froze applies.",
       "Wait, or `POST /api/product/unfreeze`; `/api/state` says who froze it and why.",

@@ -38,6 +38,7 @@ export const STATUS = {
   target_moved: 409,
   target_drifted: 409,
   restore_contested: 409,
+  not_in_force: 409,
   rollout_in_progress: 409,
   content_needed: 409,
   frozen: 409,

@@ -2,6 +2,7 @@ import type { CheckpointAnchor, CheckpointSigner } from "../audit/checkpoint.ts"
 import type { Watch } from "../audit/watching.ts";
 import type { Witness } from "../audit/witness.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
+import type { EnvelopeSigner } from "../kit/dsse.ts";
 import type { Llm } from "../llm/port.ts";
 import type { Capability } from "./capability.ts";
 
@@ -16,6 +17,8 @@ export interface OperationsDeps extends ChangesDeps {
   checkpoint?: { make(): Promise<unknown> } | undefined;
   /** Signs checkpoints; without it they say that they are not signed. */
   checkpointSigner?: CheckpointSigner | undefined;
+  /** Signs attestations, with a key of its own; without it there are none. */
+  attestationSigner?: EnvelopeSigner | undefined;
   /** Keeps checkpoints where the holder of the store cannot change them. */
   anchor?: CheckpointAnchor | undefined;
   /** Who cosigns checkpoints. */

@@ -39,6 +39,7 @@ export function programOf(act: Act, write: { out(text: string): void; err(text: 
 
 /** Words under which verbs stand, with their help. */
 const GROUPS: Readonly<Record<string, string>> = {
+  attestation: "Attestations of changes in force: get one, verify one",
   audit: "The audit log: list, verify, export",
   intent: "A product intent: test it, compare two",
 };

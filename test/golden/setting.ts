@@ -91,6 +91,7 @@ export function setting(store: Store) {
     intent: INTENT,
     evolved: files,
     checkpointSigner: createSigner("log"),
+    attestationSigner: createSigner("attestation"),
     metrics: processMetrics("0.0.0"),
     recordIntent: true,
     owner: "golden",

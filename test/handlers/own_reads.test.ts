@@ -140,6 +140,7 @@ const FILTERED = [
   "/api/product/approvals",
   "/api/product/changes/:change_id",
   "/api/product/changes/:change_id/certificate",
+  "/api/product/changes/:change_id/attestation",
   "/api/product/outcomes",
   "/api/product/drift",
   "/api/product/policy",

@@ -58,6 +58,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   allowedHosts: ["Gov.Example, 10.0.0.5", ["gov.example", "10.0.0.5"]],
   identityHeader: ["X-Person", "x-person"],
   identityJwt: [IDENTITY, IDENTITY],
+  attestationKey: ["attest.pem", "attest.pem"],
   gateIssuers: ["issuers.json", "issuers.json"],
   ofrepTenant: ["org", "org"],
   exitWhenReadOnly: ["1", "1"],

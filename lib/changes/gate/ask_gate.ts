@@ -10,16 +10,19 @@ import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 /** States of the service in which nothing is decided: the answer is then to wait. */
 const UNDECIDED: ReadonlySet<ErrorCode> = new Set(["chain_broken", "clock_behind", "intent_outdated"]);
 
+/** Returns true where others may ask for a target. Throws `NoTargetSystem`. */
+export const isGate = (adapter: ProductAdapter | undefined, { tenant_id, target }: Place): boolean =>
+  adapter?.isGate?.({ tenant_id, target, kind: "config", value: undefined }) ?? true;
+
 /** Requires that others may ask for a target (400 `no_target_system`). */
-export function requireGate(adapter: ProductAdapter | undefined, { tenant_id, target }: Place): void {
+export function requireGate(adapter: ProductAdapter | undefined, place: Place): void {
   try {
-    const isGate = adapter?.isGate?.({ tenant_id, target, kind: "config", value: undefined }) ?? true;
-    if (isGate) return;
+    if (isGate(adapter, place)) return;
   } catch (error) {
     if (error instanceof NoTargetSystem) throw new AppError("no_target_system", error.message);
     throw error;
   }
-  throw new AppError("no_target_system", `${target} is no gate: its target system sets its value`);
+  throw new AppError("no_target_system", `${place.target} is no gate: its target system sets its value`);
 }
 
 /** Returns the answer to a question for a release; writes nothing. Errors: 400 `no_target_system`. */

@@ -45,6 +45,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   "consent_incomplete",
   "operation_in_progress",
   "rollout_in_progress",
+  "promotion_not_ready",
   "frozen",
   "outside_window",
   "promotion_not_ready",

@@ -394,6 +394,11 @@ export const OPERATIONS = {
       answer: { type: "string", description: "`status`: 200, 503 or 403 says the state too.", choices: ["status"] },
     },
   },
+  "GET /api/product/changes/{change_id}/attestation": {
+    summary: "Attestation of a change in force",
+    description: "An in-toto Statement in a DSSE envelope, for cosign and other verifiers.",
+    fields: { change_id: { type: "string", required: true, description: "Id of the change." } },
+  },
   "GET /api/whoami": {
     summary: "Who the caller is",
     description: "Who asks, how that is known, and what they may do; it never refuses.",

@@ -3035,6 +3035,45 @@ export interface paths {
       };
     };
   };
+  "/api/product/changes/{change_id}/attestation": {
+    /** Attestation of a change in force
+     *
+     * An in-toto Statement in a DSSE envelope, for cosign and other verifiers. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          /** Id of the change. */
+          change_id: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** `application/vnd.in-toto+json` */
+              payloadType: string;
+
+              /** The Statement, as base64 of its JSON. */
+              payload: string;
+
+              /** One signature. */
+              signatures: {
+                /** SHA-256 (hex) of the key's SPKI. */
+                keyid: string;
+
+                /** Ed25519 signature, as base64. */
+                sig: string;
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
   "/add-checkpoint": {
     /** Cosigns a checkpoint of another log, as a witness of it
      *

@@ -59,7 +59,7 @@ export async function openEdge(
   const settings = settingsOf(env, { clock, adapter });
   const notify = notifyOf(env);
   const exported = readExport(env);
-  const { SVC_AUDIT_KEY_PEM: pem, SVC_PRODUCT_ADAPTER: webhook } = env;
+  const { SVC_AUDIT_KEY_PEM: pem, SVC_ATTESTATION_KEY_PEM: attesting, SVC_PRODUCT_ADAPTER: webhook } = env;
   const carried = settings.intent !== undefined && Boolean(adapter ?? webhook);
   const commits = createCommitSignal();
   const store = durableObjectStore(storage);
@@ -71,6 +71,10 @@ export async function openEdge(
     ...(ids && { ids }),
     log: consoleLog,
     checkpointSigner: typeof pem === "string" && pem !== "" ? await loadAuditKey(pem) : undefined,
+    attestationSigner:
+      typeof attesting === "string" && attesting !== ""
+        ? await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM")
+        : undefined,
     llm: await modelOf(env),
     evolved: storedFiles({ store, clock, sha256: fastestSha256() }),
     capabilities: [

@@ -20,6 +20,7 @@ const OF_PATH: Readonly<Record<string, Group>> = {
   "/api/product/audit/checkpoint": "product",
   "/api/product/audit/proof": "product",
   "/api/product/changes/:change_id/certificate": "product",
+  "/api/product/changes/:change_id/attestation": "product",
   "/api/product/pack": "product",
   // It is decided in a transaction, and POST records the answer.
   "/api/gate": "product",

@@ -46,6 +46,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
   const writes = access === "write";
   const settings = settingsOf(told, { clock, adapter: writes || !told["SVC_PRODUCT_ADAPTER"] ? undefined : absent });
   const pem = told["SVC_AUDIT_KEY_PEM"];
+  const attesting = told["SVC_ATTESTATION_KEY_PEM"];
   const deps = createDeps({
     ...settings,
     clock,
@@ -53,6 +54,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     log,
     longestWait: LONGEST_WAIT,
     ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
+    ...(attesting && { attestationSigner: await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM") }),
     capabilities: [...functionCapabilities(told), tokenCapability(settings)],
   });
   return Object.assign(deps, await parts?.(told, deps));

@@ -1,6 +1,7 @@
 /** The verbs, in the order of the help. */
 import type { Verb } from "../verb.ts";
 import { acceptLoss } from "./accept_loss.ts";
+import { attestationGet, attestationVerify } from "./attestation.ts";
 import { auditExport, auditList, auditVerify } from "./audit.ts";
 import { certificate } from "./certificate.ts";
 import { approve, deny, revoke, withdraw } from "./decisions.ts";
@@ -25,7 +26,7 @@ export const VERBS: readonly Verb[] = [
   propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, stage, note, freeze, unfreeze,
   acceptLoss,
   gate,
-  kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
+  kpi, auditList, auditVerify, auditExport, certificate, attestationGet, attestationVerify, state, whoami, mcp,
   exportVerb, importVerb, migrateVerb, unfenceVerb, backupVerb, restoreVerb,
   intentTest, intentDiff,
 ];

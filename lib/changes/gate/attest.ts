@@ -1,0 +1,89 @@
+/** Attests that a change is consented to and in force: an in-toto Statement that other verifiers read, in a signed envelope. */
+import { canonicalJson } from "../../kit/canonical_json.ts";
+import { type Envelope, type EnvelopeSigner, signEnvelope } from "../../kit/dsse.ts";
+import { AppError } from "../../kit/errors.ts";
+import type { ChangesDeps } from "../deps.ts";
+import type { Change } from "../rules/change.ts";
+import { listEntries } from "../rules/list_entries.ts";
+import { HEAD, releaseHead } from "../rules/release.ts";
+import { governed, type Transaction } from "../transaction.ts";
+import { isGate } from "./ask_gate.ts";
+import { judgeRelease } from "./judge_release.ts";
+
+const PAYLOAD_TYPE = "application/vnd.in-toto+json";
+
+/** The service that attests, and its key. */
+export interface Attester {
+  signer: EnvelopeSigner;
+  /** Address of the console, by which verifiers know the service; the log's name without one. */
+  publicUrl: string | undefined;
+}
+
+/**
+ * Attests a release that is allowed, or another change that is applied and owns its targets. Writes nothing. Errors: 404
+ * `change_not_found`, 409 `evidence_mismatch`, `approval_stale`, `not_in_force`, 503 `chain_broken`.
+ */
+export async function attest(deps: ChangesDeps, changeId: string, { signer, publicUrl }: Attester): Promise<Envelope> {
+  const statement = await governed<object>({ deps }, async (transaction) => {
+    const { fields } = await transaction.ledger.change(changeId);
+    const { change } = await transaction.change(changeId, "closing");
+    if (fields.length > 0)
+      throw new AppError("approval_stale", `the content of ${changeId} is not what was proposed; it is not attested`);
+    const head = findHead(transaction, change);
+    if (head === undefined) await requireOwner(transaction, change);
+    else await requireAllowed(transaction, change, head);
+    return makeStatement(transaction, { change, head, publicUrl });
+  });
+  return signEnvelope(PAYLOAD_TYPE, canonicalJson(statement), { signer, sha256: deps.sha256 });
+}
+
+/** Returns the commit that a change releases; undefined for one that is no release. */
+function findHead({ product }: Transaction, change: Change): string | undefined {
+  const [entry, ...others] = listEntries(change);
+  if (!entry || others.length > 0 || change.kind !== "config" || !isGate(product.adapter, entry)) return undefined;
+  const head = releaseHead(entry.target, entry.value);
+  return head !== undefined && HEAD.test(head) ? head : undefined;
+}
+
+async function requireAllowed(transaction: Transaction, change: Change, head: string): Promise<void> {
+  const { change_id, tenant_id, target } = change;
+  const decision = await judgeRelease(transaction, { tenant_id, target, head });
+  if (decision.state === "allowed" && decision.change_id === change_id) return;
+  const why =
+    decision.change_id === change_id ? decision.reasons.join("; ") : `${decision.change_id} releases this head`;
+  throw notInForce(change, why);
+}
+
+async function requireOwner({ ledger }: Transaction, change: Change): Promise<void> {
+  const { change_id, status } = change;
+  if (status !== "applied") throw notInForce(change, `it is ${status}, and not applied`);
+  for (const { tenant_id, target } of listEntries(change)) {
+    const owner = await ledger.owner({ tenant_id, target });
+    if (owner !== change_id) throw notInForce(change, `${target} belongs to ${owner ?? "no change"} now`);
+  }
+}
+
+const notInForce = ({ change_id, status }: Change, why: string): AppError =>
+  new AppError("not_in_force", `${change_id} is not in force: ${why}`, { change_id, current_status: status });
+
+/** Makes an in-toto Statement v1 with a Simple Verification Result 0.2. */
+function makeStatement(
+  { product, origin, at }: Transaction,
+  { change, head, publicUrl }: { change: Change; head: string | undefined; publicUrl: string | undefined },
+): object {
+  const { change_id, digest, target, status } = change;
+  const id = publicUrl ?? `urn:countersign:${encodeURIComponent(origin)}`;
+  return {
+    _type: "https://in-toto.io/Statement/v1",
+    subject: [
+      { name: change_id, digest: { sha256: digest } },
+      ...(head === undefined ? [] : [{ name: target, digest: { gitCommit: head } }]),
+    ],
+    predicateType: "https://in-toto.io/attestation/svr/v0.2",
+    predicate: {
+      verifier: { id, policies: [{ uri: `${id}/api/product/intent`, digest: { sha256: product.manifest_hash } }] },
+      timeCreated: at,
+      properties: ["COUNTERSIGN_CHANGE_APPROVED", ...(status === "applied" ? ["COUNTERSIGN_CHANGE_APPLIED"] : [])],
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { type Envelope, keyId, signedBytes } from "../../../lib/kit/dsse.ts";
+import { sha256 } from "../../node_ports.ts";
+import { NotDone, UsageError } from "../exit.ts";
+import type { Given, Verb } from "../verb.ts";
+
+/** Keeps the attestation of a change. */
+export const attestationGet: Verb = {
+  usage: "attestation get <change_id>",
+  operation: "GET /api/product/changes/{change_id}/attestation",
+  options: { "--output <file>": "write there, and not to the output" },
+  plain: true,
+  async run({ client, save }, { args: { change_id = "" }, options: { output } }) {
+    const params = { path: { change_id } };
+    const path = "/api/product/changes/{change_id}/attestation";
+    await save(await client.download(path, { params }), output as string | undefined);
+    return {};
+  },
+};
+
+interface Statement {
+  _type: string;
+  subject: { name: string; digest: Record<string, string> }[];
+  predicateType: string;
+  predicate: { timeCreated: string; properties: string[] };
+}
+
+/** Verifies an attestation offline. */
+export const attestationVerify: Verb = {
+  usage: "attestation verify <file>",
+  summary: "Verify an attestation with the service's public key",
+  options: {
+    "--key <pem>": "file with the public key",
+    "--commit <id>": "require that it releases this commit",
+    "--change <id>": "require that it is about this change",
+    "--digest <sha256>": "require that the change has this content",
+  },
+  isLocal: true,
+  async run(_, { args: { file = "" }, options }) {
+    const { key } = options;
+    if (typeof key !== "string") throw new UsageError("--key is required: the service's public key in PEM");
+    const statement = readStatement(readText(file), readKey(readText(key)));
+    const { subject, predicate } = statement;
+    requireSubject(statement, options);
+    const named = subject.map(({ name, digest }) => `  ${name}  ${Object.entries(digest).flat().join(" ")}`);
+    const text = [`valid: ${predicate.properties.join(", ")}, ${predicate.timeCreated}`, ...named].join("\n");
+    return { text, json: statement };
+  },
+};
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+function readKey(pem: string): KeyObject {
+  try {
+    const key = createPublicKey(pem);
+    if (key.asymmetricKeyType === "ed25519" && !pem.includes("PRIVATE")) return key;
+  } catch {
+    // reported below
+  }
+  throw new UsageError("--key must hold an Ed25519 public key in PEM: openssl pkey -in attestation.pem -pubout");
+}
+
+/** Returns the statement in an envelope that the key signed. Errors: `NotDone`. */
+function readStatement(text: string, key: KeyObject): Statement {
+  const { payloadType, payload, signatures } = parse<Envelope>(text);
+  const { x } = key.export({ format: "jwk" });
+  const keyid = keyId(new Uint8Array(Buffer.from(x!, "base64url")), sha256);
+  if (payloadType !== "application/vnd.in-toto+json" || !Array.isArray(signatures))
+    throw new NotDone("it is no envelope of an in-toto Statement");
+  const bytes = new Uint8Array(Buffer.from(String(payload), "base64"));
+  const isSigned = signatures.some(
+    (one) => one.keyid === keyid && verify(null, signedBytes(payloadType, bytes), key, Buffer.from(one.sig, "base64")),
+  );
+  if (!isSigned) throw new NotDone("not valid: the key did not sign it");
+  const statement = parse<Statement>(Buffer.from(bytes).toString("utf8"));
+  const isAbout =
+    statement["_type"] === "https://in-toto.io/Statement/v1" &&
+    statement.predicateType === "https://in-toto.io/attestation/svr/v0.2" &&
+    statement.predicate.properties.includes("COUNTERSIGN_CHANGE_APPROVED");
+  if (!isAbout) throw new NotDone("not valid: the key signed it, and it attests no change");
+  return statement;
+}
+
+function parse<T>(text: string): T {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null) return value as T;
+  } catch {
+    // reported below
+  }
+  throw new NotDone("it is no JSON object");
+}
+
+/** Requires the subjects that were asked for. Errors: `NotDone`. */
+function requireSubject({ subject }: Statement, { commit, change, digest }: Given["options"]): void {
+  const wanted: [unknown, string, (one: Statement["subject"][number]) => unknown][] = [
+    [change, "about the change", ({ name }) => name],
+    [digest, "about the content", ({ digest }) => digest["sha256"]],
+    [commit, "a release of the commit", ({ digest }) => digest["gitCommit"]],
+  ];
+  for (const [value, what, of] of wanted)
+    if (value !== undefined && !subject.some((one) => of(one) === value))
+      throw new NotDone(`not valid: it is not ${what} ${String(value)}`);
+}

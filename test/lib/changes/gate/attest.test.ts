@@ -1,0 +1,248 @@
+/** Attestations: what is attested, and who accepts it: a verifier written from the DSSE document, openssl, sigstore's and our own. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Envelope, signedBytes } from "../../../../lib/kit/dsse.ts";
+import { gateAdapter } from "../../../../lib/targets/gate.ts";
+import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { service, type TestService } from "../../../support/service.ts";
+import { commandLine } from "../../../local/command_line/called.ts";
+
+const X = "a".repeat(40);
+const TARGET = "deploy/42/production";
+const VALUE = JSON.stringify({ repository_id: 42, environment: "production", head: X });
+const PAIR = generateKeyPairSync("ed25519");
+const OTHER = generateKeyPairSync("ed25519");
+
+const signerOf = ({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) => ({
+  publicKey: new Uint8Array(Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url")),
+  sign: (text: Uint8Array) => new Uint8Array(sign(null, text, privateKey)),
+});
+
+const attesting = (options = {}) =>
+  service({
+    attestationSigner: signerOf(PAIR),
+    targets: [
+      { name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") },
+      { name: "rest", match: ["*"], adapter: scriptedAdapter() },
+    ],
+    ...options,
+  });
+const release = { target: TARGET, value: VALUE };
+const fetchOne = (api: TestService, id: string) => api.get(`changes/${id}/attestation`);
+const statementIn = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, "base64").toString("utf8"));
+
+/** Written from the DSSE document alone: PAE(type, body) = "DSSEv1" + SP + LEN(type) + SP + type + SP + LEN(body) + SP + body. */
+function accepts(envelope: Envelope, key: KeyObject): boolean {
+  const body = Buffer.from(envelope.payload, "base64");
+  const type = Buffer.from(envelope.payloadType, "utf8");
+  const space = Buffer.from(" ");
+  const length = (bytes: Buffer) => Buffer.from(String(bytes.byteLength));
+  const pae = Buffer.concat([Buffer.from("DSSEv1 "), length(type), space, type, space, length(body), space, body]);
+  return envelope.signatures.some(({ sig }) => verify(null, pae, key, Buffer.from(sig, "base64")));
+}
+
+test("an allowed release is attested by change, content and commit, and again when it is applied", async () => {
+  const api = await attesting({ publicUrl: "https://gov.acme.example" });
+  const id = await api.bring("approved", release);
+  const { digest } = await api.change(id);
+  const before = await api.audit();
+  const { status, body: envelope } = await fetchOne(api, id);
+  expect(status).toBe(200);
+  const policy = {
+    uri: "https://gov.acme.example/api/product/intent",
+    digest: { sha256: api.deps.product!.manifest_hash },
+  };
+  expect(statementIn(envelope)).toEqual({
+    _type: "https://in-toto.io/Statement/v1",
+    subject: [
+      { name: id, digest: { sha256: digest } },
+      { name: TARGET, digest: { gitCommit: X } },
+    ],
+    predicateType: "https://in-toto.io/attestation/svr/v0.2",
+    predicate: {
+      verifier: { id: "https://gov.acme.example", policies: [policy] },
+      timeCreated: api.deps.clock.iso(),
+      properties: ["COUNTERSIGN_CHANGE_APPROVED"],
+    },
+  });
+  const spki = PAIR.publicKey.export({ format: "der", type: "spki" });
+  expect(envelope.signatures).toHaveLength(1);
+  expect(envelope.signatures[0].keyid).toBe(createHash("sha256").update(spki).digest("hex"));
+  expect(await api.audit()).toEqual(before);
+  await api.must("apply", id);
+  const applied = statementIn((await fetchOne(api, id)).body);
+  expect(applied.predicate.properties).toEqual(["COUNTERSIGN_CHANGE_APPROVED", "COUNTERSIGN_CHANGE_APPLIED"]);
+});
+
+test("another change is attested while it is applied and owns its target", async () => {
+  const api = await attesting();
+  const { change_id: id } = await api.propose();
+  const refused = async (reason: string) =>
+    expect(await fetchOne(api, id)).toMatchObject({
+      status: 409,
+      body: { code: "not_in_force", error: expect.stringContaining(reason) },
+    });
+  await refused("it is pending_consent");
+  await api.must("approve", id);
+  await refused("it is approved");
+  await api.must("apply", id);
+  const { subject, predicate } = statementIn((await fetchOne(api, id)).body);
+  expect(subject).toEqual([{ name: id, digest: { sha256: (await api.change(id)).digest } }]);
+  expect(predicate.verifier.id).toMatch(/^urn:countersign:acme-crm%2Faudit%2F/);
+  const later = await api.bring("applied");
+  await refused(`ui.banner belongs to ${later} now`);
+  await api.must("rollback", later);
+  expect((await fetchOne(api, id)).status).toBe(200);
+  await api.must("rollback", id);
+  await refused("it is rolled_back");
+});
+
+test("a release that the gate does not allow is not attested", async () => {
+  const api = await attesting();
+  const { change_id: id } = await api.propose(release);
+  expect((await fetchOne(api, id)).body).toMatchObject({
+    code: "not_in_force",
+    error: expect.stringContaining("waits for 1"),
+  });
+  await api.must("approve", id);
+  await api.post("freeze", { actor: "ops" });
+  expect((await fetchOne(api, id)).body).toMatchObject({
+    code: "not_in_force",
+    error: expect.stringContaining("frozen"),
+  });
+  await api.post("unfreeze", { actor: "ops" });
+  const again = await api.bring("approved", release);
+  // The same commit, consented to again: only the newer change stands for it.
+  expect((await fetchOne(api, id)).body).toMatchObject({ code: "not_in_force", error: expect.stringContaining(again) });
+  expect((await fetchOne(api, again)).status).toBe(200);
+});
+
+test("an unknown change, edited content and a service without a key have their own errors", async () => {
+  const api = await attesting();
+  expect((await fetchOne(api, "chg_none")).body.code).toBe("change_not_found");
+  const id = await api.bring("applied");
+  await api.deps.store.transact(async (tx) => {
+    const record = (await tx.get("changes", id))!.value;
+    tx.put("changes", id, { ...record, change: { ...record.change, summary: "Another" } });
+  });
+  expect((await fetchOne(api, id)).body.code).toBe("approval_stale");
+  const without = await service();
+  expect((await fetchOne(without, await without.bring("applied"))).body.code).toBe("not_found");
+});
+
+/** An attestation with its key in files. */
+async function written() {
+  const api = await attesting();
+  const id = await api.bring("applied", release);
+  const envelope = (await fetchOne(api, id)).body as Envelope;
+  const folder = mkdtempSync(join(tmpdir(), "attest-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const put = (name: string, content: string | Uint8Array): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const pem = (key: KeyObject) => key.export({ format: "pem", type: "spki" }) as string;
+  const files = {
+    attestation: put("attestation.json", JSON.stringify(envelope)),
+    key: put("key.pub", pem(PAIR.publicKey)),
+    other: put("other.pub", pem(OTHER.publicKey)),
+  };
+  return { api, id, envelope, put, files };
+}
+
+/** The same statement with another commit, under the same signature. */
+const edited = (envelope: Envelope): Envelope => ({
+  ...envelope,
+  payload: Buffer.from(JSON.stringify(statementIn(envelope)).replaceAll(X, "b".repeat(40))).toString("base64"),
+});
+
+describe("verifiers accept it, and reject another key, payload and type", () => {
+  test("one that is written from the DSSE document", async () => {
+    const { envelope } = await written();
+    expect(accepts(envelope, PAIR.publicKey)).toBe(true);
+    expect(accepts(envelope, OTHER.publicKey)).toBe(false);
+    expect(accepts(edited(envelope), PAIR.publicKey)).toBe(false);
+    expect(accepts({ ...envelope, payloadType: "application/json" }, PAIR.publicKey)).toBe(false);
+  });
+
+  test.skipIf(spawnSync("openssl", ["version"]).status !== 0)("openssl", async () => {
+    const { envelope, put, files } = await written();
+    const openssl = (one: Envelope, key: string): boolean => {
+      const pae = put("pae", signedBytes(one.payloadType, Buffer.from(one.payload, "base64")));
+      const sig = put("sig", Buffer.from(one.signatures[0]!.sig, "base64"));
+      try {
+        const args = ["pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", pae, "-sigfile", sig];
+        execFileSync("openssl", args, { stdio: "ignore" });
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const tried = [openssl(envelope, files.key), openssl(envelope, files.other), openssl(edited(envelope), files.key)];
+    expect(tried).toEqual([true, false, false]);
+  });
+
+  const npm = join(dirname(process.execPath), "../lib/node_modules/npm/package.json");
+  test.skipIf(!existsSync(npm))("sigstore's verifier, as npm ships it", async () => {
+    const require = createRequire(npm);
+    const { bundleFromJSON } = require("@sigstore/bundle");
+    const { toSignedEntity, toTrustMaterial, Verifier } = require("@sigstore/verify");
+    const { envelope } = await written();
+    const sigstore = (one: Envelope, publicKey: KeyObject): boolean => {
+      const bundle = bundleFromJSON({
+        mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
+        verificationMaterial: { publicKey: { hint: one.signatures[0]!.keyid }, tlogEntries: [] },
+        dsseEnvelope: one,
+      });
+      const roots = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] };
+      const found = () => ({ publicKey, validFor: () => true });
+      const verifier = new Verifier(toTrustMaterial(roots, found), {
+        tlogThreshold: 0,
+        ctlogThreshold: 0,
+        timestampThreshold: 0,
+      });
+      try {
+        verifier.verify(toSignedEntity(bundle));
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const tried = [
+      sigstore(envelope, PAIR.publicKey),
+      sigstore(envelope, OTHER.publicKey),
+      sigstore(edited(envelope), PAIR.publicKey),
+    ];
+    expect(tried).toEqual([true, false, false]);
+  });
+
+  test("countersign attestation verify, which also requires change, content and commit", async () => {
+    const { api, id, envelope, put, files } = await written();
+    const { call } = await commandLine();
+    const verified = async (file: string, key: string, ...more: string[]) =>
+      (await call(["attestation", "verify", file, "--key", key, ...more])).code;
+    const { digest } = await api.change(id);
+    const all = ["--change", id, "--digest", digest, "--commit", X];
+    expect(await call(["attestation", "verify", files.attestation, "--key", files.key, ...all])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`valid: COUNTERSIGN_CHANGE_APPROVED, COUNTERSIGN_CHANGE_APPLIED`),
+    });
+    expect([
+      await verified(files.attestation, files.other),
+      await verified(put("edited.json", JSON.stringify(edited(envelope))), files.key),
+      await verified(files.attestation, files.key, "--commit", "b".repeat(40)),
+      await verified(files.attestation, files.key, "--change", "chg_other"),
+      await verified(files.attestation, files.key, "--digest", "0".repeat(64)),
+      await verified(put("none.json", "{}"), files.key),
+    ]).toEqual([1, 1, 1, 1, 1, 1]);
+    const pem = PAIR.privateKey.export({ format: "pem", type: "pkcs8" }) as string;
+    expect(await verified(files.attestation, put("private.pem", pem))).toBe(2);
+    expect((await call(["attestation", "verify", files.attestation])).code).toBe(2);
+  });
+});
