@@ -8,18 +8,11 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { sameText } from "../http/guards.ts";
 import { metaOf } from "./era.ts";
 import { isObject, type Message } from "./jsonrpc.ts";
-import type { ToolCall } from "./tool.ts";
+import type { Prompt, ToolCall } from "./tool.ts";
 
 /** How long a state is taken back, and a change is not asked for again by the same caller. */
 const STATE_TTL_MS = 15 * 60_000;
 const MAX_ASKED = 1_000;
-
-/** A page that a person should open, and why. */
-export interface Prompt {
-  change_id: string;
-  url: string;
-  message: string;
-}
 
 /** Callers and changes that were asked for, with the time; of this process, by its store. */
 const asked = new WeakMap<object, Map<string, number>>();

@@ -1,10 +1,16 @@
 import type * as z from "zod";
 import type { Call } from "../http/endpoint.ts";
-import type { Prompt } from "./elicitation.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 
 /** A call of a tool: the request that carries it. */
 export type ToolCall = Call<OperationsDeps>;
+
+/** A page that a person should open, and why. */
+export interface Prompt {
+  change_id: string;
+  url: string;
+  message: string;
+}
 
 /** What a tool is, apart from what it does. */
 interface Declared<I extends z.ZodType, O extends z.ZodType> {
