@@ -1,6 +1,6 @@
 /**
  * Simulated rollouts through the service, with the clock moved: on the record, and on a flagd file that the stock reader reads.
- * `ROLLOUTS=500 npm run simulate` runs as many on the record and a tenth on flagd; half of the changes are harmless.
+ * `SERVICE_ROLLOUTS=500 npm run simulate` runs as many on the record and a tenth on flagd; half of the changes are harmless.
  */
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { service, type TestService } from "../support/service.ts";
 import { DEFAULT_STEPS, type Kind, KINDS, UNLESS_WORSE } from "./simulate.ts";
 import { normal, type Population, populate, type Sums, uniform } from "./users.ts";
 
-const ROLLOUTS = Number(process.env["ROLLOUTS"] ?? 8);
+const ROLLOUTS = Number(process.env["SERVICE_ROLLOUTS"] ?? 8);
 const ON_FLAGD = Math.max(2, Math.round(ROLLOUTS / 10));
 const LOOKS = 16;
 const HOURS_A_LOOK = 24;
