@@ -3,6 +3,7 @@ import * as z from "zod";
 import { type GateDecision, GATE_STATES } from "../changes/rules/decide_gate.ts";
 import { HEAD } from "../changes/rules/release.ts";
 import { line, target, word } from "../kit/fields.ts";
+import { once } from "../kit/once.ts";
 import { findChangePage } from "../operations/page_address.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { type Answer, answer } from "./answer.ts";
@@ -23,14 +24,17 @@ export const gateFields = () => ({
   answer: word(["status"]).optional().describe("`status`: 200, 503 or 403 says the state too."),
 });
 
-export const gateOutput = () =>
-  z.object({
-    state: z.enum(GATE_STATES).describe("`waiting` may still become `allowed`."),
-    allowed: z.boolean().describe("True for `allowed`."),
-    change_id: z.string().nullable().describe("The change that releases the head."),
-    page: z.string().nullable().describe("Its page in the console."),
-    reasons: z.array(z.string()).describe("Why it is not allowed."),
-  });
+export const gateOutput = once(() =>
+  z
+    .object({
+      state: z.enum(GATE_STATES).describe("`waiting` may still become `allowed`."),
+      allowed: z.boolean().describe("True for `allowed`."),
+      change_id: z.string().nullable().describe("The change that releases the head."),
+      page: z.string().nullable().describe("Its page in the console."),
+      reasons: z.array(z.string()).describe("Why it is not allowed."),
+    })
+    .describe("The answer to a question for a release."),
+);
 
 /** Answers a question; `answer=status` as curl and other programs read it. */
 export function gateAnswer(

@@ -6,6 +6,7 @@ import { recalledSchema } from "../memory/recall.ts";
 import { awaitingChange } from "../changes/awaiting.ts";
 import { decisionAnswer, operationAnswer, proposalAnswer } from "../http/change_answers.ts";
 import { freezeAnswer } from "../http/decision_declaration.ts";
+import { gateOutput } from "../http/gate_answer.ts";
 import { signedAt } from "../http/proof_fields.ts";
 import { rpcAnswerSchema } from "../http/rpc_answer.ts";
 import { episodeSchema } from "../changes/drift.ts";
@@ -59,6 +60,7 @@ export const NAMED: Named = new Map<unknown, string>([
   [decisionAnswer(), "Decision"],
   [operationAnswer(), "Operation"],
   [freezeAnswer(), "FreezeState"],
+  [gateOutput(), "GateAnswer"],
   [identitySchema(), "ProductInstanceIdentity"],
   [intentSummary(), "ProductIntent"],
   [stateSchema, "State"],

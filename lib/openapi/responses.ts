@@ -30,8 +30,12 @@ export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
   const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
   if (endpoint.refusals) Object.assign(responses, refused(endpoint.refusals));
   else Object.assign(responses, errorResponses(endpoint));
-  for (const status of endpoint.also ?? [])
-    responses[status] = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
+  const errors = endpoint.product ? byStatus(listErrorCodes(endpoint)) : undefined;
+  for (const status of endpoint.also ?? []) {
+    const as = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
+    const codes = errors?.get(status);
+    responses[status] = codes ? eitherOf(as, errorOf(codes)) : as;
+  }
   for (const status of endpoint.empty ?? []) responses[status] = { description: "Taken; there is nothing to answer" };
   if (endpoint.notModified)
     responses["304"] = {
@@ -104,6 +108,16 @@ function successOf({ success = 200, errors = [], notModified, ...declared }: Doc
       errors.includes("idempotency_key_reused") && "Idempotency-Replayed",
     ),
     content,
+  };
+}
+
+/** A status under which an endpoint answers its success body, or an error. */
+function eitherOf(success: ApiResponse, error: ApiResponse): ApiResponse {
+  const [one, other] = [success, error].map(({ content }) => content!["application/json"]!.schema);
+  return {
+    description: `${success.description}; or ${error.description}`,
+    ...(error.headers && { headers: error.headers }),
+    content: { "application/json": { schema: { anyOf: [one!, other!] } } },
   };
 }
 

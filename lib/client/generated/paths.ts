@@ -2964,28 +2964,7 @@ export interface paths {
         cookie?: never;
       };
       requestBody?: never;
-      responses: {
-        200: {
-          content: {
-            "application/json": {
-              /** `waiting` may still become `allowed`. */
-              state: "allowed" | "waiting" | "refused";
-
-              /** True for `allowed`. */
-              allowed: boolean;
-
-              /** The change that releases the head. */
-              change_id: string | null;
-
-              /** Its page in the console. */
-              page: string | null;
-
-              /** Why it is not allowed. */
-              reasons: string[];
-            };
-          };
-        };
-      };
+      responses: { 200: { content: { "application/json": components["schemas"]["GateAnswer"] } } };
     };
 
     /** Ask for a release, on record
@@ -3011,28 +2990,7 @@ export interface paths {
           }
         >;
       };
-      responses: {
-        200: {
-          content: {
-            "application/json": {
-              /** `waiting` may still become `allowed`. */
-              state: "allowed" | "waiting" | "refused";
-
-              /** True for `allowed`. */
-              allowed: boolean;
-
-              /** The change that releases the head. */
-              change_id: string | null;
-
-              /** Its page in the console. */
-              page: string | null;
-
-              /** Why it is not allowed. */
-              reasons: string[];
-            };
-          };
-        };
-      };
+      responses: { 200: { content: { "application/json": components["schemas"]["GateAnswer"] } } };
     };
   };
   "/api/product/changes/{change_id}/attestation": {
@@ -4641,6 +4599,24 @@ export interface components {
         /** What helps to mend it. */
         data?: unknown;
       };
+    };
+
+    /** The answer to a question for a release. */
+    GateAnswer: {
+      /** `waiting` may still become `allowed`. */
+      state: "allowed" | "waiting" | "refused";
+
+      /** True for `allowed`. */
+      allowed: boolean;
+
+      /** The change that releases the head. */
+      change_id: string | null;
+
+      /** Its page in the console. */
+      page: string | null;
+
+      /** Why it is not allowed. */
+      reasons: string[];
     };
 
     /** Whether writes would be taken, and what was looked at. */

@@ -27,6 +27,8 @@ const read = checker(DOCUMENT);
 /** Fields that do not go with the others. */
 const APART: Record<string, string[]> = {
   listAuditEntries: ["contents", "tenant"],
+  askGate: ["answer"],
+  checkRelease: ["answer"],
   getAuditPack: ["from", "to"],
   getCheckpoint: ["cosigned"],
   getProof: ["from", "length"],
@@ -125,6 +127,7 @@ async function known(api: Client & { clock: TestClock }, { operationId }: Operat
     path: "/api/state",
     method: "GET",
     ...(operationId === "revokeConsent" ? { approver: "ana" } : {}),
+    ...(operationId === "askGate" || operationId === "checkRelease" ? { head: "a".repeat(40) } : {}),
     until: "2100-01-01T00:00:00Z",
     target: "ui.x",
     kpi: "csat",
@@ -276,7 +279,7 @@ describe("what comes without an intent, and without the token, is documented", (
   test.each(TARGETS.map(named))("$name", async (target) => {
     const sent = sentWith(togetherOf(target.operation), { change_id: "chg_1" });
     const disabled = await (await service({ intent: null })).ask(target, sent);
-    const isProduct = /^\/api\/(?:product\/|inbox$|find\b)/.test(target.template);
+    const isProduct = /^\/api\/(?:product\/|inbox$|gate$|find\b)/.test(target.template);
     expect(disabled.body?.code === "product_runtime_disabled").toBe(isProduct);
     const refused = await (await service({ adminToken: "hunter2hunter2" })).ask(target, sent);
     const { security } = target.operation;
