@@ -301,7 +301,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await page.getByRole("dialog").getByText("The service cannot be reached.").waitFor();
       await button(page, "Cancel").click();
       expect(await status(page).innerText()).toBe("Waits for consent");
-      const looked = page.waitForResponse((answer) => answer.request().method() === "HEAD");
+      const looked = page.waitForResponse((answer) => answer.url() === `${service.url}/`);
       service = await startService({ before: service });
       await freshness(page, "Live").waitFor();
       expect((await looked).status()).toBe(200);

@@ -68,6 +68,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     ] as const) {
       await field.fill(query);
       await field.press("Enter");
+      await page.getByText(`Query: ${query}`).waitFor();
       await page.getByText(said).waitFor();
       expect(await page.locator(".change-row").count()).toBeLessThanOrEqual(50);
     }
