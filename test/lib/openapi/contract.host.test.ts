@@ -55,7 +55,7 @@ const APART: Record<string, string[]> = {
     ].map((operation) => [operation, ["proof", "at"]]),
   ),
   approveChange: ["proof", "at", "emergency", "seen"],
-  proposeChange: ["proof", "at", "stages"],
+  proposeChange: ["proof", "at", "stages", "promotes"],
   getConsentStatement: [
     "proposal",
     "followup",
