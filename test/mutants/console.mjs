@@ -104,13 +104,13 @@ export const console = [
   {
     ...offers,
     name: "the console offers proposers their own change to approve",
-    find: "return !hasApproved(change, name) && isMissing(change, name);",
+    find: "return !hasApproved(change, name) && isMissing(change, name) && !isOwn(change, name, policy);",
     replace: "return !hasApproved(change, name);",
   },
   {
     ...offers,
     name: "the console offers an apply that a gate blocks",
-    find: "return listBlocking(action, change).length === 0;",
+    find: 'return listBlocking(action, change).length === 0 && (name === "" || isPermitted(action, name, policy));',
     replace: "return true;",
   },
   {

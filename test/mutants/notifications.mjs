@@ -95,8 +95,8 @@ export const notifications = [
   {
     ...post,
     name: "a receiver that asks for a pause gets none",
-    find: "after: pauseAsked(response, now) };",
-    replace: "after: void pauseAsked };",
+    find: "after: requestedPause(response, now) };",
+    replace: "after: void requestedPause };",
     only: "left alone",
   },
   {
