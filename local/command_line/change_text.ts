@@ -40,6 +40,7 @@ export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetai
     content.expected_delta_k === null
       ? null
       : `${content.expected_delta_k}${content.kpi === null ? "" : ` on ${content.kpi}`}`,
+  promotes: content.promotes,
   applies: describeAutomation(content)?.replace(/^applies /, ""),
   rationale: content.rationale,
 });

@@ -62,10 +62,20 @@ async function contentOf(
 ): Promise<Content> {
   const body = { decision: "propose", approver, proposal } as never;
   const { statement, content } = await client.post("/api/product/consent-statement", { body });
-  const typed = { ...ABSENT, ...proposal, tier: content?.tier } as Content;
+  const promoted = await readPromoted(client, proposal["promotes"]);
+  const typed = { ...ABSENT, ...promoted, ...proposal, tier: content?.tier } as Content;
   const isStated = content && statement.includes(`"digest":"${sha256(canonicalContent(content as Content))}"`);
   if (isStated && comparable(content as Content) === comparable(typed)) return content as Content;
   throw new NotDone("what the service wants signed is not what was proposed; nothing was signed and nothing was sent");
+}
+
+/** Reads kind, target and value of a change that is promoted; empty without one. */
+async function readPromoted(client: Session["client"], promotes: unknown): Promise<Partial<Content>> {
+  if (typeof promotes !== "string") return {};
+  const { kind, target, value } = await client.get("/api/product/changes/{change_id}", {
+    params: { path: { change_id: promotes } },
+  });
+  return { kind, target, ...(value !== undefined && { value }) };
 }
 
 /** A content without what the service writes otherwise: spelling of the target, Unicode form, outer blanks. */

@@ -220,6 +220,15 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     });
   });
 
+  test("a promotion is signed with the value that it takes, and no other", async () => {
+    const line = await opened();
+    const { change_id: promotes } = await line.answer([...PROPOSE, "--value", '{"on":true}']);
+    const said = ["propose", "--tenant-id=production", "--summary=x", "--promotes", promotes, "--proposer", ANA];
+    const { code, err } = await line.call([...said, "--key", ana, "--yes"], REAL);
+    expect([code, err]).toEqual([0, expect.stringContaining('{"on":true}')]);
+    expect(err).toContain(promotes);
+  });
+
   test("another's key, a missing one, and a name that is left out are told", async () => {
     const line = await opened();
     const id = await proposed(line);

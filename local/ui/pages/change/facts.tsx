@@ -2,6 +2,7 @@ import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { ComponentChildren } from "preact";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { counted, dateTime, figure, people } from "../../core/format.ts";
+import { href } from "../../core/router.tsx";
 import { isUnstated } from "../../domain/sentences.ts";
 import { Given } from "../../parts/text.tsx";
 
@@ -36,6 +37,11 @@ export function ChangeFacts({ change }: { change: ChangeDetail }) {
         <Chip name="Rollout">
           {counted(change.stages.steps.length, "step")}, from {figure(change.stages.steps[0]!.share / 100)}% of the
           users
+        </Chip>
+      )}
+      {change.promotes !== undefined && (
+        <Chip name="Promotes">
+          <a href={href(["changes", change.promotes])}>the value of another change</a>
         </Chip>
       )}
       {change.apply_when !== undefined && !change.automation_stopped && (
