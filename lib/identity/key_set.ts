@@ -6,7 +6,7 @@ import type { Clock } from "../kit/platform.ts";
 import { type Fetch, fetchKeys, noKeys } from "./fetch_keys.ts";
 import { TokenRefused } from "./token_refused.ts";
 
-/** Keys older than this are fetched again, while they go on being used. */
+/** Keys older than this are fetched again before they are used. */
 const FRESH_MS = 10 * 60_000;
 /** Keys that could not be fetched for so long are not used any more: the issuer may have revoked them. */
 const MAX_AGE_MS = 24 * 60 * 60_000;
@@ -18,7 +18,7 @@ export type FindKey = JWTVerifyGetKey;
 
 /**
  * Returns the key that a token names by `kid`. An unknown one fetches the set again, at most once a minute and once for all who
- * wait; while the issuer cannot be reached, the keys of the last 24 hours go on.
+ * wait. Keys of ten minutes ago and more are used only where that failed, and for 24 hours at most.
  */
 export function keySet(url: string, { clock, fetch: send }: { clock: Pick<Clock, "now">; fetch: Fetch }): FindKey {
   let known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
@@ -47,7 +47,7 @@ export function keySet(url: string, { clock, fetch: send }: { clock: Pick<Clock,
   return async (header, token) => {
     if (typeof header.kid !== "string" || header.kid === "") throw new TokenRefused("it names no key in kid");
     if (known && isOlder(known.at, MAX_AGE_MS)) known = undefined;
-    if (known && isOlder(known.at, FRESH_MS)) void refresh();
+    if (known && isOlder(known.at, FRESH_MS)) await refresh();
     const key = await known?.find(header, token).catch(unlessUnknown);
     if (key) return key;
     await refresh();
