@@ -79,22 +79,30 @@ function requireHeader(
 
 /** Returns the person in verified claims. Errors: `TokenRefused`. */
 function personIn(claims: Claims, { name_claim, groups_claim }: PersonTokenSettings): VerifiedPerson {
-  const name = claimAt(claims, name_claim);
+  const name = claimAt(claims, pathOf(name_claim));
   if (typeof name !== "string" || name.trim() === "") throw new TokenRefused(`it names nobody in ${name_claim}`);
-  const { email_verified: isVerified } = claims;
-  if (name_claim === "email" && (isVerified === false || isVerified === "false"))
-    throw new TokenRefused("its email is not verified (email_verified)");
-  const groups = groups_claim === undefined ? [] : [claimAt(claims, groups_claim)].flat();
+  if (isUnverified(claims, pathOf(name_claim))) throw new TokenRefused("its email is not verified (email_verified)");
+  const groups = groups_claim === undefined ? [] : [claimAt(claims, pathOf(groups_claim))].flat();
   return { name, groups: groups.filter((group) => typeof group === "string") };
 }
 
-/** Returns a claim by its name; a name that begins with `/` is a path through objects, as `/custom/groups`. */
-function claimAt(claims: Claims, name: string): unknown {
-  const steps = name.startsWith("/") ? name.slice(1).split("/") : [name];
+/** Returns the steps to a claim: its name, or a path through objects that begins with `/`, as `/custom/groups`. */
+const pathOf = (name: string): string[] => (name.startsWith("/") ? name.slice(1).split("/") : [name]);
+
+/** Returns true for an `email` whose object, or the token itself, has a false `email_verified`. */
+function isUnverified(claims: Claims, path: readonly string[]): boolean {
+  if (path.at(-1) !== "email") return false;
+  return [["email_verified"], [...path.slice(0, -1), "email_verified"]].some(
+    (flag) => String(claimAt(claims, flag)).toLowerCase() === "false",
+  );
+}
+
+/** Returns the claim at a path, or `undefined`. */
+function claimAt(claims: Claims, path: readonly string[]): unknown {
   let value: unknown = claims;
-  for (const one of steps) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, one)) return undefined;
-    value = (value as Record<string, unknown>)[one];
+  for (const step of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string, unknown>)[step];
   }
   return value;
 }

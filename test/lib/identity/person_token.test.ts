@@ -11,6 +11,7 @@ const SIGNER = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer
 const KID = "7d2cbb6e-5d6c-4c8b-9b5d-3a1f0c6f3f10";
 const ALB_KEYS = "https://public-keys.auth.elb.eu-west-1.amazonaws.com/";
 const IAP_AUD = "/projects/123/global/backendServices/456";
+const CF = { preset: "cloudflare-access", issuer: TEAM, audience: "a" };
 const times = { iat: NOW_S, exp: NOW_S + 300 };
 
 interface Sample {
@@ -145,6 +146,33 @@ test("claims are found by name, or by a path that begins with a slash", async ()
   }
 });
 
+test("an e-mail address that is not verified names nobody, however its claim is spelled", async () => {
+  const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("k1", "RS256")] }));
+  const refused = "its email is not verified (email_verified)";
+  const [top, nested] = [{ email: "ana@acme.example" }, { user: { email: "ana@acme.example" } }];
+  const cases: [string, object, string][] = [
+    ["email", { ...top, email_verified: false }, refused],
+    ["/email", { ...top, email_verified: false }, refused],
+    ["/email", { ...top, email_verified: "False" }, refused],
+    ["/email", { ...top, email_verified: true }, "ana@acme.example"],
+    ["/email", top, "ana@acme.example"],
+    ["/user/email", { user: { ...nested.user, email_verified: "false" } }, refused],
+    ["/user/email", { ...nested, email_verified: false }, refused],
+    ["/user/email", nested, "ana@acme.example"],
+    ["/sub", { ...top, sub: "u1", email_verified: false }, "u1"],
+  ];
+  for (const [name_claim, over, expected] of cases) {
+    const settings = readIdentityFile(JSON.stringify({ ...CF, name_claim }));
+    const tokens = personTokens(settings, { clock: testClock(), fetch });
+    const token = await signedToken({ iss: TEAM, aud: "a", ...over, ...times }, { alg: "RS256", kid: "k1" });
+    const found = await tokens.verify(token).then(
+      ({ name }) => name,
+      ({ message }: TokenRefused) => message,
+    );
+    expect(found, JSON.stringify([name_claim, over])).toBe(expected);
+  }
+});
+
 /** Signs as a load balancer of AWS does: each part is padded, and the header says for whom. */
 async function albToken(over: object = {}, claims: object = {}, by = KID): Promise<string> {
   const pad = (value: unknown): string =>
@@ -213,7 +241,6 @@ test("a token of a load balancer names the person; its header says for whom it i
   await expect(strict.verify(await albToken())).rejects.toThrow("its iss is another issuer");
 });
 
-const CF = { preset: "cloudflare-access", issuer: TEAM, audience: "a" };
 test.each<[unknown, string]>([
   ["{", "is not valid JSON"],
   [[], "must be a JSON object"],
