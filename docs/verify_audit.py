@@ -1675,7 +1675,7 @@ def is_count(value):
 
 def milliseconds(time):
     """A timestamp in milliseconds; NaN where the calendar has no such time."""
-    parts = TIME.fullmatch(time)
+    parts = ZONED_TIME.fullmatch(time)
     try:
         moment = parts and datetime.datetime.fromisoformat(parts[1] + (parts[2] or ":00") + parts[4].replace("Z", "+00:00"))
     except ValueError:
@@ -1684,7 +1684,7 @@ def milliseconds(time):
     return since / datetime.timedelta(milliseconds=1) + int((parts[3] or ".")[1:4].ljust(3, "0")) if since is not None else math.nan
 
 
-TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
+ZONED_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 STAGES = "policy:stages"
 HOUR_MS = 3600 * 1000
 MAX_FALL = 0.01

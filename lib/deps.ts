@@ -2,7 +2,8 @@
 import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
 import { IdentityMismatch, identityOf } from "./changes/open.ts";
 import { recordIntent } from "./changes/record_intent.ts";
-import { IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
+import { type Intent, IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
+import { findUnknownSystem } from "./changes/rules/promotion_rule.ts";
 import { listAgents } from "./changes/rules/principals.ts";
 import type { Identity, ProductRuntime } from "./changes/runtime.ts";
 import { coversDeployments } from "./changes/rules/release.ts";
@@ -56,6 +57,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   const { manifest, agents } = manifestOf(intent, deps);
   const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
   const carrier = targets ? routedAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
+  requireKnownSystems(manifest.intent, carrier);
   deps.agents = agents;
   deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
   requireMappedClaims(deps);
@@ -88,6 +90,7 @@ export async function replaceIntent(deps: Deps, intent: string | object): Promis
     throw new IntentInvalid(
       `update_epoch is ${update_epoch}, and the intent in force has ${product.intent.update_epoch}; raise update_epoch in the changed intent`,
     );
+  requireKnownSystems(manifest.intent, product.adapter);
   const next = { ...product, ...manifest };
   await recordIntent(Object.create(deps, { product: { value: next } }) as Deps);
   deps.agents = agents;
@@ -101,6 +104,15 @@ function manifestOf(intent: string | object, deps: Deps) {
   const agents = listAgents(manifest.intent);
   refuseSharedSecret(deps, agents);
   return { manifest, agents };
+}
+
+/** Requires that each target system of `policy.promotion` is there. Errors: `IntentInvalid`. */
+function requireKnownSystems({ policy }: Intent, adapter: ProductAdapter | undefined): void {
+  const systems = adapter?.systems?.map(({ name }) => name) ?? (adapter ? [adapter.name] : []);
+  const unknown = findUnknownSystem(policy.promotion, systems);
+  if (unknown === undefined) return;
+  const known = systems.length > 0 ? `there are ${systems.join(", ")}` : "no target system is configured";
+  throw new IntentInvalid(`policy.promotion names the target system ${unknown}, and ${known}`);
 }
 
 /** Rejects a secret that stands for two: a caller who has it could be either. */

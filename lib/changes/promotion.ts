@@ -1,9 +1,11 @@
 /** Holds changes back until their values have proven themselves elsewhere, as `policy.promotion` asks. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { HOUR_MS } from "../kit/days.ts";
+import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { readLease } from "./operations/lease.ts";
 import type { Place } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import type { Hold } from "./rules/hold.ts";
@@ -12,6 +14,7 @@ import { NO_KPIS } from "./rules/kpi.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import { outcomeOf, type OutcomeRecord, type Verdict } from "./rules/outcome.ts";
 import { describePromotion, type PromotionRule, selectPromotionRules } from "./rules/promotion_rule.ts";
+import type { ChangeRecord } from "./rules/record.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
 import { samePlace } from "./rules/same_target.ts";
 
@@ -90,20 +93,41 @@ async function findProblem(
 ): Promise<string | undefined> {
   const owner = await ledger.owner(place);
   if (owner === null) return "has nothing applied on it";
-  const { record, fields } = await ledger.change(owner);
-  if (fields.length > 0) return `has ${owner}, whose record does not match the log`;
+  const verified = await ledger.change(owner).catch(unlessMissing);
+  if (!verified || verified.fields.length > 0) return `has ${owner}, whose record does not match the log`;
+  const { record } = verified;
   const { change } = record;
   const value = listEntries(change).find((one) => samePlace(one, place))?.value;
-  if (change.erased || !isEqual(value, entry.value)) return `has the value of ${owner}, which is another one`;
+  if (change.erased || change.kind !== entry.kind || !isEqual(value, entry.value))
+    return `has the value of ${owner}, which is another one`;
   if (await tx.get("drift", owner)) return `does not hold the value of ${owner} now: it was changed outside`;
+  if (await readLease(tx, change)) return `has ${owner}, on which an operation is under way`;
   if (isRollingOut(change)) return `has ${owner}, which is still being rolled out`;
-  const since = change.exposure?.since ?? change.applied_at!;
+  const since = await findSince(ledger, record, place);
   const ready = Date.parse(since) + rule.soak_hours * HOUR_MS;
   if (now < ready) return `has ${owner} since ${since}, which is long enough at ${new Date(ready).toISOString()}`;
   if (rule.verdict_not.length === 0) return undefined;
   const verdict = await readVerdict(tx, owner, { intent: product.intent, now });
   if (verdict === undefined) return `has ${owner}, whose outcome the next cycle evaluates`;
   return rule.verdict_not.includes(verdict) ? `has ${owner}, whose outcome is ${verdict}` : undefined;
+}
+
+/** Finds since when a place has held the value of its owner without a break; of a rollout, for everybody. */
+async function findSince(ledger: Ledger, record: ChangeRecord, place: Place): Promise<string> {
+  const { change } = record;
+  const entries = await ledger.entries(change.change_id, record);
+  const edits = entries.filter(({ event_type }) => EDITS.has(event_type)).map(({ timestamp }) => timestamp);
+  const owned = await ledger.ownedSince(place);
+  return [change.applied_at!, ...(change.exposure ? [change.exposure.since] : []), ...(owned ? [owned] : []), ...edits]
+    .toSorted()
+    .at(-1)!;
+}
+
+/** Entries of a change after which its target held another value, or holds its own again. */
+const EDITS: ReadonlySet<string> = new Set(["change_drifted", "value_restored"]);
+
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof AppError && error.code === "change_not_found")) throw error;
 }
 
 const isEqual = (a: unknown, b: unknown): boolean =>

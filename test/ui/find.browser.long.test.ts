@@ -56,7 +56,7 @@ describe.skipIf(!browser)("find in the console", () => {
     expect(await rows(page).innerText()).toContain("Longer visits");
     await page.goBack();
     await page.getByText("2 changes match.").waitFor();
-    expect(await query(page).inputValue()).toBe("is:mine");
+    await expect.poll(() => query(page).inputValue()).toBe("is:mine");
   });
 
   test("groups are a table, times are words, and the normalised query is shown", async () => {

@@ -16,13 +16,20 @@ export async function propose(
   { proof, at, ...requested }: RequestedProposal & ProofInput,
 ): Promise<ProposalResult | Replayed> {
   const actor = findActor(caller, requested.proposer);
-  const stated = await completeProposal(caller.deps, requested);
-  const findings = await examineProposal(caller.deps, stated);
-  const proposer = caller.identity?.agent ?? stated.proposer ?? actor.actor ?? undefined;
-  const result = await governed(caller, (transaction): Promise<ProposalResult | AppError> => {
-    requirePerson(caller, "proposer", stated.proposer);
+  const stated = await completeProposal(caller.deps, requested).catch(asRejection);
+  const findings = stated instanceof AppError ? {} : await examineProposal(caller.deps, stated);
+  const proposer = caller.identity?.agent ?? requested.proposer ?? actor.actor ?? undefined;
+  const result = await governed(caller, async (transaction): Promise<ProposalResult | AppError> => {
+    requirePerson(caller, "proposer", requested.proposer);
+    if (stated instanceof AppError) throw stated;
     return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at }, findings);
   });
   if (!isReplayed(result)) wakeForApply(caller.deps, result.record.change);
   return result;
+}
+
+/** Returns the error of a change that cannot be promoted: the caller's rights are judged first. */
+function asRejection(error: unknown): AppError {
+  if (error instanceof AppError && error.code !== "invalid_field") return error;
+  throw error;
 }

@@ -5,7 +5,7 @@ import type { Reading } from "../reading.ts";
 import { readStoredChange, type Place, targetKey } from "../records.ts";
 import { contentIn } from "../rules/content.ts";
 import { changeOf, type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
-import { findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
+import { findOwnedSince, findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
 import { heldNow, heldSince, lastValue } from "./values_held.ts";
 import { entryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
 
@@ -55,6 +55,7 @@ export function createLedger(sources: LedgerSources) {
       owners.set(key, owner);
       return owner;
     },
+    ownedSince: (target: Place) => findOwnedSince(sources, target),
     ownerWithout: (record: ChangeRecord) => findOwnerWithout(sources, record),
     spelling: (target: Place) => findSpelling(sources, target),
     live: (target: Place) => listLive(sources, target),

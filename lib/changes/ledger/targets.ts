@@ -32,6 +32,21 @@ export async function findOwner(sources: LedgerSources, target: Place): Promise<
   return newest.event_type === "change_applied" ? newest.change_id : detailIn(newest.detail).target_holds!;
 }
 
+/** Returns since when a target has had its owner, by the entries of applies and rollbacks; undefined where these are too old. */
+export async function findOwnedSince({ evidence }: LedgerSources, target: Place): Promise<string | undefined> {
+  const next = evidence.onTarget("held", target);
+  let found: { owner: string | null; since: string } | undefined;
+  for (let entry; (entry = await next());) {
+    const { event_type, change_id, timestamp, detail } = entry;
+    const isApply = event_type === "change_applied";
+    const owner = isApply ? change_id : (detailIn(detail).target_holds ?? null);
+    if (found && found.owner !== owner) return found.since;
+    found = { owner, since: timestamp };
+    if (isApply) return found.since;
+  }
+  return undefined;
+}
+
 /** Returns the spelling with which a tenant's target was first applied; the requested one where it never was. */
 export async function findSpelling({ reads, evidence }: LedgerSources, target: Place): Promise<string> {
   // Each apply and rollback repeats the spelling of the one before it, so the newest tells the first.

@@ -7,7 +7,10 @@ import { VERDICTS } from "./outcome_terms.ts";
 const FORMS = "must be tenant:<name> or system:<name>";
 
 /** A tenant, or a target system. */
-const place = () => filled().regex(/^(?:tenant|system):\S(?:.*\S)?$/, FORMS);
+const place = () =>
+  filled()
+    .normalize("NFC")
+    .regex(/^(?:tenant|system):\S(?:.*\S)?$/, FORMS);
 
 /** The field `policy.promotion`. */
 export const promotionRules = () =>
@@ -29,6 +32,16 @@ export const promotionRules = () =>
 
 /** One rule of promotion. */
 export type PromotionRule = z.output<ReturnType<typeof promotionRules>>[number];
+
+/** Names the first target system of a rule that there is not: such a rule would bind nothing, or never be met. */
+export const findUnknownSystem = (rules: readonly PromotionRule[], systems: readonly string[]): string | undefined =>
+  rules
+    .flatMap(({ to, from }) => [...to, ...from])
+    .filter((one) => one.startsWith(SYSTEM))
+    .map((one) => one.slice(SYSTEM.length))
+    .find((name) => !systems.includes(name));
+
+const SYSTEM = "system:";
 
 /** Returns the rules that bind changes of a tenant in a target system; undefined: the value is only recorded. */
 export const selectPromotionRules = (

@@ -7,6 +7,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { routedAdapter } from "../../../lib/targets/routing.ts";
 import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
+import { placeOf } from "../../../lib/changes/records.ts";
 import { rollout } from "../../support/rollouts.ts";
 import { service, type TestService } from "../../support/service.ts";
 
@@ -99,6 +100,65 @@ describe("a value that must be applied elsewhere first", () => {
     await runCycle(api.deps);
     expect(await apply(api, change_id)).toBe(NOT_READY);
     expect((await readGate(api, change_id)).message).toContain("it was changed outside");
+  });
+
+  test("time counts from when the value was there again", async () => {
+    const api = await governed({ soak_hours: 24 });
+    await bring(api, "applied", at("staging", 50));
+    const change_id = await bring(api, "approved", at("production", 50));
+    const over = await bring(api, "applied", at("staging", 51));
+    api.deps.clock.advance(2 * DAY);
+    await api.must("rollback", over);
+    expect(await apply(api, change_id)).toBe(NOT_READY);
+    // A day later it has held the value for long enough.
+    api.deps.clock.advance(DAY);
+    expect(await apply(api, change_id)).toBe("applied");
+  });
+
+  test("an edit there that was restored starts the time again", async () => {
+    const target = memoryTarget();
+    const adapter = targetAdapter(target.system, { store: memoryStore(), clock: systemClock });
+    const api = await service({ adapter, intent: { policy: { promotion: [{ ...RULE, soak_hours: 24 }] } } });
+    const edited = await bring(api, "applied", at("staging", 50));
+    const change_id = await bring(api, "approved", at("production", 50));
+    target.overwrite({ tenant_id: "staging", target: "limits.seats", kind: "config" }, "49");
+    api.deps.clock.advance(DAY);
+    await runCycle(api.deps);
+    await api.post("restore", { change_id: edited, actor: "ana" });
+    await runCycle(api.deps);
+    expect((await api.get("drift")).body.drifted).toEqual([]);
+    expect(await apply(api, change_id)).toBe(NOT_READY);
+    api.deps.clock.advance(DAY);
+    expect(await apply(api, change_id)).toBe("applied");
+  });
+
+  test("a value of another kind is not it, nor one whose target is being worked on", async () => {
+    const api = await governed();
+    const change_id = await bring(api, "approved", at("production", 50));
+    await bring(api, "applied", at("staging", 50, { kind: "experiment" }));
+    expect(await apply(api, change_id)).toBe(NOT_READY);
+    const owner = await bring(api, "applied", at("staging", 50));
+    const place = placeOf({ tenant_id: "staging", target: "limits.seats", change_id: owner });
+    await api.deps.store.transact(async (tx) =>
+      tx.put("leases", place, { change_id: owner, state: "unresolved" } as never),
+    );
+    expect((await readGate(api, change_id)).message).toContain("an operation is under way");
+    await api.deps.store.transact(async (tx) => tx.delete("leases", place));
+    expect(await apply(api, change_id)).toBe("applied");
+  });
+
+  test("a record there that is gone holds it back, and no page fails for it", async () => {
+    const api = await governed();
+    const gone = await bring(api, "applied", at("staging", 50));
+    const change_id = await bring(api, "approved", at("production", 50));
+    await api.deps.store.transact(async (tx) => tx.delete("changes", gone));
+    expect(await apply(api, change_id)).toBe(NOT_READY);
+    expect((await api.get("/api/inbox")).status).toBe(200);
+  });
+
+  test("a tenant is the same in each Unicode form", async () => {
+    const api = await governed({ to: ["tenant:cafe\u0301"] });
+    expect(await apply(api, await bring(api, "approved", at("caf\u00e9", 50)))).toBe(NOT_READY);
   });
 
   test("a record there that does not match the log is not it, and cannot be promoted", async () => {
@@ -199,10 +259,14 @@ describe("systems", () => {
     expect((await readGate(api, change_id)).message).toContain("system:late has no such target");
   });
 
-  test("a system that there is not can never have it", async () => {
-    const api = await open({ to: ["system:live"], from: ["system:stage"] });
-    const change_id = await bring(api, "approved", at("t1", 50, { target: "live/seats" }));
-    expect((await readGate(api, change_id)).message).toContain("system:stage has no such target");
+  test.each([
+    [{ to: ["system:live"], from: ["system:stage"] }, "stage"],
+    [{ to: ["system:lives"], from: ["tenant:staging"] }, "lives"],
+  ])("no service starts under a rule of a system that there is not: %j", async (rule, name) => {
+    await expect(open(rule)).rejects.toThrow(`policy.promotion names the target system ${name}, and there are staging`);
+    await expect(service({ intent: { policy: { promotion: [rule] } } })).rejects.toThrow(
+      "no target system is configured",
+    );
   });
 
   test("a change is promoted to another system", async () => {
@@ -267,6 +331,14 @@ describe("a proposal that promotes a change", () => {
     const promotes = await bring(api, "applied", at("staging", 50));
     const { status, body } = await api.json("propose", { ...PROMOTION, promotes }, { authorization: "Bearer secret" });
     expect([status, body.code]).toEqual([404, "change_not_found"]);
+  });
+
+  test("whose name the proxy contradicts hears of that first", async () => {
+    const api = await service({ identityHeader: "x-user" });
+    const promotes = "chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1";
+    const body = { ...PROMOTION, promotes, proposer: "bo" };
+    const { status, body: answer } = await api.json("propose", body, { "x-user": "ana" });
+    expect([status, answer.code]).toEqual([403, "identity_mismatch"]);
   });
 
   test("one whose content was erased cannot be promoted", async () => {
