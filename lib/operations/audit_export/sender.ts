@@ -2,11 +2,13 @@
  * Sends each audit entry to an OpenTelemetry collector, in order and at least once. The cursor is in the store and moves only
  * over entries that the receiver has taken: one that rejects entries gets them again.
  */
+import * as z from "zod";
 import { readHead } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { entriesAfter } from "../../audit/page.ts";
 import { cappedText } from "../../kit/capped_text.ts";
 import { causeOf } from "../../kit/fetch_failure.ts";
+import { once } from "../../kit/once.ts";
 import { stoppable } from "../../kit/time_limit.ts";
 import { version } from "../../kit/version.ts";
 import type { OperationsDeps } from "../deps.ts";
@@ -137,11 +139,11 @@ async function postLogs({ url, headers, body, send, ended, now, timeout }: Attem
           headers: { "user-agent": "countersign", ...headers, "content-type": "application/json" },
           signal,
         });
-        const text = (await cappedText(response, MAX_ANSWER_BYTES)) ?? "";
+        const text = await cappedText(response, MAX_ANSWER_BYTES);
         if (!response.ok)
           return { failure: `the receiver answered ${response.status}`, after: requestedPause(response, now) };
-        const rejected = rejectedRecords(text);
-        return rejected > 0 ? { failure: `the receiver rejected ${rejected} records` } : undefined;
+        const refusal = refusalIn(text);
+        return refusal === undefined ? undefined : { failure: `the receiver ${refusal}` };
       },
       timeout,
     );
@@ -150,12 +152,29 @@ async function postLogs({ url, headers, body, send, ended, now, timeout }: Attem
   }
 }
 
-/** The number of records that an answer says were rejected; 0 where it says nothing. */
-function rejectedRecords(text: string): number {
+/** The answer of a receiver that took the request; 64-bit numbers may be text in OTLP's JSON. */
+const answerSchema = once(() => {
+  const count = z.union([z.number(), z.string().regex(/^\d+$/)]).transform(Number);
+  return z.strictObject({ partialSuccess: z.looseObject({ rejectedLogRecords: count.nullish() }).nullish() });
+});
+
+/**
+ * Returns why a 2xx answer is no acceptance, or `undefined`: an acceptance is empty, or JSON with nothing but a `partialSuccess`
+ * that rejects no record. A log-in page or an error is none, and neither is an answer too long to be read.
+ */
+function refusalIn(text: string | undefined): string | undefined {
+  if (text === undefined) return `answered more than ${MAX_ANSWER_BYTES} bytes`;
+  if (text.trim() === "") return undefined;
+  const { data } = answerSchema().safeParse(jsonOf(text));
+  if (!data) return "answered something other than OTLP: check the address of --audit-otlp";
+  const rejected = data.partialSuccess?.rejectedLogRecords ?? 0;
+  return rejected === 0 ? undefined : `rejected ${rejected} records`;
+}
+
+function jsonOf(text: string): unknown {
   try {
-    const { partialSuccess } = JSON.parse(text) as { partialSuccess?: { rejectedLogRecords?: unknown } };
-    return Number(partialSuccess?.rejectedLogRecords ?? 0) || 0;
+    return JSON.parse(text);
   } catch {
-    return 0;
+    return undefined;
   }
 }

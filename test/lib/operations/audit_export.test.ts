@@ -195,6 +195,35 @@ test("a record that is rejected for good is sent again until it is taken; no ent
   expect(otel.ids()[0]).toBe(1);
 });
 
+const OTHER = "the receiver answered something other than OTLP: check the address of --audit-otlp";
+test.each<[string, string, string | null]>([
+  ["nothing", "", null],
+  ["an empty object", "{}", null],
+  ["a partial success of null", '{"partialSuccess":null}', null],
+  ["a warning", '{"partialSuccess":{"rejectedLogRecords":"0","errorMessage":"slow down"}}', null],
+  ["a log-in page", "<html>log in</html>", OTHER],
+  ["an error", '{"error":"not found"}', OTHER],
+  ["an error after a success", '{"partialSuccess":{},"code":5}', OTHER],
+  ["a list", "[]", OTHER],
+  ["null", "null", OTHER],
+  ["half an answer", '{"partialSuccess":{', OTHER],
+  ["a success that is a list", '{"partialSuccess":[]}', OTHER],
+  ["a count that is none", '{"partialSuccess":{"rejectedLogRecords":"some"}}', OTHER],
+  [
+    "a rejection too long to read",
+    JSON.stringify({ partialSuccess: { rejectedLogRecords: "3", errorMessage: "x".repeat(64 * 1024) } }),
+    "the receiver answered more than 65536 bytes",
+  ],
+])("entries count as taken only where the answer says so: %s", async (_, answer, problem) => {
+  const api = await service();
+  await api.post("propose", PROPOSAL);
+  const exporting = promptedAuditExport(api.deps, { url: URL, fetch: collector(() => new Response(answer)).fetch });
+  await exporting.send();
+  const { length } = (await api.get("audit/checkpoint")).body;
+  const cursor = (await api.deps.store.get("meta", "audit_export"))?.value.after;
+  expect([exporting.problem(), cursor]).toEqual([problem, problem === null ? length : undefined]);
+});
+
 test("a delivery that could not be recorded is not sent again by the same process", async () => {
   const store = failingStore(memoryStore());
   const api = await service({ store });
