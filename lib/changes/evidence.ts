@@ -64,6 +64,9 @@ export function evidenceOf(
     return look();
   };
 
+  const heldIds = (look: (after: number) => number[]): Promise<number[]> =>
+    held(outline.after + 1, () => look(outline.after));
+
   const allFrom = async (from: number, name: string, isAbout: (entry: AuditEntry) => boolean) => {
     const ids = await held(from, () => [...outline.find(named(name), head.length, from - 1)].reverse());
     return (await get(ids)).filter(isAbout);
@@ -132,6 +135,19 @@ export function evidenceOf(
     },
     /** What entries tell of a target, as far as the log was read and they say it. */
     onTarget: (of: OfTarget, place: Place): Walk => newest(onTarget(of, place), isOn(place)),
+    /** The newest of these, so many at most, read at once. */
+    async lastOnTarget(of: OfTarget, place: Place, most: number): Promise<AuditEntry[]> {
+      const ids = await heldIds((after) => take(outline.find(onTarget(of, place), head.length, after), most));
+      return (await get(ids)).filter(isOn(place));
+    },
+    /** For each of these changes the last entry that may be about it, as far as the log was read; 0 for none. Reads none. */
+    lastAbout: (changeIds: readonly string[]): Promise<number[]> =>
+      heldIds((after) => changeIds.map((id) => take(outline.find(named(id), head.length, after), 1)[0] ?? 0)),
+    /** Reads the entries about these changes at once, as far as the log was read, for `about`. */
+    async readAbout(changeIds: readonly string[]): Promise<void> {
+      const ids = await heldIds((after) => changeIds.flatMap((id) => [...outline.find(named(id), head.length, after)]));
+      await get([...new Set(ids)]);
+    },
     /** The applies and rollbacks of a target since a moment. */
     heldSince: (place: Place, moment: string): Walk => newestSince(onTarget("held", place), isOn(place), moment),
     /** The restores of a target since a moment. */
@@ -141,6 +157,12 @@ export function evidenceOf(
     minorSince: (moment: string): Walk =>
       newestSince(minor, ({ event_type }) => event_type === "change_proposed", moment),
   };
+}
+
+function take(ids: Iterable<number>, most: number): number[] {
+  const taken: number[] = [];
+  for (const id of ids) if (taken.push(id) === most) break;
+  return taken;
 }
 
 /** Reads the log outside a transaction. */

@@ -6,6 +6,7 @@ import { restarted, type TestOptions } from "../support/deps.ts";
 import { passkey } from "../support/passkeys.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { service, serviceOf, type TestService } from "../support/service.ts";
+import type { Tx } from "../../lib/store/store.ts";
 import { decide, forgeConsent, person } from "../support/signed.ts";
 
 const [X, Y, Z] = ["a".repeat(40), "b".repeat(40), "c".repeat(64)] as const;
@@ -217,12 +218,51 @@ describe("what would reject its apply makes an approved release wait, or refuses
       expect(await states(api, head)).toEqual([["waiting", x, says("does not match the log (content)")]]);
   });
 
+  test.each<[string, string, "live_by_target" | "changes" | "owners", boolean]>([
+    ["the row of an approved change", "refused", "live_by_target", false],
+    ["the record of an approved change", "waiting", "changes", false],
+    ["the row of an applied change", "refused", "owners", true],
+    ["the record of an applied change", "waiting", "changes", true],
+  ])("%s that is missing in the store does not bring back the release before it", async (_, state, from, applied) => {
+    const api = await service(gates());
+    const { change_id: x } = await api.propose(release(X));
+    const { change_id: y } = await api.propose(release(Y));
+    await api.must("approve", x);
+    if (!applied) await api.must("apply", x);
+    await api.must("approve", y);
+    if (applied) for (const id of [y, x]) await api.must("apply", id);
+    const { store } = api.deps;
+    const rows = await store.list(from, { limit: 100 });
+    await store.transact(async (tx) => {
+      for (const { id, value } of rows) if (id.includes(y) || value === y) tx.delete(from, id);
+    });
+    expect((await states(api, X))[0]!.slice(0, 2)).toEqual([state, state === "waiting" ? y : x]);
+  });
+
   test("a log that went back", async () => {
     const api = await service(gates());
     await api.bring("approved", release(X));
     api.deps.integrity.breach = { first_invalid: 1, reason: "an entry was edited" };
     expect(await states(api, X)).toEqual([["waiting", null, says("the audit chain does not hold")]]);
   });
+});
+
+test("a question reads little of many releases that were never applied", async () => {
+  const api = await service(gates());
+  for (let i = 0; i < 120; i++) await api.bring("approved", release(i.toString(16).padStart(40, "0")));
+  const { store } = api.deps;
+  const transact = store.transact.bind(store);
+  let reads = 0;
+  const counted = (run: (tx: Tx) => Promise<unknown>) => (tx: Tx) =>
+    run({
+      ...tx,
+      get: (...of: Parameters<Tx["get"]>) => (reads++, tx.get(...of)),
+      getMany: (...of: Parameters<Tx["getMany"]>) => (reads++, tx.getMany(...of)),
+      list: (...of: Parameters<Tx["list"]>) => (reads++, tx.list(...of)),
+    } as Tx);
+  store.transact = ((run: (tx: Tx) => Promise<unknown>) => transact(counted(run))) as typeof store.transact;
+  expect((await states(api, X, "77".padStart(40, "0"))).map(([state]) => state)).toEqual(["refused", "allowed"]);
+  expect(reads).toBeLessThan(60);
 });
 
 test("answer=status says the state as curl reads it", async () => {

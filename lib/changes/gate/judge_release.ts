@@ -2,18 +2,20 @@
 import type { AuditEntry } from "../../audit/entry.ts";
 import { AppError } from "../../kit/errors.ts";
 import { lastFreeze } from "../freeze.ts";
+import { isTargetProposal } from "../ledger/targets.ts";
 import { requireApplicable, requireNoOperation } from "../operations/start.ts";
 import { asProven } from "../proven_consents.ts";
-import { type Place, targetKey } from "../records.ts";
+import { foldEntries } from "../ledger/verify_record.ts";
+import { type Place, readRecord, readRecords, targetKey } from "../records.ts";
 import { isEmergency } from "../rules/break_glass.ts";
+import type { Change } from "../rules/change.ts";
 import { decideGate, type GateDecision, type GateFacts, type Release } from "../rules/decide_gate.ts";
 import { detailIn } from "../rules/event.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
-import { isLive } from "../rules/in_force.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { missingConsents } from "../rules/missing.ts";
 import { whyOverdue } from "../rules/overdue.ts";
-import type { ChangeRecord } from "../rules/record.ts";
+import type { ChangeRecord, ChangeState } from "../rules/record.ts";
 import { releaseHead } from "../rules/release.ts";
 import { samePlace } from "../rules/same_target.ts";
 import { requireConsented } from "../rules/state_machine.ts";
@@ -25,14 +27,24 @@ export interface GateQuestion extends Place {
   head: string;
 }
 
-/** A release with its record. */
+/** A release with its record, where that matches the log. */
 interface Read extends Release {
-  record: ChangeRecord;
+  record?: ChangeRecord;
 }
 
-const PAGE_SIZE = 100;
-/** Proposals that are looked through for a head that no live or applied change has. */
+/** A change of a target as its entries tell it. */
+interface Traced {
+  state: ChangeState;
+  consented: number;
+}
+
+/** Entries of a target, and rows of an index, that are looked through. */
+const MAX_LISTED = 500;
+/** Changes whose entries are read at once. */
+const BATCH = 50;
+/** Newest proposals that are searched for a head that the newest consented release does not have, and matches that are verified. */
 const MAX_SEARCHED = 100;
+const MAX_MATCHES = 10;
 
 /** Returns the answer, and the record of the change that it names where that matches the log. */
 export async function judgeRelease(
@@ -40,13 +52,15 @@ export async function judgeRelease(
   question: GateQuestion,
 ): Promise<GateDecision & { record: ChangeRecord | undefined }> {
   const { head } = question;
-  const live = await readLive(transaction, question);
   const owner = await transaction.ledger.owner(question);
-  const newest = await findNewest(transaction, question, { live, owner });
-  const isNewest = newest?.head === head && newest.mismatch === undefined;
-  const obstacle = isNewest ? await findObstacle(transaction, newest.record) : undefined;
-  const pending = newestOf(live.filter((one) => one.change.status === "pending_consent" && one.head === head));
-  const other = isNewest || pending ? undefined : await findOther(transaction, question);
+  const { candidates, recent } = await listCandidates(transaction, question);
+  const newest = await findNewest(transaction, question, candidates);
+  const isNewest = newest?.head === head && newest.record !== undefined;
+  const obstacle = isNewest ? await findObstacle(transaction, newest.record!) : undefined;
+  const isAllowed = isNewest && !obstacle && (newest.change.status === "approved" || owner === newest.change.change_id);
+  const matches = isAllowed ? [] : await findMatches(transaction, question, recent);
+  const pending = newestOf(matches.filter(({ change }) => change.status === "pending_consent"));
+  const other = isNewest || pending ? undefined : matches[0];
   const decision = decideGate({
     head,
     newest,
@@ -56,76 +70,125 @@ export async function judgeRelease(
     other,
   });
   const named = [newest, pending, other].find((one) => one?.change.change_id === decision.change_id);
-  return { ...decision, record: named?.mismatch === undefined ? named?.record : undefined };
-}
-
-async function readLive(transaction: Transaction, place: Place): Promise<Read[]> {
-  const prefix = targetKey(place);
-  const found: Read[] = [];
-  for (let after = "", more = true; more;) {
-    const page = await transaction.tx.list("live_by_target", { prefix, after, limit: PAGE_SIZE, keysOnly: true });
-    for (const { id } of page) found.push(...(await readRelease(transaction, place, id.slice(prefix.length))));
-    after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE_SIZE;
-  }
-  return found.filter(({ change }) => isLive(change.status));
+  return { ...decision, record: named?.record };
 }
 
 /**
- * Finds the approved or applied change whose last consent is newest. An apply follows its consents, so only changes that were
- * applied after the newest consent found so far can have a newer one.
+ * Lists the changes that may release a target: those of the log, so that no index can hide one, and those of the indexes, which
+ * reach further back. `recent`: the newest proposals, newest first.
+ */
+async function listCandidates(
+  { tx, evidence }: Transaction,
+  place: Place,
+): Promise<{ candidates: string[]; recent: string[] }> {
+  const prefix = targetKey(place);
+  const proposed = await evidence.lastOnTarget("proposed", place, MAX_LISTED);
+  const held = await evidence.lastOnTarget("held", place, MAX_LISTED);
+  const owners = await tx.list("owners", { prefix, limit: MAX_LISTED, reverse: true });
+  const live: string[] = [];
+  for (let after = "", more = true; more;) {
+    const page = await tx.list("live_by_target", { prefix, after, limit: MAX_LISTED, keysOnly: true });
+    live.push(...page.map(({ id }) => id.slice(prefix.length)));
+    after = page.at(-1)?.id ?? after;
+    more = page.length === MAX_LISTED;
+  }
+  const named = [...proposed, ...held].map(({ change_id }) => change_id);
+  const recent = [
+    ...proposed.slice(0, MAX_SEARCHED).map(({ change_id }) => change_id),
+    ...live.slice(-MAX_SEARCHED).reverse(),
+  ];
+  return {
+    candidates: [...new Set([...named, ...owners.map(({ value }) => value), ...live])],
+    recent: [...new Set(recent)],
+  };
+}
+
+/**
+ * Finds the approved or applied change whose last consent is newest. The last entry about a change is known without being read,
+ * and no consent to it is newer: those with the newest are read first, until none that is left can have a newer consent.
  */
 async function findNewest(
   transaction: Transaction,
   place: Place,
-  { live, owner }: { live: readonly Read[]; owner: string | null },
+  candidates: readonly string[],
 ): Promise<Read | undefined> {
-  const consented = live.filter(({ change }) => change.status === "approved");
-  if (owner !== null) consented.push(...(await readRelease(transaction, place, owner)));
-  let newest = newestOf(consented);
-  const prefix = targetKey(place);
-  const seen = new Set(consented.map(({ change }) => change.change_id));
-  for (let limit = PAGE_SIZE, read = 0; ; limit *= 2) {
-    const rows = await transaction.tx.list("owners", { prefix, limit, reverse: true });
-    for (const { id, value } of rows.slice(read)) {
-      if (newest && Number(id.slice(prefix.length)) < newest.consented) return newest;
-      if (seen.has(value)) continue;
-      const applied = await readRelease(transaction, place, value);
-      newest = newestOf([newest, ...applied.filter(({ change }) => change.status === "applied")]);
+  const { evidence, indexedAfter } = transaction;
+  const last = await evidence.lastAbout(candidates);
+  const ordered = candidates
+    .map((changeId, index) => ({ changeId, last: Math.max(last[index]!, indexedAfter()) }))
+    .sort((one, other) => other.last - one.last);
+  let found: Traced[] = [];
+  for (let next = 0; next < ordered.length || found.length > 0;) {
+    const batch = ordered.slice(next, (next += BATCH)).map(({ changeId }) => changeId);
+    await evidence.readAbout(batch);
+    for (const changeId of batch) found.push(...(await trace(transaction, place, changeId)));
+    found = found
+      .filter(({ state: { change } }) => change.status === "approved" || change.status === "applied")
+      .sort((one, other) => other.consented - one.consented);
+    for (const bound = ordered[next]?.last ?? 0; found[0] && found[0].consented >= bound; found.shift()) {
+      const release = await readRelease(transaction, place, found[0]);
+      if (release) return release;
     }
-    if (rows.length < limit) return newest;
-    read = rows.length;
-  }
-}
-
-/** Finds the newest change with a head, whatever became of it. */
-async function findOther(transaction: Transaction, question: GateQuestion): Promise<Read | undefined> {
-  const next = transaction.evidence.onTarget("proposed", question);
-  for (let searched = 0, entry; searched < MAX_SEARCHED && (entry = await next()); searched++) {
-    const [release] = await readRelease(transaction, question, entry.change_id);
-    if (release?.head === question.head) return release;
   }
   return undefined;
 }
 
-/** Reads a change of a target by the log; empty where it is of another target or kind, or the log does not have it. */
-async function readRelease({ ledger }: Transaction, place: Place, changeId: string): Promise<Read[]> {
-  const { record, fields } = await ledger.change(changeId).catch((error: unknown) => {
+/** Finds the newest changes with a head, whatever became of them, newest first. */
+async function findMatches(
+  transaction: Transaction,
+  question: GateQuestion,
+  recent: readonly string[],
+): Promise<Read[]> {
+  const found: Read[] = [];
+  const records = await readRecords(transaction.tx, recent);
+  // A record is only verified where it says that it is of this head.
+  for (const record of records) {
+    if (!record || releaseHead(question.target, setBy(record.change, question)?.value) !== question.head) continue;
+    for (const traced of await trace(transaction, question, record.change.change_id)) {
+      const release = await readRelease(transaction, question, traced);
+      if (release?.head === question.head) found.push(release);
+    }
+    if (found.length === MAX_MATCHES) break;
+  }
+  return found;
+}
+
+/** Follows a change of a target by its entries; empty where the log has none of it, or they are of another target. */
+async function trace(
+  { tx, ledger, evidence, indexedAfter }: Transaction,
+  place: Place,
+  changeId: string,
+): Promise<Traced[]> {
+  let entries = await evidence.about(changeId, indexedAfter() + 1);
+  if (entries[0]?.event_type !== "change_proposed")
+    entries = await ledger.entries(changeId, await readRecord(tx, changeId));
+  if (!foldEntries(entries)) entries = await evidence.about(changeId, 1);
+  const state = foldEntries(entries);
+  return state && isTargetProposal(place, entries[0]) ? [{ state, consented: lastConsent(entries) }] : [];
+}
+
+/** Reads the record of a change; undefined where it is of another kind. */
+async function readRelease(
+  { ledger }: Transaction,
+  place: Place,
+  { state, consented }: Traced,
+): Promise<Read | undefined> {
+  const { change_id } = state.change;
+  const { record, fields } = await ledger.change(change_id).catch((error: unknown) => {
     if (error instanceof AppError && error.code === "change_not_found") return { record: undefined, fields: [] };
     throw error;
   });
-  if (!record) return [];
-  const entries = await ledger.entries(changeId, record);
-  if (fields.length > 0) {
-    const state = await ledger.state(changeId, record);
-    const mismatch = `its record does not match the log (${fields.join(", ")})`;
-    return state ? [{ record, change: state.change, consented: lastConsent(entries), mismatch }] : [];
-  }
+  if (!record) return { change: state.change, consented, mismatch: "its record is missing in the store" };
+  if (fields.length > 0)
+    return { change: state.change, consented, mismatch: `its record does not match the log (${fields.join(", ")})` };
   const { change } = record;
-  const set = listEntries(change).find((entry) => samePlace(entry, place));
-  if (!set || change.kind !== "config") return [];
-  return [{ record, change, head: releaseHead(set.target, set.value), consented: lastConsent(entries) }];
+  const set = setBy(change, place);
+  return set && { record, change, head: releaseHead(set.target, set.value), consented };
 }
+
+/** Returns what a change of kind `config` sets at a place. */
+const setBy = (change: Change, place: Place) =>
+  change.kind === "config" ? listEntries(change).find((entry) => samePlace(entry, place)) : undefined;
 
 /** Returns the entry of the last approval; of a change that the intent approved, its proposal. */
 function lastConsent(entries: readonly AuditEntry[]): number {
@@ -161,9 +224,10 @@ async function requireInForce(transaction: Transaction, record: ChangeRecord): P
   refuseHeld(holdsAt(intent.policy, await lastFreeze(transaction), now, record.change));
 }
 
-async function describePending(transaction: Transaction, { record }: Read): Promise<NonNullable<GateFacts["pending"]>> {
+async function describePending(transaction: Transaction, release: Read): Promise<NonNullable<GateFacts["pending"]>> {
   const { product, now } = transaction;
   const { intent } = product;
+  const record = release.record!;
   const proven = await asProven(transaction, record);
   return {
     release: { change: record.change, consented: 0 },

@@ -109,7 +109,7 @@ async function findStoredOwner(
     if (entry?.event_type !== "change_applied" || entry.change_id !== value || passed.has(value)) continue;
     if (entry.id > indexedAfter()) continue;
     const { status, entries } = await readStatus(sources, value);
-    if (status === "applied" && isProposedOn(target, entries[0])) return value;
+    if (status === "applied" && isTargetProposal(target, entries[0])) return value;
   }
   return null;
 }
@@ -120,7 +120,7 @@ export async function listLive(sources: LedgerSources, target: Place): Promise<s
   const live: string[] = [];
   for (const id of await liveOn(reads, target)) {
     const { status, entries } = await readStatus(sources, id);
-    if (isLive(status) && isProposedOn(target, entries[0])) live.push(id);
+    if (isLive(status) && isTargetProposal(target, entries[0])) live.push(id);
   }
   // One is enough to decide by: the log is not searched each time that a proposal is rejected.
   if (live.length > 0) return live;
@@ -150,7 +150,8 @@ async function readStatus(
   };
 }
 
-function isProposedOn(place: Place, entry: AuditEntry | undefined): boolean {
+/** Returns true for the proposal of a change of a target. */
+export function isTargetProposal(place: Place, entry: AuditEntry | undefined): boolean {
   if (entry?.event_type !== "change_proposed") return false;
   const { target } = detailIn(entry.detail);
   return target !== undefined && targetKey({ target, tenant_id: entry.tenant }) === targetKey(place);
