@@ -8,8 +8,11 @@ import { TokenRefused } from "./token_refused.ts";
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const MAX_AGE_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Fetches in a minute, each of another key: any sender can name ids that do not exist. */
-const MAX_FETCHES_PER_MINUTE = 10;
+/**
+ * Fetches in a minute that may be under way together, each of another key; the next ones go one at a time. Any sender can name
+ * ids that do not exist: they slow down the fetch of a new key, and a limit without an exception would prevent it.
+ */
+const MANY_A_MINUTE = 10;
 
 /** Returns the key at `<prefix><kid>`, where `kid` is a UUID. A key is fetched once a minute at most, and kept for a day. */
 export function keyById(
@@ -17,21 +20,26 @@ export function keyById(
   algorithm: string,
   { clock, fetch: send }: { clock: Pick<Clock, "now">; fetch: Fetch },
 ): FindKey {
-  const known = new Map<string, { key: Promise<CryptoKey>; at: number; failed: boolean }>();
+  type State = "under way" | "kept" | "failed";
+  const known = new Map<string, { key: Promise<CryptoKey>; at: number; state: State }>();
 
   return ({ kid }) => {
     if (typeof kid !== "string" || !UUID.test(kid)) throw new TokenRefused("its kid is not a UUID");
     const now = clock.now();
-    for (const [id, { at, failed }] of known)
-      if (Math.abs(now - at) >= (failed ? MINUTE_MS : MAX_AGE_MS)) known.delete(id);
+    for (const [id, { at, state }] of known)
+      if (Math.abs(now - at) >= (state === "failed" ? MINUTE_MS : MAX_AGE_MS)) known.delete(id);
     const cached = known.get(kid);
     if (cached) return cached.key;
-    const recent = [...known.values()].filter(({ at }) => Math.abs(now - at) < MINUTE_MS).length;
-    if (recent >= MAX_FETCHES_PER_MINUTE) throw noKeys(`${prefix}, which was asked for ${recent} in a minute`);
+    const recent = [...known.values()].filter(({ at }) => Math.abs(now - at) < MINUTE_MS);
+    if (recent.length >= MANY_A_MINUTE && recent.some(({ state }) => state === "under way"))
+      throw noKeys(`${prefix}, which was asked for ${recent.length} in a minute and has not answered the last one`);
     const key = fetchKeys(`${prefix}${kid}`, send).then((pem) => importSPKI(pem, algorithm));
-    const entry = { key, at: now, failed: false };
+    const entry = { key, at: now, state: "under way" as State };
     known.set(kid, entry);
-    key.catch(() => (entry.failed = true));
+    key.then(
+      () => (entry.state = "kept"),
+      () => (entry.state = "failed"),
+    );
     return key;
   };
 }
