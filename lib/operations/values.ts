@@ -9,6 +9,7 @@ import { type Place, readRecords } from "../changes/records.ts";
 import { listEntries } from "../changes/rules/list_entries.ts";
 import { changeSchema, KINDS } from "../changes/rules/change.ts";
 import type { Exposure } from "../rollout/exposure.ts";
+import { maySee } from "../changes/rules/reader.ts";
 import { findExposure, isRollingOut } from "../changes/rules/rollout_state.ts";
 import { base64UrlBytes, base64UrlOf } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
@@ -221,6 +222,8 @@ async function valueInRollout(
   const earlier = await findEarlier(read, one);
   if (!earlier) return { ...value, before: null };
   const [source] = await readVerifiedChanges(deps, [earlier.source.change_id]);
+  if (deps.reader && !("change" in source! && maySee(deps.reader, source.change)))
+    return { ...value, before: hidden(earlier) };
   const before = await valueOf(deps, earlier, source!, value.change_id);
   return before === MOVED ? MOVED : { ...value, before };
 }
@@ -270,6 +273,12 @@ async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> 
 }
 
 /** Named by its place: what the record says of it is not to be believed. */
+/** The value of a change that the reader may not see. */
+function hidden({ place }: Source): object {
+  const [tenant_id, target] = place.split("\n");
+  return { tenant_id, target, state: "withheld", problem: "it is of a change that this agent may not read" };
+}
+
 function withheld({ place, source }: Source, problem: string): Value {
   const [tenant_id = "", target = ""] = place.split("\n");
   return { tenant_id, target, ...source, state: "withheld", problem };

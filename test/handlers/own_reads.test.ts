@@ -14,6 +14,7 @@ import type { Stages } from "../../lib/rollout/stages.ts";
 import { DAY } from "../support/clock.ts";
 import { AGENT, asAgent, mcpClient, SECRET } from "../support/mcp.ts";
 import { READS } from "../support/reads.ts";
+import { STAGES } from "../support/rollouts.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
 import { service, type TestService } from "../support/service.ts";
 
@@ -427,6 +428,25 @@ test("its own change does not show what peers saw of theirs", async () => {
   const evidence = async (headers: object) =>
     (await api.get(`changes/${own.applied}`, headers as HeadersInit)).body.evidence;
   expect([(await evidence(ADMIN))?.n, await evidence(asAgent)]).toEqual([1, null]);
+});
+
+test("the value of everybody else during its rollout is withheld where others set it", async () => {
+  const api = await service({
+    intent: {
+      principals: {
+        [AGENT]: { kind: "agent", token_sha256: portableSha256(SECRET), may: { read: "own" } },
+        "agent:analytics": { kind: "agent", token_sha256: portableSha256("feeds") },
+      },
+    },
+  });
+  const target = { target: "ui.banner" };
+  await api.bring("applied", { ...target, value: '"canary"' });
+  const body = { ...proposal(target), stages: STAGES, kpi: undefined, expected_delta_k: undefined };
+  const { change_id } = (await api.json("propose", body, asAgent)).body;
+  for (const action of ["approve", "apply"] as const) await api.must(action, change_id);
+  const shown = async (headers: object) => (await api.get("values?tenant_id=t1", headers as HeadersInit)).text;
+  expect([CANARY.test(await shown({})), CANARY.test(await shown(asAgent))]).toEqual([true, false]);
+  expect(await shown(asAgent)).toContain("this agent may not read");
 });
 
 test("rows of changes that are not in memory are filtered too", async () => {
