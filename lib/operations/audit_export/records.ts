@@ -38,9 +38,10 @@ const attributes = (values: Readonly<Record<string, string | number>>): object[]
       : { key, value: typeof value === "number" ? { intValue: String(value) } : { stringValue: value } },
   );
 
-function logRecord(entry: AuditEntry, observed: number): object {
+/** Returns the record of an entry as JSON; `observed` is now, in milliseconds. */
+export function logRecord(entry: AuditEntry, observed: number): string {
   const { id, origin, timestamp, event_type, change_id, tenant, detail, current_hash } = entry;
-  return {
+  return JSON.stringify({
     timeUnixNano: nanoseconds(Date.parse(timestamp)),
     observedTimeUnixNano: nanoseconds(observed),
     severityNumber: SEVERITIES[event_type] ?? INFO,
@@ -54,29 +55,19 @@ function logRecord(entry: AuditEntry, observed: number): object {
       "countersign.tenant": tenant,
       "countersign.entry.detail": detail,
     }),
-  };
+  });
 }
 
-/** Returns the body of a request for these entries. */
-export const exportBody = (
-  entries: readonly AuditEntry[],
-  { version, product_id, instance_id }: Exporting,
-  observed: number,
-): string =>
-  JSON.stringify({
-    resourceLogs: [
-      {
-        resource: {
-          attributes: attributes({
-            "service.name": "countersign",
-            "service.version": version,
-            "service.instance.id": instance_id,
-            "countersign.product.id": product_id,
-          }),
-        },
-        scopeLogs: [
-          { scope: { name: "countersign.audit" }, logRecords: entries.map((entry) => logRecord(entry, observed)) },
-        ],
-      },
-    ],
-  });
+/** Returns the body of a request that has these records. */
+export function exportBody(records: readonly string[], { version, product_id, instance_id }: Exporting): string {
+  const resource = {
+    attributes: attributes({
+      "service.name": "countersign",
+      "service.version": version,
+      "service.instance.id": instance_id,
+      "countersign.product.id": product_id,
+    }),
+  };
+  const scopeLogs = `[{"scope":{"name":"countersign.audit"},"logRecords":[${records.join()}]}]`;
+  return `{"resourceLogs":[{"resource":${JSON.stringify(resource)},"scopeLogs":${scopeLogs}}]}`;
+}

@@ -4,18 +4,19 @@
  */
 import * as z from "zod";
 import { readHead } from "../../audit/chain.ts";
-import type { AuditEntry } from "../../audit/entry.ts";
 import { entriesAfter } from "../../audit/page.ts";
 import { cappedText } from "../../kit/capped_text.ts";
 import { causeOf } from "../../kit/fetch_failure.ts";
 import { once } from "../../kit/once.ts";
 import { stoppable } from "../../kit/time_limit.ts";
 import { version } from "../../kit/version.ts";
+import { bytesOfText } from "../../store/engine/write_set.ts";
+import type { Store } from "../../store/store.ts";
 import type { OperationsDeps } from "../deps.ts";
 import { keepSending, SEND_TIMES, type Sender, type Sending, type SendTimes } from "../keep_sending.ts";
 import { type Failed, requestedPause } from "../notify/post.ts";
 import { promptedSending, type PromptedSending } from "../prompted_sending.ts";
-import { exportBody } from "./records.ts";
+import { exportBody, logRecord } from "./records.ts";
 
 declare module "../../store/store.ts" {
   interface Meta {
@@ -37,8 +38,11 @@ export interface AuditExportOptions {
   random?: () => number;
 }
 
+/** The most entries of a request, and the most bytes of its records where it has several. */
 const MAX_ENTRIES = 100;
-const MAX_BODY_LENGTH = 1_000_000;
+const MAX_BYTES = 1_000_000;
+/** Entries that are read at first; then as many as there are already. A full one has some 64 KiB. */
+const FIRST_READ = 10;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const NO_STORE = "the store cannot be used";
 
@@ -57,7 +61,7 @@ function auditSender(
   deps: OperationsDeps,
   { url, headers, times = SEND_TIMES, fetch: send = fetch }: AuditExportOptions,
   ended: AbortSignal,
-): Sender<AuditEntry[]> {
+): Sender<Batch> {
   const { store, clock, log } = deps;
   let problem: string | null = null;
   /** Delivered and not stored yet. A store that takes no writes must not have it sent over and over. */
@@ -72,14 +76,14 @@ function auditSender(
   return {
     problem: () => problem,
 
-    async attempt(entries) {
+    async attempt({ records, first, last }) {
       const { product_id = "", instance_id = "" } = deps.product?.identity ?? {};
       const now = clock.now();
-      const body = exportBody(entries, { version, product_id, instance_id }, now);
+      const body = exportBody(records, { version, product_id, instance_id });
       const failed = await postLogs({ url, headers, body, send, ended, now, timeout: times.timeout });
       if (ended.aborted) return failed;
       const failure = failed?.failure ?? null;
-      const range = { first: entries[0]!.id, last: entries.at(-1)!.id };
+      const range = { first, last };
       if (failure === null && problem !== null) log.info("audit entries are exported again", range);
       if (failure !== null && failure !== problem)
         log.warn("audit entries could not be exported; they are sent again", { ...range, failure });
@@ -94,9 +98,9 @@ function auditSender(
       const after = Math.min((await store.get("meta", "audit_export"))?.value.after ?? 0, length);
       if (problem === NO_STORE) problem = null;
       if (after === length) return false;
-      const entries = cutBatch(await entriesAfter(store, after, Math.min(MAX_ENTRIES, length - after)));
-      if (!(await deliver(entries))) return false;
-      await moveTo(after + entries.length);
+      const batch = await readBatch(store, after, length, clock.now());
+      if (!(await deliver(batch))) return false;
+      await moveTo(batch.last);
       return true;
     },
 
@@ -107,13 +111,29 @@ function auditSender(
   };
 }
 
-/** Cuts a batch off where its body would be too long for a receiver; one entry is always sent. */
-function cutBatch(entries: AuditEntry[]): AuditEntry[] {
-  let length = 0;
-  const end = entries.findIndex(
-    ({ detail }, index) => (length += detail.length + 1_000) > MAX_BODY_LENGTH && index > 0,
-  );
-  return end === -1 ? entries : entries.slice(0, end);
+/** Records of the entries from `first` to `last`. */
+interface Batch {
+  records: string[];
+  first: number;
+  last: number;
+}
+
+/** Reads what fits in a request, at least one entry; `after` is before `length`. */
+async function readBatch(store: Store, after: number, length: number, now: number): Promise<Batch> {
+  const most = Math.min(MAX_ENTRIES, length - after);
+  const records: string[] = [];
+  const batch = () => ({ records, first: after + 1, last: after + records.length });
+  let bytes = 0;
+  while (records.length < most) {
+    const count = Math.min(records.length || FIRST_READ, most - records.length);
+    for (const entry of await entriesAfter(store, after + records.length, count)) {
+      const record = logRecord(entry, now);
+      bytes += bytesOfText(record) + 1;
+      if (bytes > MAX_BYTES && records.length > 0) return batch();
+      records.push(record);
+    }
+  }
+  return batch();
 }
 
 interface Attempt {

@@ -1,12 +1,13 @@
 /** The export of audit entries to a collector that is well, down, slow, or rejects them. */
 import { expect, onTestFinished, test } from "vitest";
+import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { readExportHeaders, logsAddress } from "../../../lib/operations/audit_export/options.ts";
 import { promptedAuditExport, startAuditExport } from "../../../lib/operations/audit_export/sender.ts";
 import type { SendTimes } from "../../../lib/operations/keep_sending.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { version } from "../../../lib/kit/version.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { HOUR, MINUTE, SECOND } from "../../support/clock.ts";
+import { HOUR, MINUTE, SECOND, START } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
 
@@ -193,6 +194,43 @@ test("a record that is rejected for good is sent again until it is taken; no ent
   otel.manner = () => Response.json({});
   await otel.has(1);
   expect(otel.ids()[0]).toBe(1);
+});
+
+test.each([
+  ["Chinese", "\u4e2d".repeat(20_000)],
+  ["quotes", '"'.repeat(30_000)],
+])("a request has 1 MB at most, and 2 MB are read for it, with entries full of %s", async (_, text) => {
+  const { deps } = await service();
+  const store = memoryStore();
+  let head = await store.transact((tx) => createChain(tx, "p", deps, 0));
+  for (let count = 0; count < 110; count++) {
+    const event = { event_type: "change_proposed" as const, tenant: "t1", detail: JSON.stringify({ text }) };
+    const next = nextEntry(head, event, START, deps.sha256);
+    ({ head } = next);
+    await store.transact(async (tx) => tx.put("audit", entryKey(next.entry.id), next.entry));
+  }
+  await store.transact(async (tx) => tx.put("meta", "chain", head));
+  const most = { sent: 0, read: 0 };
+  let read = 0;
+  const counting = {
+    ...store,
+    list: (async (collection, options) => {
+      const rows = await store.list(collection, options);
+      read += Buffer.byteLength(JSON.stringify(rows));
+      return rows;
+    }) as typeof store.list,
+  };
+  const otel = collector(() => {
+    most.sent = Math.max(most.sent, Buffer.byteLength(otel.requests.at(-1)!.body));
+    most.read = Math.max(most.read, read);
+    read = 0;
+    return Response.json({});
+  });
+  await promptedAuditExport({ ...deps, store: counting }, { url: URL, fetch: otel.fetch }).send();
+  expect(otel.ids()).toEqual(upTo(110));
+  expect(most.sent).toBeGreaterThan(900_000);
+  expect(most.sent).toBeLessThanOrEqual(1_001_000);
+  expect(most.read).toBeLessThanOrEqual(2_000_000);
 });
 
 const OTHER = "the receiver answered something other than OTLP: check the address of --audit-otlp";
