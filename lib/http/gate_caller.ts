@@ -1,18 +1,20 @@
 /** The caller at a gate: a holder of the admin token, or a CI job with a token of its issuer. */
 import type { GateCaller } from "../changes/gate/check_release.ts";
 import type { GateQuestion } from "../changes/gate/judge_release.ts";
+import { ownReadsOnly } from "../changes/read_scope.ts";
 import { parseDeployment } from "../changes/rules/release.ts";
 import type { CiToken } from "../identity/gate_issuers.ts";
 import { TokenRefused } from "../identity/token_refused.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { refuseAnonymousWrites, requireToken } from "./guards.ts";
-import { readBearer } from "./principals.ts";
+import { verifyPerson } from "./identity.ts";
+import { carriesWrongToken, findAgent, readBearer, requireReader } from "./principals.ts";
 import { holdBack } from "./wrong_tokens.ts";
 
 /**
  * Resolves with the CI job that asks, undefined for a holder of the admin token. Whatever its claims say must equal the question;
- * a wrong token is answered with a delay. Errors: 401 `unauthorized`.
+ * a wrong token is answered with a delay. Errors: 401 `unauthorized`, 403 `agent_may_not`.
  */
 export async function requireGateCaller(
   request: Request,
@@ -24,13 +26,27 @@ export async function requireGateCaller(
   try {
     if (isJob) return await verifyJob(bearer, deps, question);
     refuseAnonymousWrites(deps);
-    requireToken(request, deps);
+    await requireCredential(request, deps);
     return undefined;
   } catch (error) {
-    if (isJob || request.headers.has("x-svc-admin-token")) await holdBack(deps, request);
+    const isWrong = isJob || request.headers.has("x-svc-admin-token") || carriesWrongToken(request, deps);
+    if (isWrong) await holdBack(deps, request);
     throw error;
   }
 }
+
+/** Requires the admin token; without one configured a CI token where there are issuers, and else whatever a GET requires. */
+async function requireCredential(request: Request, deps: HttpDeps): Promise<void> {
+  if (deps.adminToken) return requireToken(request, deps);
+  if (deps.gateTokens)
+    throw new AppError("unauthorized", "this needs the token of a CI job as Authorization: Bearer", {}, CHALLENGE);
+  await verifyPerson(deps, request);
+  const agent = findAgent(request, deps);
+  if (agent?.readsOwn) throw ownReadsOnly(agent.name);
+  if (!agent) requireReader(request, deps);
+}
+
+const CHALLENGE = { "www-authenticate": 'Bearer realm="countersign"' };
 
 async function verifyJob(bearer: string, { gateTokens }: HttpDeps, question: GateQuestion): Promise<GateCaller> {
   try {
@@ -47,7 +63,8 @@ async function verifyJob(bearer: string, { gateTokens }: HttpDeps, question: Gat
 /** Requires that what claims say is what is asked for. */
 function requireEqual(claimed: CiToken["claimed"], { target, head }: GateQuestion): void {
   const stated: Record<string, string | undefined> = { head, ...parseDeployment(target) };
-  for (const [fact, value] of Object.entries(claimed))
-    if (stated[fact] !== undefined && stated[fact] !== value)
-      throw new TokenRefused(`it is for another ${fact}: ${JSON.stringify(value)}`);
+  for (const [fact, value] of Object.entries(claimed)) {
+    if (stated[fact] === undefined) throw new TokenRefused(`it names a ${fact}, and ${target} has none`);
+    if (stated[fact] !== value) throw new TokenRefused(`it is for another ${fact}: ${JSON.stringify(value)}`);
+  }
 }

@@ -165,7 +165,7 @@ describe("what would reject its apply makes an approved release wait, or refuses
     await api.must("apply", x);
     const other = { ...gates(), intent: { principals: { ana: person(passkey()) } } };
     const now = serviceOf(await restarted(api.deps, { adapter: undefined, ...other }));
-    expect(await states(now, X)).toEqual([["waiting", x, says("consents are missing")]]);
+    expect(await states(now, X)).toEqual([["waiting", x, says("is applied and takes none, so propose")]]);
   });
 
   test("a consent that nobody signed, where signatures count", async () => {

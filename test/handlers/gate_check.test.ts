@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { JWTPayload } from "jose";
 import { gateTokens, readGateIssuers } from "../../lib/identity/gate_issuers.ts";
+import { portableSha256 } from "../../lib/kit/platform.ts";
 import { gateAdapter } from "../../lib/targets/gate.ts";
 import { testClock } from "../support/clock.ts";
 import type { TestOptions } from "../support/deps.ts";
@@ -113,6 +114,24 @@ test("answers are recorded once for each caller, head and answer", async () => {
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
 });
 
+test("an answer on record does not move the change under those who decide on it", async () => {
+  const api = await withIssuer();
+  const id = await release(api, X, "pending_consent");
+  const decide = (verb: "approve" | "apply", revision: number) =>
+    api.act(verb, id, { ...admin, "if-match": `"${revision}"` }).then(({ status }) => status);
+  const { revision } = await api.change(id);
+  await ask(api, admin);
+  await ask(api, await bearer());
+  expect((await api.change(id)).revision).toBe(revision + 2);
+  expect(await decide("approve", revision - 1)).toBe(412);
+  expect(await decide("approve", revision + 3)).toBe(412);
+  expect(await decide("approve", revision)).toBe(200);
+  const approved = (await api.change(id)).revision;
+  await ask(api, admin);
+  expect(await decide("apply", approved - 1)).toBe(412);
+  expect(await decide("apply", approved)).toBe(200);
+});
+
 test("nothing is recorded where no change releases the head, nor by a GET", async () => {
   const api = await withIssuer();
   expect((await ask(api, admin)).body).toMatchObject({ state: "refused", change_id: null });
@@ -160,6 +179,54 @@ describe("a caller without the admin token must hold a valid token for exactly t
   test("a repository id that is a number is one", async () => {
     const api = await withIssuer();
     expect((await ask(api, await bearer({ repository_id: 42 }))).status).toBe(200);
+  });
+});
+
+test("a token that names a repository or an environment asks for no target that has none", async () => {
+  const clock = testClock();
+  const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("ci", "RS256")] }));
+  const withClaims = (claims: object) =>
+    gateTokens(readGateIssuers(JSON.stringify({ issuers: [{ ...ISSUERS.issuers[0], claims }] })), { clock, fetch });
+  const targets = [{ name: "runs", match: ["terraform/*"], adapter: gateAdapter("runs") }];
+  for (const [claims, status] of [
+    [CLAIMS, 401],
+    [{ head: "sha" }, 200],
+  ] as const) {
+    const api = await withIssuer({ clock, targets, gateTokens: withClaims(claims) });
+    expect((await ask(api, await bearer(), { target: "terraform/ws-1" })).status).toBe(status);
+  }
+});
+
+describe("without an admin token", () => {
+  const digest = portableSha256("secret");
+  const principals = {
+    "agent:own": { kind: "agent", token_sha256: digest, may: { read: "own" } },
+    "agent:all": { kind: "agent", token_sha256: portableSha256("secret-of-all") },
+  };
+  const own = { authorization: "Bearer secret" };
+  const all = { authorization: "Bearer secret-of-all" };
+  const asking = (api: TestService, headers: HeadersInit) =>
+    Promise.all([ask(api, headers), api.get(`/api/gate?target=${TARGET}&tenant_id=t1&head=${X}`, headers)]);
+  const bare = { adminToken: undefined };
+
+  test("issuers need a job's token, whatever else is sent", async () => {
+    const api = await withIssuer({ ...bare, intent: { principals } });
+    for (const headers of [{}, own, all, { "x-svc-admin-token": "any", ...(await bearer()) }])
+      expect((await ask(api, headers)).status).toBe(401);
+    expect((await ask(api, await bearer())).status).toBe(200);
+  });
+
+  test.each([true, false])("a POST answers only whom a GET does; reads are protected: %s", async (protectReads) => {
+    const readToken = "a-read-token-of-tests";
+    const api = await withIssuer({ ...bare, gateTokens: undefined, intent: { principals }, protectReads, readToken });
+    for (const [headers, status] of [
+      [{}, protectReads ? 401 : 200],
+      [own, 403],
+      [all, 200],
+      [{ "x-svc-read-token": readToken }, 200],
+      [{ authorization: "Bearer of-nobody" }, 401],
+    ] as const)
+      expect((await asking(api, headers)).map((reply) => reply.status)).toEqual([status, status]);
   });
 });
 

@@ -1,7 +1,8 @@
 /** Records a consent decision on one change. */
 import { CONSENT_TOO_LATE, endAutomation, wakeForApply } from "../end_automation.ts";
-import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
+import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
+import { requireUnmoved } from "../gate/require_unmoved.ts";
 import { describeStranded, endLease, leaseError, readLease } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
@@ -79,7 +80,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
     const enacted = transaction.enact(decidedOn, command, actor, judged);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
-    requireRevision(caller, before.change.revision);
+    await requireUnmoved(transaction, caller, before);
     return { ...enacted, missing: type === "approve" ? missingConsents(enacted.record.change, intent) : [] };
   };
   // A decision that stops a change is valid under any clock.

@@ -4,6 +4,7 @@ import { type Envelope, type EnvelopeSigner, signEnvelope } from "../../kit/dsse
 import { AppError } from "../../kit/errors.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Change } from "../rules/change.ts";
+import { NoTargetSystem } from "../operations/adapter_port.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { HEAD, releaseHead } from "../rules/release.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -37,10 +38,15 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
   return signEnvelope(PAYLOAD_TYPE, canonicalJson(statement), { signer, sha256: deps.sha256 });
 }
 
-/** Returns the commit that a change releases; undefined for one that is no release. */
+/** Returns the commit that a change releases; undefined for one that is no release. Errors: 409 `not_in_force`. */
 function findHead({ product }: Transaction, change: Change): string | undefined {
   const [entry, ...others] = listEntries(change);
-  if (!entry || others.length > 0 || change.kind !== "config" || !isGate(product.adapter, entry)) return undefined;
+  if (!entry || others.length > 0 || change.kind !== "config") return undefined;
+  try {
+    if (!isGate(product.adapter, entry)) return undefined;
+  } catch (error) {
+    throw error instanceof NoTargetSystem ? notInForce(change, error.message) : error;
+  }
   const head = releaseHead(entry.target, entry.value);
   return head !== undefined && HEAD.test(head) ? head : undefined;
 }

@@ -1,8 +1,9 @@
 /** Judges an operation and takes its lease. */
 import { AppError } from "../../kit/errors.ts";
-import { type Caller, requirePerson, requireRevision } from "../caller.ts";
+import { type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { lastFreeze } from "../freeze.ts";
+import { requireUnmoved } from "../gate/require_unmoved.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMove, requireFreePlaces, takePlaces } from "../places.ts";
@@ -131,7 +132,7 @@ export async function startOperation(
     const stale = await judgeApply(transaction, judged, request, { seen, readings }, mode);
     if (stale) return stale;
   }
-  requireRevision(caller, change.revision);
+  await requireUnmoved(transaction, caller, record);
   if (operation === "rollback" && !dry_run) {
     await refuseRunningRollout(transaction, change, operation);
     if (over_drift) request.place_moved = findMove(product.adapter, change)?.now;

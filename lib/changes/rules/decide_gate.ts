@@ -45,7 +45,6 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   "consent_incomplete",
   "operation_in_progress",
   "rollout_in_progress",
-  "promotion_not_ready",
   "frozen",
   "outside_window",
   "promotion_not_ready",
@@ -69,6 +68,8 @@ function judgeNewest(newest: Release, { owner, obstacle }: GateFacts): GateDecis
   const { change_id, status } = newest.change;
   if (status === "applied" && owner !== change_id)
     return refused(newest, `${owner ?? "no change"} holds the target now, and no longer ${change_id}`);
+  if (status === "applied" && obstacle?.code === "consent_incomplete")
+    return waiting(newest, `${obstacle.message}; ${change_id} is applied and takes none, so propose the release again`);
   if (obstacle) return (PASSING.has(obstacle.code) ? waiting : refused)(newest, obstacle.message);
   return { state: "allowed", change_id, reasons: [] };
 }

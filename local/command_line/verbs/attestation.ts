@@ -76,7 +76,10 @@ function readStatement(text: string, key: KeyObject): Statement {
     throw new NotDone("it is no envelope of an in-toto Statement");
   const bytes = new Uint8Array(Buffer.from(String(payload), "base64"));
   const isSigned = signatures.some(
-    (one) => one.keyid === keyid && verify(null, signedBytes(payloadType, bytes), key, Buffer.from(one.sig, "base64")),
+    (one: Partial<Envelope["signatures"][number]> | null) =>
+      one?.keyid === keyid &&
+      typeof one.sig === "string" &&
+      verify(null, signedBytes(payloadType, bytes), key, Buffer.from(one.sig, "base64")),
   );
   if (!isSigned) throw new NotDone("not valid: the key did not sign it");
   const statement = parse<Statement>(Buffer.from(bytes).toString("utf8"));

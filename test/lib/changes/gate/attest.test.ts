@@ -9,7 +9,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type Envelope, signedBytes } from "../../../../lib/kit/dsse.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
-import { service, type TestService } from "../../../support/service.ts";
+import { restarted } from "../../../support/deps.ts";
+import { service, serviceOf, type TestService } from "../../../support/service.ts";
 import { commandLine } from "../../../local/command_line/called.ts";
 
 const X = "a".repeat(40);
@@ -120,6 +121,15 @@ test("a release that the gate does not allow is not attested", async () => {
   // The same commit, consented to again: only the newer change stands for it.
   expect((await fetchOne(api, id)).body).toMatchObject({ code: "not_in_force", error: expect.stringContaining(again) });
   expect((await fetchOne(api, again)).status).toBe(200);
+});
+
+test("a change whose target no system covers any more is not attested", async () => {
+  const api = await attesting();
+  const id = await api.bring("applied", release);
+  const targets = [{ name: "rest", match: ["ui.*"], adapter: scriptedAdapter() }];
+  const options = { adapter: undefined, attestationSigner: signerOf(PAIR), targets };
+  const now = serviceOf(await restarted(api.deps, options));
+  expect(await fetchOne(now, id)).toMatchObject({ status: 409, body: { code: "not_in_force" } });
 });
 
 test("an unknown change, edited content and a service without a key have their own errors", async () => {
@@ -241,6 +251,11 @@ describe("verifiers accept it, and reject another key, payload and type", () => 
       await verified(files.attestation, files.key, "--digest", "0".repeat(64)),
       await verified(put("none.json", "{}"), files.key),
     ]).toEqual([1, 1, 1, 1, 1, 1]);
+    const unsigned = put("null.json", JSON.stringify({ ...envelope, signatures: [null] }));
+    expect(await call(["attestation", "verify", unsigned, "--key", files.key])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("the key did not sign it"),
+    });
     const pem = PAIR.privateKey.export({ format: "pem", type: "pkcs8" }) as string;
     expect(await verified(files.attestation, put("private.pem", pem))).toBe(2);
     expect((await call(["attestation", "verify", files.attestation])).code).toBe(2);

@@ -1,0 +1,21 @@
+/** Holds the revision that a caller expects against a change that tools asked for meanwhile. */
+import { type Caller, requireRevision } from "../caller.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import type { Transaction } from "../transaction.ts";
+
+/** Requires a revision that the caller expects, or that only `release_checked` followed. Errors: 412 `version_mismatch`. */
+export async function requireUnmoved(
+  { ledger }: Transaction,
+  caller: Pick<Caller, "expected">,
+  record: ChangeRecord,
+): Promise<void> {
+  const { change_id, revision } = record.change;
+  const { expected } = caller;
+  if (expected && !expected.revisions.includes(revision)) {
+    const entries = await ledger.entries(change_id, record);
+    const moved = entries.findLastIndex(({ event_type }) => event_type !== "release_checked");
+    const since = revision - (entries.length - 1 - moved);
+    if (expected.revisions.some((one) => one >= since && one < revision)) return;
+  }
+  requireRevision(caller, revision);
+}
