@@ -77,13 +77,14 @@ function makeStatement(
   { product, origin, at }: Transaction,
   { change, head, publicUrl }: { change: Change; head: string | undefined; publicUrl: string | undefined },
 ): object {
-  const { change_id, digest, target, status } = change;
+  const { change_id, digest, tenant_id, target, status } = change;
+  const annotations = { tenant_id };
   const id = publicUrl ?? `urn:countersign:${encodeURIComponent(origin)}`;
   return {
     _type: "https://in-toto.io/Statement/v1",
     subject: [
-      { name: change_id, digest: { sha256: digest } },
-      ...(head === undefined ? [] : [{ name: target, digest: { gitCommit: head } }]),
+      { name: change_id, digest: { sha256: digest }, annotations },
+      ...(head === undefined ? [] : [{ name: target, digest: { gitCommit: head }, annotations }]),
     ],
     predicateType: "https://in-toto.io/attestation/svr/v0.2",
     predicate: {

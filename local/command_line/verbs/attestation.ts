@@ -21,7 +21,7 @@ export const attestationGet: Verb = {
 
 interface Statement {
   _type: string;
-  subject: { name: string; digest: Record<string, string> }[];
+  subject: { name: string; digest: Record<string, string>; annotations?: { tenant_id?: string } }[];
   predicateType: string;
   predicate: { timeCreated: string; properties: string[] };
 }
@@ -32,7 +32,9 @@ export const attestationVerify: Verb = {
   summary: "Verify an attestation with the service's public key",
   options: {
     "--key <pem>": "file with the public key",
-    "--commit <id>": "require that it releases this commit",
+    "--commit <id>": "require that it releases this commit; needs --target and --tenant-id",
+    "--target <target>": "where the commit is released, such as deploy/42/production",
+    "--tenant-id <id>": "for which tenant it is released",
     "--change <id>": "require that it is about this change",
     "--digest <sha256>": "require that the change has this content",
   },
@@ -101,14 +103,20 @@ function parse<T>(text: string): T {
   throw new NotDone("it is no JSON object");
 }
 
-/** Requires the subjects that were asked for. Errors: `NotDone`. */
-function requireSubject({ subject }: Statement, { commit, change, digest }: Given["options"]): void {
-  const wanted: [unknown, string, (one: Statement["subject"][number]) => unknown][] = [
-    [change, "about the change", ({ name }) => name],
-    [digest, "about the content", ({ digest }) => digest["sha256"]],
-    [commit, "a release of the commit", ({ digest }) => digest["gitCommit"]],
+/** Requires the subjects that were asked for. Errors: `NotDone`, `UsageError`. */
+function requireSubject({ subject }: Statement, { commit, target, tenantId, change, digest }: Given["options"]): void {
+  const release = [commit, target, tenantId];
+  if (release.includes(undefined) && release.some((one) => one !== undefined))
+    throw new UsageError("--commit, --target and --tenant-id are given together: a commit alone says not where");
+  const wanted: [unknown, string, (one: Statement["subject"][number]) => boolean][] = [
+    [change, "about the change", ({ name }) => name === change],
+    [digest, "about the content", (one) => one.digest["sha256"] === digest],
+    [
+      commit,
+      `for ${String(tenantId)} at ${String(target)} a release of the commit`,
+      (one) => one.digest["gitCommit"] === commit && one.name === target && one.annotations?.tenant_id === tenantId,
+    ],
   ];
-  for (const [value, what, of] of wanted)
-    if (value !== undefined && !subject.some((one) => of(one) === value))
-      throw new NotDone(`not valid: it is not ${what} ${String(value)}`);
+  for (const [value, what, isIt] of wanted)
+    if (value !== undefined && !subject.some(isIt)) throw new NotDone(`not valid: it is not ${what} ${String(value)}`);
 }

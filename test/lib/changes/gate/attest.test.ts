@@ -61,8 +61,8 @@ test("an allowed release is attested by change, content and commit, and again wh
   expect(statementIn(envelope)).toEqual({
     _type: "https://in-toto.io/Statement/v1",
     subject: [
-      { name: id, digest: { sha256: digest } },
-      { name: TARGET, digest: { gitCommit: X } },
+      { name: id, digest: { sha256: digest }, annotations: { tenant_id: "t1" } },
+      { name: TARGET, digest: { gitCommit: X }, annotations: { tenant_id: "t1" } },
     ],
     predicateType: "https://in-toto.io/attestation/svr/v0.2",
     predicate: {
@@ -93,7 +93,8 @@ test("another change is attested while it is applied and owns its target", async
   await refused("it is approved");
   await api.must("apply", id);
   const { subject, predicate } = statementIn((await fetchOne(api, id)).body);
-  expect(subject).toEqual([{ name: id, digest: { sha256: (await api.change(id)).digest } }]);
+  const { digest } = await api.change(id);
+  expect(subject).toEqual([{ name: id, digest: { sha256: digest }, annotations: { tenant_id: "t1" } }]);
   expect(predicate.verifier.id).toMatch(/^urn:countersign:acme-crm%2Faudit%2F/);
   const later = await api.bring("applied");
   await refused(`ui.banner belongs to ${later} now`);
@@ -238,7 +239,9 @@ describe("verifiers accept it, and reject another key, payload and type", () => 
     const verified = async (file: string, key: string, ...more: string[]) =>
       (await call(["attestation", "verify", file, "--key", key, ...more])).code;
     const { digest } = await api.change(id);
-    const all = ["--change", id, "--digest", digest, "--commit", X];
+    const release = (commit: string, target: string, tenant: string) =>
+      ["--commit", commit, "--target", target, "--tenant-id", tenant] as const;
+    const all = ["--change", id, "--digest", digest, ...release(X, TARGET, "t1")];
     expect(await call(["attestation", "verify", files.attestation, "--key", files.key, ...all])).toMatchObject({
       code: 0,
       out: expect.stringContaining(`valid: COUNTERSIGN_CHANGE_APPROVED, COUNTERSIGN_CHANGE_APPLIED`),
@@ -246,11 +249,17 @@ describe("verifiers accept it, and reject another key, payload and type", () => 
     expect([
       await verified(files.attestation, files.other),
       await verified(put("edited.json", JSON.stringify(edited(envelope))), files.key),
-      await verified(files.attestation, files.key, "--commit", "b".repeat(40)),
+      await verified(files.attestation, files.key, ...release("b".repeat(40), TARGET, "t1")),
+      await verified(files.attestation, files.key, ...release(X, "deploy/42/staging", "t1")),
+      await verified(files.attestation, files.key, ...release(X, TARGET, "t2")),
+      await verified(files.attestation, files.key, ...release(X, id, "t1")),
       await verified(files.attestation, files.key, "--change", "chg_other"),
       await verified(files.attestation, files.key, "--digest", "0".repeat(64)),
       await verified(put("none.json", "{}"), files.key),
-    ]).toEqual([1, 1, 1, 1, 1, 1]);
+    ]).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    expect(await verified(files.attestation, files.key, "--commit", X)).toBe(2);
+    expect(await verified(files.attestation, files.key, "--commit", X, "--target", TARGET)).toBe(2);
+    expect(await verified(files.attestation, files.key, "--target", TARGET, "--tenant-id", "t1")).toBe(2);
     const unsigned = put("null.json", JSON.stringify({ ...envelope, signatures: [null] }));
     expect(await call(["attestation", "verify", unsigned, "--key", files.key])).toMatchObject({
       code: 1,
