@@ -68,7 +68,7 @@ export const COLLECTIONS = {
   applies_due: { key: "<time>\\n<change_id>", record: "true", writer: "changes", retention: "the change is applied or ends, or its automation ends", purpose: "Index of approved changes that apply by themselves, by when they are due." },
   rollouts_running: { key: "<change_id>", record: "true", writer: "changes", retention: "the rollout ends", purpose: "Index of changes that are being rolled out in steps." },
   samples: { key: "<change_id>", record: "StoredSamples", writer: "changes", retention: "the rollout ends", purpose: "The newest totals that were fed of each step and KPI of a rollout." },
-  rollout_rollbacks: { key: "<change_id>", record: "{ tries: number }", writer: "changes", retention: "the rollout ends", purpose: "How often the rollback of a rollout that its rule ordered has failed." },
+  rollout_rollbacks: { key: "<change_id>", record: "{ tries: number; from?: number; until?: number }", writer: "changes", retention: "the rollout ends", purpose: "How often the rollback of a rollout that its rule ordered has failed." },
   proposed_by_agent: { key: "<agent>", record: "DayCount", writer: "changes", purpose: "Proposals of each agent on the newest UTC day with any." },
   llm_drafts: { key: "<change_id>", record: "true", writer: "changes", retention: "the change is decided", purpose: "Drafts of models that may wait for consent." },
   llm_drafted: { key: "<SHA-256 of the effect>", record: "string", writer: "changes", purpose: "The newest draft of a model with this effect." },

@@ -102,6 +102,8 @@ function requireBraker(change: Change, claimed: Actor, name: string, intent: Int
 }
 
 function hold(transaction: Transaction, record: ChangeRecord, act: Act): Enacted {
+  if (record.rollout!.stopped !== undefined)
+    throw refuseStage(record.change, "its rule ordered its rollback, which no hold stops", transaction);
   if (record.rollout!.by_hand !== undefined)
     throw refuseStage(record.change, "it is held by a person already", transaction);
   const circumstance = { decision: "hold", reason: "by_hand", ...saidIn(act) };

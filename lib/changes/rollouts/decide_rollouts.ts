@@ -16,7 +16,11 @@ import { judgeRollout } from "./judge_rollout.ts";
 const PAGE_SIZE = 100;
 /** How long rollouts are advanced in one cycle; those that the rule takes back are all taken back. */
 const LIMIT_MS = 30_000;
+/** Tries of a rollback one after the other; the entry after them says that it is blocked. */
 const MAX_TRIES = 5;
+/** Pause after a blocked try; each further one is twice as long, up to the longest. */
+const PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 10 * 60_000;
 
 /** Changes that a pass over the rollouts moved. */
 export interface RolloutPass {
@@ -27,7 +31,7 @@ export interface RolloutPass {
 type Step = "advanced" | "rollback" | undefined;
 type Decided = Step | OrderedAdvance;
 
-/** Decides on every running rollout, each in a transaction of its own. */
+/** Decides on every running rollout, each in a transaction of its own; one that cannot be decided on stops no other. */
 export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
   const pass: RolloutPass = { advanced: [], rolled_back: [] };
   const end = deps.clock.now() + LIMIT_MS;
@@ -35,12 +39,16 @@ export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
     const page = await deps.store.list("rollouts_running", { after, limit: PAGE_SIZE, keysOnly: true });
     for (const { id } of page) {
       const mayAdvance = deps.clock.now() < end;
-      const step = await deps.mutex(id, async () => {
-        const decided = await decide(deps, id, mayAdvance);
-        return typeof decided === "object" ? advance(deps, decided) : decided;
-      });
-      if (step === "advanced") pass.advanced.push(id);
-      if (step === "rollback" && (await takeBack(deps, id))) pass.rolled_back.push(id);
+      try {
+        const step = await deps.mutex(id, async () => {
+          const decided = await decide(deps, id, mayAdvance);
+          return typeof decided === "object" ? advance(deps, decided) : decided;
+        });
+        if (step === "advanced") pass.advanced.push(id);
+        if (step === "rollback" && (await takeBack(deps, id))) pass.rolled_back.push(id);
+      } catch (error) {
+        deps.log.error("a rollout could not be decided on", { change_id: id, error: String(error) });
+      }
     }
     after = page.at(-1)?.id ?? after;
     more = page.length === PAGE_SIZE;
@@ -57,7 +65,7 @@ const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promi
       const record = await unlessMismatched(transaction.change(changeId, "undoing"));
       if (!record || !isRollingOut(record.change)) return undefined;
       const { change, rollout } = record;
-      if (rollout!.stopped !== undefined) return change.exposure!.waits_for === "rollback" ? "rollback" : undefined;
+      if (rollout!.stopped !== undefined) return (await isDue(transaction, changeId)) ? "rollback" : undefined;
       // While an operation is under way on its target, what it holds is about to change.
       const own = await readLease(tx, change);
       const other = selectOtherLease(change, await listOtherLeases(tx, change));
@@ -106,10 +114,17 @@ const enactStage = (
   return transaction.enact(record, { type: "stage", event, step, circumstance }, serviceItself(POLICY_STAGES));
 };
 
-/** Errors after which a rollback waits for a person. */
+/** Errors that say at once that a rollback is blocked. */
 const FINAL: ReadonlySet<string> = new Set(["target_drifted", "evidence_mismatch", "illegal_transition"]);
 
-/** Rolls back what the rule took back; where that cannot be done, the rollout is held until a person rolls back. */
+/** Returns true where an ordered rollback is to be tried: always, but for the pause after a blocked try. */
+async function isDue({ tx, now }: Transaction, changeId: string): Promise<boolean> {
+  const { from = -Infinity, until = -Infinity } = (await tx.get("rollout_rollbacks", changeId))?.value ?? {};
+  // A clock that was set back ends the pause.
+  return now >= until || now < from;
+}
+
+/** Rolls back what the rule took back; where that cannot be done, it is tried again, and a person may do it meanwhile. */
 async function takeBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
   try {
     await runOperation({ deps }, { operation: "rollback", change_id: changeId, actor: POLICY_STAGES });
@@ -127,12 +142,14 @@ const noteFailure = (deps: ChangesDeps, changeId: string, error: AppError): Prom
   governed<void>(
     { deps },
     async (transaction) => {
-      const { tx } = transaction;
+      const { tx, now } = transaction;
       const record = await unlessMismatched(transaction.change(changeId, "undoing"));
       if (!record || record.rollout?.stopped === undefined || !isRollingOut(record.change)) return;
       const tries = ((await tx.get("rollout_rollbacks", changeId))?.value.tries ?? 0) + 1;
-      tx.put("rollout_rollbacks", changeId, { tries });
-      if (!FINAL.has(error.code) && tries < MAX_TRIES) return;
+      const isBlocked = FINAL.has(error.code) || tries >= MAX_TRIES;
+      const pause = Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** Math.max(0, tries - MAX_TRIES));
+      tx.put("rollout_rollbacks", changeId, { tries, ...(isBlocked && { from: now, until: now + pause }) });
+      if (!isBlocked || record.change.exposure!.waits_for === "rollback_blocked") return;
       const circumstance = { decision: "hold", reason: "rollback_blocked", code: error.code, error: error.message };
       enactStage(transaction, record, "held", circumstance);
     },

@@ -7,8 +7,8 @@ declare module "../../store/store.ts" {
     /** Changes that are being rolled out in steps. */
     rollouts_running: true;
     samples: StoredSamples;
-    /** Failed rollbacks that the rule ordered. */
-    rollout_rollbacks: { tries: number };
+    /** Failed rollbacks that the rule ordered; `from` and `until`: the pause before the next try, in milliseconds. */
+    rollout_rollbacks: { tries: number; from?: number; until?: number };
   }
 }
 

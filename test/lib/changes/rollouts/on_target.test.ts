@@ -2,8 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
+import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
 import { MINUTE } from "../../../support/clock.ts";
-import { STAGES, totals } from "../../../support/rollouts.ts";
+import { coreOf } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import { AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
 import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
 
 const WORSE = totals(100_000, 1000, [0.1, 0.2]);
@@ -80,6 +83,32 @@ test("a rollback that the rule orders and that cannot be done waits for a person
   const fields = { change_id, actor: "ops", over_drift: true, note: "take it back" };
   expect((await api.post("rollback", fields)).status).toBe(200);
   expect(text()).toBe(FOREIGN);
+});
+
+test("no hold, no number of failed tries and no restart ends a rollback that is ordered", async () => {
+  const { api, change_id, feedNow, faults, act, decide, exposure, text, events, clock, adapter } =
+    await rolloutOnTarget();
+  faults.push(...Array.from({ length: 8 }, () => "rejected" as const));
+  await feedNow(WORSE);
+  const { status, body } = await act(0, "hold");
+  expect([status, body.code, (await exposure())!.waits_for]).toEqual([400, "illegal_transition", "rollback"]);
+  for (let tries = 0; tries < 9; tries++) await decide();
+  // Five tries one after the other, then pauses.
+  expect([faults.length, (await exposure())!.waits_for]).toEqual([3, "rollback_blocked"]);
+  for (const minutes of [1, 2]) {
+    clock.advance(minutes * MINUTE);
+    await decide();
+  }
+  clock.advance(3 * MINUTE);
+  await decide();
+  expect(faults).toHaveLength(1);
+  clock.advance(1 * MINUTE);
+  await decide();
+  const later = coreOf(await restarted(api.deps, { adapter, intent: { principals: AGENTS } }));
+  clock.advance(8 * MINUTE);
+  expect((await decideRollouts(later.deps)).rolled_back).toEqual([change_id]);
+  const blocked = (await events()).filter((type) => type === "stage_held");
+  expect([text(), blocked.length]).toEqual([FOREIGN, 1]);
 });
 
 describe("an advance", () => {

@@ -8,7 +8,16 @@ import { PROPOSAL } from "../../../support/client.ts";
 import { core, coreOf } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
-import { actOnRollout, AGENTS, AS_OTHER, rollout, sample, STAGES, totals } from "../../../support/rollouts.ts";
+import {
+  actOnRollout,
+  AGENTS,
+  AS_FEEDER,
+  AS_OTHER,
+  rollout,
+  sample,
+  STAGES,
+  totals,
+} from "../../../support/rollouts.ts";
 
 const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
@@ -60,6 +69,22 @@ describe("a rollout", () => {
     await api.post("freeze", { actor: "ana" });
     api.deps.clock.set(-48 * 3600 * 1000);
     expect((await decide()).rolled_back).toEqual([change_id]);
+  });
+
+  test("gets its decision although another one cannot be decided on", async () => {
+    const { api, change_id, feed, decide } = await rollout();
+    const other = await api.bring("applied", { target: "ui.other", value: "1", stages: JSON.stringify(STAGES) });
+    const rows = [sample(api, totals(100_000, 1000, [0.1, 0.2]))];
+    expect((await feed(rows)).status).toBe(200);
+    expect((await api.json("samples", { change_id: other, rows }, AS_FEEDER)).status).toBe(200);
+    const [first, second] = [change_id, other].sort();
+    const { store } = api.deps;
+    const broken = (await store.get("samples", first!))!.value.rows.map((row) => ({
+      ...row,
+      treated: undefined as never,
+    }));
+    await store.transact(async (tx) => tx.put("samples", first!, { rows: broken }));
+    expect((await decide()).rolled_back).toEqual([second]);
   });
 
   test("is decided on after a restart by the same samples", async () => {
