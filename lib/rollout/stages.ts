@@ -7,6 +7,8 @@ import type { Plan, Step } from "./plan.ts";
 
 const MAX_STEPS = 20;
 const MAX_WATCHED = 20;
+/** Squares of larger bounds are beyond what a number can say. */
+const MAX_BOUND = 1e15;
 /** A year. */
 const MAX_HOURS = 8784;
 
@@ -23,7 +25,8 @@ const finite = () => z.number("must be a finite number");
 const bounds = () =>
   z
     .tuple([finite(), finite()], "must be the lowest and the highest value of a user")
-    .refine(([low, high]) => low < high, "must have its lower value first");
+    .refine(([low, high]) => low < high, "must have its lower value first")
+    .refine((both) => both.every((one) => Math.abs(one) <= MAX_BOUND), "must be between -1e15 and 1e15");
 
 const hours = () => finite().min(0, "must be 0 or more").max(MAX_HOURS, `must be ${MAX_HOURS} or less`);
 

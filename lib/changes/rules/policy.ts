@@ -40,7 +40,7 @@ export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number
   if (claimed.apply_when !== undefined && !minor.apply_when)
     return "It is not minor: the intent lets no change that applies by itself be minor.";
   if (claimed.stages !== undefined && !boundsRollouts(policy.stages))
-    return "It is not minor: policy.stages does not set watch, fed_by and max_allowed.";
+    return "It is not minor: policy.stages does not set watch, fed_by and a max_allowed of each KPI in watch.";
   const missing = [
     reversible === undefined && "`reversible: true`",
     risk === undefined && "`risk`",

@@ -9,7 +9,7 @@ import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from ".
 import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { keysOf } from "./signing.ts";
-import { requireStages } from "./stages_rule.ts";
+import { requireStages } from "./require_stages.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429 `too_many_open`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {

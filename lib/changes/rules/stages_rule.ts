@@ -1,12 +1,10 @@
 /** The rule `policy.stages`: which changes may be rolled out in steps, what each rollout watches, and who feeds it. */
 import * as z from "zod";
 import type { Stages } from "../../rollout/stages.ts";
-import { invalidField } from "../../kit/errors.ts";
 import { filled, list, object } from "./fields.ts";
 import { finite, pattern } from "./intent_parts.ts";
-import { type ChangeEntry, isInScope, listEntries, setsNothing } from "./list_entries.ts";
+import { type ChangeEntry, isInScope, listEntries } from "./list_entries.ts";
 import { sameName } from "./names.ts";
-import { principalOf, type Principals } from "./principals.ts";
 
 const allowance = () => finite().min(0, "must be 0 or more");
 
@@ -39,7 +37,8 @@ export const stagesRule = () =>
 /** Rules for rollouts. */
 export type StagesRule = z.output<ReturnType<typeof stagesRule>>;
 
-type Staged = ChangeEntry & { stages?: Stages | undefined };
+/** A change that may have a plan. */
+export type Staged = ChangeEntry & { stages?: Stages | undefined };
 
 /** Explains why the intent does not allow the plan of a change; undefined where it does. */
 export function findStagesProblem(change: Staged, rule: StagesRule | undefined): string | undefined {
@@ -65,32 +64,14 @@ export function findStagesProblem(change: Staged, rule: StagesRule | undefined):
 const amountOf = (allowed: number | { relative: number }): number =>
   typeof allowed === "object" ? allowed.relative : allowed;
 
-/** Returns true where the rule sets everything without which no rollout needs no consent. */
+/** Returns true where the rule sets everything without which no rollout is minor. */
 export const boundsRollouts = (rule: StagesRule | undefined): boolean =>
-  rule !== undefined && rule.watch.length > 0 && rule.fed_by !== undefined && Object.keys(rule.max_allowed).length > 0;
+  rule?.fed_by !== undefined &&
+  rule.watch.length > 0 &&
+  rule.watch.every((kpi) => Object.hasOwn(rule.max_allowed, kpi));
 
 /** Returns true where the rollout of a change stands in for guardrails on a KPI. */
 export const replacesGuardrails = (change: Staged, kpi: string, rule: StagesRule | undefined): boolean =>
   rule?.replaces_guardrails === true &&
   Object.hasOwn(rule.max_allowed, kpi) &&
   (change.stages?.watch.some((watched) => watched.kpi === kpi) ?? false);
-
-/** Requires that the plan of a proposal is one that can be carried out. Errors: 400 `invalid_field`. */
-export function requireStages(
-  proposal: Staged & { proposer?: string | undefined },
-  { policy, principals }: { policy: { stages?: StagesRule | undefined }; principals: Principals },
-): void {
-  const { stages, proposer } = proposal;
-  if (!stages) return;
-  const { fed_by } = stages;
-  const refuse = (message: string): never => {
-    throw invalidField("stages", message);
-  };
-  if (setsNothing(proposal)) refuse("need a value that users can get");
-  if (principalOf(fed_by, { principals })?.kind !== "agent")
-    refuse(`must be fed by an agent of the intent, and ${fed_by} is none`);
-  if (proposer !== undefined && sameName(proposer) === sameName(fed_by))
-    refuse("must not be fed by the proposer of the change");
-  const problem = findStagesProblem(proposal, policy.stages);
-  if (problem !== undefined) refuse(problem);
-}

@@ -41,6 +41,7 @@ describe("the plan of a rollout", () => {
     [{ watch: [watched, watched] }, "watch: must name each KPI once"],
     [{ watch: [{ ...watched, kind: "mean" }] }, "watch.0.bounds: are needed"],
     [{ watch: [{ ...watched, bounds: [0, 1] }] }, "watch.0.bounds: are needed"],
+    [{ watch: [{ ...watched, kind: "mean", bounds: [0, 1e16] }] }, "watch.0.bounds: must be between -1e15 and 1e15"],
     [{ watch: [{ ...watched, kind: "ratio", bounds: [0, 5] }] }, "watch.0.per_bounds: belong to a ratio"],
     [
       { watch: [{ ...watched, kind: "ratio", bounds: [0, 5], per_bounds: [0, 5] }] },

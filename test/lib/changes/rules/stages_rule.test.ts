@@ -1,11 +1,7 @@
 /** Which rollouts an intent allows, and when they stand in for guardrails. */
 import { expect, test } from "vitest";
-import {
-  boundsRollouts,
-  findStagesProblem,
-  replacesGuardrails,
-  requireStages,
-} from "../../../../lib/changes/rules/stages_rule.ts";
+import { boundsRollouts, findStagesProblem, replacesGuardrails } from "../../../../lib/changes/rules/stages_rule.ts";
+import { requireStages } from "../../../../lib/changes/rules/require_stages.ts";
 import type { Stages } from "../../../../lib/rollout/stages.ts";
 import { intentOf } from "../../../support/intents.ts";
 
@@ -49,6 +45,8 @@ test.each<[object, object, string | undefined]>([
   expect(findStagesProblem(change(over), undefined)).toBeUndefined();
 });
 
+const FEWER = { kpi: "incident_rate", allowed: 0, good: "down" };
+
 test.each<[object, string | undefined]>([
   [{}, undefined],
   [{ proposer: "agent:b" }, undefined],
@@ -56,10 +54,17 @@ test.each<[object, string | undefined]>([
   [{ stages: plan({ fed_by: "ana" }) }, "must be fed by an agent of the intent, and ana is none"],
   [{ stages: plan({ fed_by: "agent:c" }) }, "must be fed by an agent of the intent, and agent:c is none"],
   [{ proposer: "Agent:A" }, "must not be fed by the proposer of the change"],
+  [{ stages: plan({ watch: [{ kpi: "conversion", allowed: 0, good: "up" }, FEWER] }) }, undefined],
+  [{ stages: plan({ watch: [{ ...FEWER, good: "up" }] }) }, "must say good: down of incident_rate, as the intent does"],
+  [
+    { stages: plan({ watch: [{ kpi: "load", allowed: 0, good: "up" }] }) },
+    "must say good: down of load, as the intent does",
+  ],
   [{ stages: plan({ watch: [] }) }, "must watch conversion, as policy.stages asks"],
   [{ stages: undefined, value: undefined }, undefined],
 ])("a proposal with %j: %s", (over, problem) => {
-  const { intent } = intentOf({ ...BASE, policy: { ...BASE.policy, stages: { watch: ["conversion"] } } });
+  const kpis = { load: { baseline: 5, target: 4 } };
+  const { intent } = intentOf({ ...BASE, kpis, policy: { ...BASE.policy, stages: { watch: ["conversion"] } } });
   const judge = () => requireStages(change(over), intent);
   if (problem === undefined) expect(judge).not.toThrow();
   else expect(judge).toThrow(`stages ${problem}`);
@@ -75,6 +80,7 @@ test("only a rule that sets everything bounds rollouts", () => {
   ]);
   for (const field of ["watch", "fed_by", "max_allowed"])
     expect(boundsRollouts(rule({ ...BOUNDED, [field]: undefined })), field).toBe(false);
+  expect(boundsRollouts(rule({ ...BOUNDED, watch: ["conversion", "latency"] }))).toBe(false);
 });
 
 test.each<[string, object, object, boolean]>([

@@ -1,0 +1,33 @@
+/** The condition of a proposal with a plan of a rollout. */
+import { invalidField } from "../../kit/errors.ts";
+import { type Intent, kpiNames } from "./intent.ts";
+import { goodOf } from "./kpi.ts";
+import { setsNothing } from "./list_entries.ts";
+import { sameName } from "./names.ts";
+import { principalOf } from "./principals.ts";
+import { findStagesProblem, type Staged, type StagesRule } from "./stages_rule.ts";
+
+/** Requires that the plan of a proposal is one that can be carried out. Errors: 400 `invalid_field`. */
+export function requireStages(
+  proposal: Staged & { proposer?: string | undefined },
+  intent: Pick<Intent, "kpis" | "principals"> & { policy: { stages?: StagesRule | undefined } },
+): void {
+  const { policy, principals, kpis } = intent;
+  const { stages, proposer } = proposal;
+  if (!stages) return;
+  const { fed_by } = stages;
+  const refuse = (message: string): never => {
+    throw invalidField("stages", message);
+  };
+  if (setsNothing(proposal)) refuse("need a value that users can get");
+  if (principalOf(fed_by, { principals })?.kind !== "agent")
+    refuse(`must be fed by an agent of the intent, and ${fed_by} is none`);
+  if (proposer !== undefined && sameName(proposer) === sameName(fed_by))
+    refuse("must not be fed by the proposer of the change");
+  // Who chose the direction would turn every loss into a gain.
+  for (const { kpi, good } of stages.watch)
+    if (kpiNames({ kpis }).includes(kpi) && good !== goodOf(kpi, intent))
+      refuse(`must say good: ${goodOf(kpi, intent)} of ${kpi}, as the intent does`);
+  const problem = findStagesProblem(proposal, policy.stages);
+  if (problem !== undefined) refuse(problem);
+}
