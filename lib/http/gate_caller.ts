@@ -64,7 +64,7 @@ async function verifyJob(bearer: string, { gateTokens }: HttpDeps, question: Gat
 function requireEqual(claimed: CiToken["claimed"], { target, head }: GateQuestion): void {
   const stated: Record<string, string | undefined> = { head, ...parseDeployment(target) };
   for (const [fact, value] of Object.entries(claimed)) {
-    if (stated[fact] === undefined) throw new TokenRefused(`it names a ${fact}, and ${target} has none`);
+    if (stated[fact] === undefined) throw new TokenRefused(`${target} has no ${fact}, and it names one`);
     if (stated[fact] !== value) throw new TokenRefused(`it is for another ${fact}: ${JSON.stringify(value)}`);
   }
 }
