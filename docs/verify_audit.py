@@ -825,7 +825,7 @@ def detail_of(entry):
 class Contents:
     """Verifies each content against the hash in the entry before it; `named`: principals by manifest hash, from entries."""
 
-    def __init__(self, named, learn=lambda change, content: None):
+    def __init__(self, named, learn):
         self.named, self.learn = named, learn
         self.counts = {"changes": 0, "intents": 0, "unfit": 0, "missing": 0, "erased": 0, "erased_changes": []}
         self.left = {}
@@ -895,8 +895,9 @@ class Contents:
         elif awaited["rule"] == "content":
             self.counts["changes"] += 1
             content = object_in(text[len(begins) : -1].decode("utf-8", "replace"))
-            if content is not None:
-                self.learn(awaited["change"], content)
+            message = content is not None and self.learn(awaited["change"], content)
+            if message:
+                return self.finding(line, awaited["entry"], "content", message)
         else:
             message = self.why_other(text[len(begins) : -1], self.named.get(digest))
             if message:
@@ -1260,8 +1261,8 @@ class Automation:
     """Automatic applies by their entries: an approved change that was proposed so, from its time on, until that is stopped."""
 
     def __init__(self):
-        # By change: "approved" or a time, when its last consent came, and since when it is approved.
-        self.automatic, self.stopped, self.last = {}, set(), None
+        # By change: "approved" or a time, when its last consent came, since when it is approved, and when it was first.
+        self.automatic, self.stopped, self.last = {}, {}, None
 
     def check(self, entry, line):
         """What is not valid of an entry of an automatic apply; or None."""
@@ -1275,15 +1276,16 @@ class Automation:
         dated = self.last is not None and self.last[0] == entry["id"] - 1 and timestamp > self.last[1]
         self.last = entry["id"], timestamp
         if event == "change_proposed" and "apply_when" in detail:
-            self.automatic[change] = [detail["apply_when"], "" if approved else None, timestamp if approved else None]
+            first = "" if approved else None
+            self.automatic[change] = [detail["apply_when"], first, timestamp if approved else None, first]
         elif event == "consent_decision" and known:
             since = timestamp if known[2] is None else known[2]
-            known[1:] = [timestamp, since] if approved else [None, None]
+            first = timestamp if approved and known[3] is None else known[3]
+            known[1:] = [timestamp, since, first] if approved else [None, None, first]
         elif event == "automation_stopped":
             if not known:
                 return "it stops the automation of a change that has none"
-            del self.automatic[change]
-            self.stopped.add(change)
+            self.stopped[change] = self.automatic.pop(change)
         if detail.get("actor") != SERVICE:
             return None
         if detail.get("authenticated") is not None:
@@ -1292,13 +1294,14 @@ class Automation:
             return None
         if event != "change_applied":
             return f"{SERVICE} applies changes and stops doing so, and this is neither"
-        # The apply began before the automation or the approval ended.
+        # An apply that was found later began before the automation, the approval or its day ended; not before its time, or without a consent.
         late = detail.get("late")
         found = (detail.get("resolved_after_interruption") if late is None else late) is True
-        if not known:
-            within = change in self.stopped and found
-            return None if within else f"it is applied by {SERVICE}, and the change does not apply by itself"
-        return None if found else self.why_invalid(*known, timestamp, dated)
+        begun = known or (self.stopped.get(change) if found else None)
+        if not begun:
+            return f"it is applied by {SERVICE}, and the change does not apply by itself"
+        when, approved, since, first = begun
+        return self.why_invalid(when, first if found else approved, since, timestamp, dated and not found)
 
     @staticmethod
     def why_invalid(when, approved, since, at, dated):
@@ -1308,20 +1311,31 @@ class Automation:
             return f"it is applied by {SERVICE} before the time of the change"
         if when != "approved" and approved >= when:
             return f"it is applied by {SERVICE}, and was approved after the time of the change"
-        late = dated and time_between(since if when == "approved" else when, at)
-        return f"it is applied by {SERVICE} more than 24 hours after it was due" if late and late > MAX_LATE else None
+        late = milliseconds(at) - milliseconds(since if when == "approved" else when) if dated else 0
+        return f"it is applied by {SERVICE} more than 24 hours after it was due" if late > MAX_LATE_MS else None
 
 
 # An apply is postponed for 24 hours at most; one that began by then may end within another hour.
-MAX_LATE = datetime.timedelta(hours=25)
+MAX_LATE_MS = 25 * 3600 * 1000
+MOMENT = re.compile(r"([0-9]{4}|[+-][0-9]{6})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z")
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+FARTHEST_MS = 8_640_000_000_000_000
 
 
-def time_between(start, end):
-    """The time between two timestamps; None where the calendar has no such time."""
+def milliseconds(time):
+    """A time as the service writes it in milliseconds; NaN for any other, and where the calendar has no such time."""
+    parts = MOMENT.fullmatch(time)
+    year, month, day, hour, minute, second, rest = map(int, parts.groups()) if parts else [0] * 7
+    # Six digits are for the years that four do not hold.
+    if not parts or (len(parts[1]) == 4) != (0 <= year <= 9999) or hour > 23 or max(minute, second) > 59:
+        return math.nan
     try:
-        return datetime.datetime.fromisoformat(end[:-1]) - datetime.datetime.fromisoformat(start[:-1])
+        # datetime has no year before 1; the calendar repeats itself every 400 years.
+        days = datetime.date(2000 + year % 400, month, day).toordinal() - EPOCH + (year // 400 - 5) * 146_097
     except ValueError:
-        return None
+        return math.nan
+    moment = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + rest
+    return moment if abs(moment) <= FARTHEST_MS else math.nan
 
 
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):
@@ -1432,7 +1446,7 @@ def bucket_of(salt, unit):
 
 def rounded(number):
     """Rounds to 10 significant digits; None is no bound."""
-    return None if number is None or math.isinf(number) else float(f"{number:.9e}")
+    return None if number is None or not math.isfinite(number) else float(f"{number:.9e}")
 
 
 def bounds_in(kpi):
@@ -1484,19 +1498,19 @@ def arm_of(kpi, fed):
     if kpi["kind"] == "ratio":
         per_low, per_high = kpi["per_bounds"]
         mean, scale = fed["sum"] / fed["per"], fed["per"] / users
-        squares = (fed["sum2"] - 2 * mean * fed["cross"] + mean**2 * fed["per2"]) / scale**2
+        squares = (fed["sum2"] - 2 * mean * fed["cross"] + mean * mean * fed["per2"]) / (scale * scale)
         span = (high - low + mean * (per_high - per_low)) / scale
     else:
         mean, span = fed["sum"] / users, high - low
         # A success is 1, and so is its square.
-        squares = (fed["sum"] if kpi["kind"] == "binary" else fed["sum2"]) - fed["sum"] ** 2 / users
-    return mean, (squares + span**2 / 4) / users, span
+        squares = (fed["sum"] if kpi["kind"] == "binary" else fed["sum2"]) - fed["sum"] * fed["sum"] / users
+    return mean, (squares + span * span / 4) / users, span
 
 
 def roots_of(square, linear, constant):
     """Returns both roots, the smaller first; None where the numbers between them have no end."""
-    inner = linear**2 - 4 * square * constant
-    if square <= 0 or inner < 0:
+    inner = linear * linear - 4 * square * constant
+    if not (square > 0 and inner >= 0):
         return None
     half = math.sqrt(inner)
     return (-linear - half) / (2 * square), (-linear + half) / (2 * square)
@@ -1529,9 +1543,9 @@ class Harm:
         """Solves (x*mean - harm)^2 = wide * (fixed + growth*x*mean + noise_c*(1 -+ x)^2), by Fieller."""
         sign = -1 if self.up else 1
         return roots_of(
-            self.mean**2 - wide * self.noise_c,
+            self.mean * self.mean - wide * self.noise_c,
             -2 * self.mean * self.harm - wide * (growth * self.mean + 2 * sign * self.noise_c),
-            self.harm**2 - wide * (fixed + self.noise_c),
+            self.harm * self.harm - wide * (fixed + self.noise_c),
         )
 
     def at_least(self, risk):
@@ -1551,7 +1565,7 @@ class Harm:
         plain = self.harm + math.sqrt(wide * (self.noise_t + self.noise_c))
         # x = harm + s, where s^2 - wide*growth*s - wide*(fixed + growth*harm + noise_c) = 0.
         half = wide * growth / 2
-        inner = half**2 + wide * (fixed + growth * self.harm + self.noise_c)
+        inner = half * half + wide * (fixed + growth * self.harm + self.noise_c)
         return None if inner < 0 else max(plain, self.harm + half + math.sqrt(inner))
 
 
@@ -1665,7 +1679,8 @@ def cells_in(totals):
     cells = []
     for row in totals:
         cells += [{} for _ in range(int(row["step"]) + 1 - len(cells))]
-        cells[int(row["step"])][row["kpi"]] = {"treated": row["treated"], "control": row["control"]}
+        arms = {arm: {name: float(total) for name, total in row[arm].items()} for arm in ("treated", "control")}
+        cells[int(row["step"])][row["kpi"]] = arms
     return cells
 
 
@@ -1673,35 +1688,58 @@ def is_count(value):
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-def milliseconds(time):
-    """A timestamp in milliseconds; NaN where the calendar has no such time."""
-    parts = ZONED_TIME.fullmatch(time)
-    try:
-        moment = parts and datetime.datetime.fromisoformat(parts[1] + (parts[2] or ":00") + parts[4].replace("Z", "+00:00"))
-    except ValueError:
-        moment = None
-    since = moment and moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-    return since / datetime.timedelta(milliseconds=1) + int((parts[3] or ".")[1:4].ljust(3, "0")) if since is not None else math.nan
-
-
-ZONED_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 STAGES = "policy:stages"
 HOUR_MS = 3600 * 1000
 MAX_FALL = 0.01
+# Totals may be so far ahead of the service when they are fed.
+MAX_AHEAD_MS = 5 * 60_000
+STATED_DECISIONS = {"stage_advanced": "advance", "stage_held": "hold", "stage_stopped": "rollback"}
+OTHER_STAGES = "it names other stages than its content"
+OF_NOBODY = "it is the act of a person, and names none"
+
+
+def stages_in(detail):
+    """(shares, feeder) that the entry of a proposal names; None where it names none, or none that can be."""
+    stages = detail.get("stages")
+    shares = stages.get("shares") if isinstance(stages, dict) else None
+    if not (isinstance(shares, list) and shares and isinstance(stages.get("fed_by"), str)):
+        return None
+    if not all(is_whole(share, 1) and share < BUCKETS for share in shares):
+        return None
+    return (shares, stages["fed_by"]) if all(map(float.__lt__, map(float, shares), map(float, shares[1:]))) else None
+
+
+def are_stages_of(named, content):
+    """Whether an entry names the shares and the feeder of its content, or neither has a rollout."""
+    if named is None or "stages" not in content:
+        return named is None and "stages" not in content
+    stages = content["stages"]
+    steps = stages.get("steps") if isinstance(stages, dict) else None
+    if not isinstance(steps, list) or stages.get("fed_by") != named[1] or len(steps) != len(named[0]):
+        return False
+    own = [step.get("share") if isinstance(step, dict) else None for step in steps]
+    return all(is_whole(share, 1) for share in own) and own == named[0]
+
+
+def names_person(detail):
+    """Whether an entry names somebody who is not the service itself."""
+    actor = text_of(detail.get("actor"))
+    return actor is not None and not actor.startswith("policy:")
 
 
 class Rollouts:
     """Rollouts by their entries: no step is skipped, and each decision is the one that `cs1` makes of the recorded totals."""
 
     def __init__(self):
-        self.known, self.unread = {}, set()
+        self.known, self.unread, self.new_intent = {}, set(), 0
 
     def learn(self, change, content):
-        """Takes the content of a change, which has its plan."""
-        stages = content.get("stages")
-        if change in self.known and isinstance(stages, dict):
+        """Takes the content of a change, which has its plan; returns why it is not of the entry of its proposal, or None."""
+        stages, known = content.get("stages"), self.known.get(change)
+        if known and isinstance(stages, dict):
             if isinstance(stages.get("steps"), list) and isinstance(stages.get("watch"), list):
-                self.known[change]["plan"] = stages
+                known["plan"] = stages
+        return None if are_stages_of(known and (known["shares"], known["feeder"]), content) else OTHER_STAGES
 
     def remarks(self):
         """Yields that decisions were not computed again, for want of their plan."""
@@ -1716,24 +1754,31 @@ class Rollouts:
     @staticmethod
     def begin(shares, feeder, plan=None):
         return {
-            **{"shares": shares, "feeder": feeder, "plan": plan, "running": False, "step": 0, "since": math.nan},
+            **{"shares": shares, "feeder": feeder, "plan": plan, "running": False, "step": 0, "begun": 0, "since": math.nan},
             **{"by_hand": None, "mismatched": False, "stopped": None, "baseline": None, "largest": {}},
         }
 
     def fault(self, entry, detail):
         event, change = entry["event_type"], entry["change_id"]
         known = self.known.get(change)
+        if event == "intent_in_force":
+            self.new_intent = entry["id"]
+        if event != "change_proposed" and known is not None:
+            self.note_intent(known, entry, detail)
         if event == "change_proposed":
-            stages = detail.get("stages")
-            if isinstance(stages, dict) and isinstance(stages.get("shares"), list):
-                self.known[change] = self.begin(stages["shares"], stages.get("fed_by"))
+            named = stages_in(detail)
+            if named:
+                self.known[change] = {**self.begin(*named), "intents": []}
+                self.note_intent(self.known[change], entry, detail)
+            elif "stages" in detail:
+                return "its stages are no shares with a feeder"
         elif event == "change_applied":
             return self.apply(known, entry, detail)
         elif event == "change_rolled_back":
             ordered = known is not None and known["stopped"] is not None
             if known is not None:
                 known["running"] = False
-            if detail.get("by") == STAGES and not ordered:
+            if STAGES in (detail.get("by"), detail.get("actor")) and not ordered:
                 return f"it is rolled back by {STAGES}, and the rule of its rollout did not order that"
         elif event.startswith("stage_"):
             if known is None or not known["running"]:
@@ -1743,14 +1788,21 @@ class Rollouts:
             return self.judge(known, entry, detail)
         return None
 
+    @staticmethod
+    def note_intent(known, entry, detail):
+        """Keeps the intent that an entry about a rollout names, where the one before names another."""
+        intents, manifest = known["intents"], manifest_in(detail)
+        if not intents or intents[-1][1] != manifest:
+            intents.append((entry["id"], manifest))
+
     def apply(self, known, entry, detail):
         stage = detail.get("stage", ABSENT)
         if known is None:
             return None if stage is ABSENT else "it exposes a share of a change without steps"
         known.update(self.begin(known["shares"], known["feeder"], known["plan"]))
-        known.update(running=True, since=milliseconds(entry["timestamp"]))
+        known.update(running=True, begun=entry["id"], since=milliseconds(entry["timestamp"]))
         first = isinstance(stage, dict) and is_whole(stage.get("step"), 0) and stage["step"] == 0
-        first = first and known["shares"] and stage.get("share") == known["shares"][0]
+        first = first and is_whole(stage.get("share"), 1) and stage["share"] == known["shares"][0]
         return None if first else "it does not begin at the first step of its rollout"
 
     def judge(self, known, entry, detail):
@@ -1759,8 +1811,10 @@ class Rollouts:
             return f"it is about another step than {step}, where the rollout stands"
         if step >= len(known["shares"]):
             return "everybody has the value already"
+        if detail.get("decision", ABSENT) != STATED_DECISIONS.get(event, ABSENT):
+            return "it states another decision than its event"
         totals = self.totals_in(detail.get("totals", ABSENT))
-        wrong = "its totals are none" if totals is None else self.why_wrong(known, totals)
+        wrong = "its totals are none" if totals is None else self.why_wrong(known, totals, entry)
         if wrong:
             return wrong
         if event == "stage_advanced":
@@ -1768,10 +1822,12 @@ class Rollouts:
         if event == "stage_stopped":
             if known["stopped"] is not None:
                 return "the rollout is stopped already"
+            if detail.get("actor") != STAGES:
+                return f"only {STAGES} stops a rollout"
             known["stopped"] = entry["id"]
             return self.why_other(known, entry, detail, totals, lambda decided: decided["decision"] == "rollback")
         if event == "stage_resumed":
-            return self.judge_resume(known, entry, totals)
+            return self.judge_resume(known, entry, detail, totals)
         if event == "stage_held":
             return self.judge_hold(known, entry, detail, totals)
         return "nobody knows what it says of a rollout"
@@ -1779,16 +1835,21 @@ class Rollouts:
     def judge_advance(self, known, entry, detail, totals):
         step, shares, ordered = known["step"], known["shares"], detail.get("ordered", ABSENT)
         to, share = detail.get("to"), shares[step + 1] if step + 1 < len(shares) else None
-        if not is_whole(to, 0) or to != step + 1 or detail.get("share", ABSENT) != share:
+        stated = detail.get("share", ABSENT)
+        if not is_whole(to, 0) or to != step + 1 or stated != share or isinstance(stated, bool):
             return "it does not advance to the next step"
         if known["mismatched"]:
             return "it advances a rollout that a mismatch holds"
+        if ordered is not ABSENT and not (is_whole(ordered, known["begun"] + 1) and ordered <= entry["id"]):
+            return "it was ordered before its step began, or after itself"
         for stop, why in (("by_hand", "that a person holds"), ("stopped", "that its rule has stopped")):
-            if known[stop] is not None and not (is_whole(ordered, 1) and ordered <= known[stop]):
+            if known[stop] is not None and (ordered is ABSENT or ordered > known[stop]):
                 return f"it advances a rollout {why}"
-        if ordered is not ABSENT and not (is_whole(ordered, 1) and ordered <= entry["id"]):
-            return "it was ordered after itself"
         reason = detail.get("reason")
+        if reason == "manual" and not names_person(detail):
+            unnamed = ordered is not ABSENT and "actor" in detail and detail["actor"] is None
+            if not (unnamed and self.is_under_other(known, detail, ordered)):
+                return OF_NOBODY
 
         def decides(decided):
             if reason == "manual":
@@ -1796,13 +1857,20 @@ class Rollouts:
             return decided["decision"] == "advance" and decided["reason"] == reason
 
         why = self.why_other(known, entry, detail, totals, decides)
-        known.update(step=step + 1, since=milliseconds(entry["timestamp"]))
+        known.update(step=step + 1, begun=entry["id"], since=milliseconds(entry["timestamp"]))
         return why
 
+    def is_under_other(self, known, detail, ordered):
+        """Whether the intent is another than when an advance was ordered: then what a person signed does not count any more."""
+        before = [manifest for identifier, manifest in known["intents"] if identifier < ordered]
+        return self.new_intent >= ordered or before[-1:] != [detail.get("manifest_hash")]
+
     @staticmethod
-    def judge_resume(known, entry, totals):
+    def judge_resume(known, entry, detail, totals):
         if known["by_hand"] is None and not known["mismatched"]:
             return "it resumes a rollout that nobody holds and that has no mismatch"
+        if not names_person(detail):
+            return OF_NOBODY
         stated = {(row["step"], row["kpi"]) for row in totals}
         if known["mismatched"] and not stated.issuperset(known["largest"]):
             return "its totals lack some that were used before it"
@@ -1833,20 +1901,23 @@ class Rollouts:
             by_rule = reason in ("no_data", "manual", "min_hours", "not_yet")
             return decided["reason"] == reason if by_rule else decided["reason"] != "mismatch"
 
-        return self.why_other(known, entry, detail, totals, decides) if ruled else None
+        if not ruled:
+            return "it holds for a mismatch, and names no rule" if reason == "mismatch" else None
+        return self.why_other(known, entry, detail, totals, decides)
 
     @staticmethod
     def totals_in(totals):
         """Recorded totals; an entry without any has none, and None stands for what are no totals."""
 
         def is_arm(arm):
-            return isinstance(arm, dict) and is_count(arm.get("n")) and all(map(is_count, arm.values()))
+            return isinstance(arm, dict) and is_count(arm.get("n")) and arm["n"] >= 0 and all(map(is_count, arm.values()))
 
         def is_row(row):
             return (
                 isinstance(row, dict)
                 and is_whole(row.get("step"), 0)
                 and all(isinstance(row.get(name), str) for name in ("kpi", "as_of", "at", "by"))
+                and not any(math.isnan(milliseconds(row[name])) for name in ("as_of", "at"))
                 and is_arm(row.get("treated"))
                 and is_arm(row.get("control"))
             )
@@ -1856,21 +1927,26 @@ class Rollouts:
         return totals if isinstance(totals, list) and all(map(is_row, totals)) else None
 
     @staticmethod
-    def why_wrong(known, totals):
+    def why_wrong(known, totals, entry):
         """Why totals do not follow from those before them, or None; takes them where they do."""
+        latest = milliseconds(entry["timestamp"]) + MAX_AHEAD_MS
         for row in totals:
             kpi, users = row["kpi"], (row["treated"]["n"], row["control"]["n"])
+            as_of, arrived = milliseconds(row["as_of"]), milliseconds(row["at"])
             if row["step"] > known["step"]:
                 return f"its totals are of step {row['step']}, which the rollout has not reached"
-            if same_name(row["by"]) != same_name(text_of(known["feeder"]) or ""):
+            if same_name(row["by"]) != same_name(known["feeder"]):
                 return f"its totals of {kpi} are of another feeder than the plan names"
+            if not max(as_of, arrived) <= latest:
+                return f"its totals of {kpi} are of a time after it"
             before = known["largest"].get((row["step"], kpi))
             if before and any(now < most * (1 - MAX_FALL) for now, most in zip(users, before[1])):
                 return f"its totals of {kpi} have fewer users than an earlier entry"
-            if before and sum(users) > 0 and row["as_of"] < before[0]:
+            if before and sum(users) > 0 and as_of < before[0]:
                 return f"its totals of {kpi} are older than those of an earlier entry"
             most = tuple(map(max, users, before[1])) if before else users
-            known["largest"][row["step"], kpi] = row["as_of"], most
+            # A row without users tells nothing of its time.
+            known["largest"][row["step"], kpi] = as_of if sum(users) > 0 else before[0] if before else -math.inf, most
         return None
 
     @staticmethod
@@ -1887,7 +1963,7 @@ class Rollouts:
         at = known["since"] + hours * HOUR_MS
         late = milliseconds(entry["timestamp"]) - at
         # An advance on a target system is decided before it is recorded.
-        if late < -1 or (late > 1 and "ordered" not in detail and entry["event_type"] == "stage_advanced"):
+        if not late >= -1 or (late > 1 and "ordered" not in detail and entry["event_type"] == "stage_advanced"):
             return "its hours are not those since its step began"
         times = [milliseconds(row[name]) for row in totals if row["step"] == step for name in ("as_of", "at")]
         quiet = max(0, (at - min(times)) / HOUR_MS) if times else 0
@@ -2338,6 +2414,8 @@ class Certificate:
         stated, own = detail.get("apply_when", ABSENT), content.get("apply_when", ABSENT)
         if not (stated is ABSENT and own is ABSENT) and not (isinstance(stated, str) and stated == own):
             self.found(entry["id"], "content", "it names another apply_when than the content in this file")
+        if not are_stages_of(stages_in(detail), content):
+            self.found(entry["id"], "content", OTHER_STAGES)
         if "tenant_id" in content and content["tenant_id"] != entry["tenant"]:
             self.found(entry["id"], "content", "it names another tenant than the content in this file")
 
@@ -2583,9 +2661,10 @@ def signer_in(entry, detail):
     event, decision = entry["event_type"], detail.get("decision")
     if event in ("content_erased", "loss_accepted"):
         return (text_of(detail.get("actor")),)
-    by_hand = event == "stage_resumed" or (event == "stage_advanced" and detail.get("reason") == "manual")
-    if by_hand and text_of(detail.get("actor")) is not None:
-        return (detail["actor"],)
+    actor = text_of(detail.get("actor"))
+    # An advance that a person ordered under an earlier intent names nobody, and nobody signed it under this one.
+    if event == "stage_resumed" or (event == "stage_advanced" and detail.get("reason") == "manual" and actor is not None):
+        return (actor,)
     decides = event == "consent_decision" and decision in ("approved", "denied", "revoked")
     return (text_of(detail.get("approver")),) if decides or event == "emergency_reviewed" else None
 

@@ -15,7 +15,9 @@ export interface Arm {
 export const getBounds = ({ kind, bounds }: Watched): Bounds => (kind === "binary" ? [0, 1] : bounds!);
 
 /** Returns the arm of totals that are possible. A ratio is linear around its mean: x − mean·y, in units of the mean y. */
-export function summarize(watched: Watched, { n, sum, sum2 = sum, per = n, per2 = 0, cross = 0 }: Totals): Arm {
+export function summarize(watched: Watched, { n, sum, per = n, per2 = 0, cross = 0, ...stated }: Totals): Arm {
+  // A success is 1, and so is its square, whatever is stated.
+  const sum2 = watched.kind === "binary" ? sum : stated.sum2!;
   const [low, high] = getBounds(watched);
   if (watched.kind !== "ratio") {
     const range = high - low;

@@ -2,6 +2,7 @@
 import type { Finding } from "./chain.ts";
 import { decoded, parseDetail } from "./detail.ts";
 import type { Entry } from "./line.ts";
+import { parseMoment } from "./moment.ts";
 
 const SERVICE = "policy:apply_when";
 const NOT_AUTOMATIC = `it is applied by ${SERVICE}, and the change does not apply by itself`;
@@ -17,32 +18,29 @@ const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$
 /** An apply is postponed for 24 hours at most; one that began by then may end within another hour. */
 const MAX_LATE_MS = 25 * 3600 * 1000;
 
-/** A change that applies by itself: `approved` or a time, when its last consent came, and since when it is approved. */
+/** A change that applies by itself. */
 interface Automatic {
+  /** `approved` or a time. */
   when: unknown;
+  /** When its last consent came, since when it is approved, and when it was approved first. */
   approved: string | undefined;
   since: string | undefined;
+  first: string | undefined;
 }
 
-/** Returns what is not valid of an automatic apply; undefined where nothing is. */
+/** Returns what is not valid of an automatic apply; undefined where nothing is. `since` is undefined where it is not known. */
 function whyInvalid({ when, approved, since }: Automatic, at: string, isDated: boolean): string | undefined {
   if (approved === undefined) return NOT_APPROVED;
   if (when !== "approved" && (typeof when !== "string" || !TIME.test(when) || at < when)) return TOO_EARLY;
   if (when !== "approved" && approved >= when) return TOO_LATE;
-  const due = when === "approved" ? since! : when;
+  const due = when === "approved" ? (since ?? "") : when;
   return isDated && parseMoment(at) - parseMoment(due) > MAX_LATE_MS ? TOO_LONG : undefined;
-}
-
-/** Parses a time to milliseconds; NaN where the calendar has no such time. */
-function parseMoment(text: string): number {
-  const ms = Date.parse(text);
-  return text >= "0001" && !Number.isNaN(ms) && new Date(ms).toISOString() === text ? ms : NaN;
 }
 
 /** Creates the check of entries one after another. */
 export function createAutomationCheck() {
   const automatic = new Map<string, Automatic>();
-  const stopped = new Set<string>();
+  const stopped = new Map<string, Automatic>();
   let last: Pick<Entry, "id" | "timestamp"> | undefined;
   return (entry: Entry, line: number): Finding | undefined => {
     const { eventType, id, timestamp } = entry;
@@ -59,23 +57,27 @@ export function createAutomationCheck() {
         when: detail["apply_when"],
         approved: status === "approved" ? "" : undefined,
         since: status === "approved" ? timestamp : undefined,
+        first: status === "approved" ? "" : undefined,
       });
     if (eventType === "consent_decision" && known) {
       known.approved = status === "approved" ? timestamp : undefined;
       known.since = status === "approved" ? (known.since ?? timestamp) : undefined;
+      known.first ??= known.approved;
     }
     if (eventType === "automation_stopped") {
-      if (!automatic.delete(change)) return finding("it stops the automation of a change that has none");
-      stopped.add(change);
+      if (!known) return finding("it stops the automation of a change that has none");
+      automatic.delete(change);
+      stopped.set(change, known);
     }
     if (actor !== SERVICE) return undefined;
     if (authenticated !== null) return finding(AUTHENTICATED);
     if (eventType === "automation_stopped" || eventType === "change_apply_failed") return undefined;
     if (eventType !== "change_applied") return finding(NOT_ITS_ACT);
-    // The apply began before the automation or the approval ended.
+    // An apply that was found later began before the automation, the approval or its day ended; not before its time, or without a consent.
     const isFound = (detail["late"] ?? detail["resolved_after_interruption"]) === true;
-    if (!known) return stopped.has(change) && isFound ? undefined : finding(NOT_AUTOMATIC);
-    const problem = isFound ? undefined : whyInvalid(known, timestamp, isDated);
+    const begun = known ?? (isFound ? stopped.get(change) : undefined);
+    if (!begun) return finding(NOT_AUTOMATIC);
+    const problem = whyInvalid(isFound ? { ...begun, approved: begun.first } : begun, timestamp, isDated && !isFound);
     return problem === undefined ? undefined : finding(problem);
   };
 }

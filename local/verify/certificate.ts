@@ -8,6 +8,7 @@ import { type Detail, parseObject, asText } from "./json.ts";
 import { decoded, parseDetail, readManifestHash } from "./detail.ts";
 import { type Found, requireConsents, findSigner, deriveStatuses, isLoss, type RecordedEntry } from "./life.ts";
 import { lossText, readLoss } from "./losses.ts";
+import { isOfContent, OTHER_STAGES, readNamedStages } from "./named_stages.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
 import { createAutomationCheck } from "./automation.ts";
@@ -189,6 +190,7 @@ function requireNamedContent([first]: readonly RecordedEntry[], content: Detail,
   const [stated, own] = [detail["apply_when"], content["apply_when"]];
   if ((stated !== undefined || own !== undefined) && !(typeof stated === "string" && stated === own))
     found(entry.id, "content", "it names another apply_when than the content in this file");
+  if (!isOfContent(readNamedStages(detail["stages"]), content)) found(entry.id, "content", OTHER_STAGES);
   const { tenant_id: tenant } = content;
   if (tenant !== undefined && tenant !== decoded(entry.tenant))
     found(entry.id, "content", "it names another tenant than the content in this file");

@@ -40,11 +40,12 @@ export const isCarried = (line: string): boolean =>
 
 /**
  * Checks contents one after another. Memory is that of erased changes whose erasure is yet to come. Text is one character a
- * byte. `principalsOf`: what the entry of an intent says of its principals; `learn` takes the content of a change.
+ * byte. `principalsOf`: what the entry of an intent says of its principals; `learn` takes the content of a change, and
+ * returns why it is not of the entry before it.
  */
 export function newContentsCheck(
   principalsOf: (manifest: string) => Principals | undefined,
-  learn: (changeId: string, content: Detail) => void = () => undefined,
+  learn: (changeId: string, content: Detail) => string | undefined = () => undefined,
 ) {
   const contents: Contents = { changes: 0, intents: 0, unfit: 0, missing: 0, erased: 0, erased_changes: [] };
   /** What is left of changes that are said to be erased, until an entry says so, by change. */
@@ -102,7 +103,8 @@ export function newContentsCheck(
       } else {
         contents.changes++;
         const content = parseObject(decoded(text.slice(begins.length, -1)));
-        if (content) learn(decoded(now.entry.changeId), content);
+        const why = content && learn(decoded(now.entry.changeId), content);
+        if (why !== undefined) return finding(line, now.entry.id, "content", why);
       }
       return undefined;
     },

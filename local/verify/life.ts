@@ -206,9 +206,10 @@ const SIGNED: ReadonlySet<unknown> = new Set(["approved", "denied", "revoked"]);
 /** The name in which an entry decides what may have to be signed; undefined for an entry that does not. */
 export function findSigner({ entry: { eventType }, detail }: RecordedEntry): { by: string | undefined } | undefined {
   if (eventType === "content_erased" || eventType === "loss_accepted") return { by: asText(detail["actor"]) };
-  const isByHand = eventType === "stage_resumed" || (eventType === "stage_advanced" && detail["reason"] === "manual");
   const actor = asText(detail["actor"]);
-  if (isByHand && actor !== undefined) return { by: actor };
+  // An advance that a person ordered under an earlier intent names nobody, and nobody signed it under this one.
+  const isAdvance = eventType === "stage_advanced" && detail["reason"] === "manual" && actor !== undefined;
+  if (eventType === "stage_resumed" || isAdvance) return { by: actor };
   const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]);
   return isDecision || eventType === "emergency_reviewed" ? { by: asText(detail["approver"]) } : undefined;
 }

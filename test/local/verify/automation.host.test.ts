@@ -57,6 +57,14 @@ const withDetail = (id: string, event: string, over: Detail): Log =>
 const without = (id: string, event: string): Log =>
   honest.filter((entry) => entry.change_id !== id || entry.event_type !== event);
 
+/** Makes an apply one that was found after an interruption. */
+const found = (id: string, log: Log): Log =>
+  log.map((entry) =>
+    entry.change_id === id && entry.event_type === "change_applied"
+      ? { ...entry, detail: JSON.stringify({ ...JSON.parse(entry.detail), resolved_after_interruption: true }) }
+      : entry,
+  );
+
 /** Makes the apply of a change the last entry, after others of a time. */
 function postponed(id: string, ms: number, before = 0): Log {
   const isApply = (entry: AuditEntry) => entry.change_id === id && entry.event_type === "change_applied";
@@ -111,6 +119,29 @@ const FORGED: [string, () => Log, string][] = [
     "after its automation ended",
     () => withDetail(ids.stopped, "change_applied", { actor: "policy:apply_when", authenticated: null }),
     NOT_AUTOMATIC,
+  ],
+  [
+    "before its time that is found later",
+    () =>
+      edited(ids.scheduled, "change_applied", (_, detail) => ({
+        ...{ timestamp: at(2 * HOUR - 1), detail: JSON.stringify({ ...detail, late: true }) },
+      })),
+    "it is applied by policy:apply_when before the time of the change",
+  ],
+  [
+    "without any consent that is found later",
+    () => found(ids.once, without(ids.once, "consent_decision")),
+    NOT_APPROVED,
+  ],
+  [
+    "that still lacked a consent and is found later",
+    () => found(ids.once, withDetail(ids.once, "consent_decision", { status: "pending_consent" })),
+    NOT_APPROVED,
+  ],
+  [
+    "of a change that was approved too late and is found later",
+    () => withDetail(ids.stopped, "change_applied", { actor: "policy:apply_when", authenticated: null, late: true }),
+    NOT_APPROVED,
   ],
   [
     "by somebody who came with a token",

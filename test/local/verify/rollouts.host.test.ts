@@ -4,10 +4,12 @@ import { beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { asRead } from "../../../lib/changes/rules/written_record.ts";
+import { decideRollout } from "../../../lib/rollout/decide_rollout.ts";
+import { toCells } from "../../../lib/rollout/samples.ts";
 import { verifyCertificate } from "../../../local/verify/certificate.ts";
 import { rehashed } from "../../tamper/world.ts";
 import { service } from "../../support/service.ts";
-import { actOnRollout, AGENTS, rollout, STAGES, totals } from "../../support/rollouts.ts";
+import { actOnRollout, AGENTS, rollout, sample, STAGES, totals } from "../../support/rollouts.ts";
 import { judgeExports } from "./judge_export.ts";
 
 /** A row of totals, as far as it is forged here. */
@@ -66,7 +68,9 @@ async function readCarried({ list }: Pick<Awaited<ReturnType<typeof rollout>>["a
   return lines;
 }
 
-const textOf = (log: Log): string =>
+const textOf = (log: Log): string => textWith(log, carried);
+
+const textWith = (log: Log, lines: ReadonlyMap<string, string>): string =>
   rehashed(log, 0)
     .map((entry) => {
       const { event_type, change_id, detail } = entry;
@@ -76,16 +80,22 @@ const textOf = (log: Log): string =>
           : event_type === "intent_in_force"
             ? JSON.parse(detail).manifest_hash
             : "";
-      return `${JSON.stringify(entry)}\n${carried.get(key) ?? ""}`;
+      return `${JSON.stringify(entry)}\n${lines.get(key) ?? ""}`;
     })
     .join("");
 
 const find = (event: string, nth = 0): AuditEntry => honest.filter(({ event_type }) => event_type === event)[nth]!;
 
 /** Edits the detail of an entry. */
-const edited = (event: string, nth: number, edit: (detail: Detail) => object, to: Partial<AuditEntry> = {}): Log => {
+const edited = (
+  event: string,
+  nth: number,
+  edit: (detail: Detail) => object,
+  to: Partial<AuditEntry> = {},
+  log: Log = honest,
+): Log => {
   const { id } = find(event, nth);
-  return honest.map((entry) =>
+  return log.map((entry) =>
     entry.id === id ? { ...entry, ...to, detail: JSON.stringify(edit(JSON.parse(entry.detail))) } : entry,
   );
 };
@@ -98,6 +108,37 @@ const improve = ({ totals: rows, ...detail }: Detail) => ({
   ...detail,
   totals: rows.map((row) => ({ ...row, treated: { ...row.treated, sum: row.treated.sum + 500 } })),
 });
+/** Names other stages in the entry of the proposal, and begins at a share, so that only the content tells. */
+const staged = (stages: object, share: unknown = 1000): Log =>
+  edited("change_applied", 0, (one) => ({ ...one, stage: { step: 0, share } }), {}, proposedWith(stages)).filter(
+    ({ id }) => id <= find("change_applied").id,
+  );
+const proposedWith = (stages: object): Log =>
+  edited("change_proposed", 0, (one) => ({
+    ...one,
+    stages: { shares: [1000, 5000], fed_by: STAGES.fed_by, ...stages },
+  }));
+/** Edits each row of totals of an entry. */
+const fedWith = (event: string, nth: number, over: object): Log =>
+  edited(event, nth, (one) => ({ ...one, totals: one.totals.map((row) => ({ ...row, ...over })) }));
+/** Computes results as if a success could have another square than 1. */
+function squared({ totals: rows, ...detail }: Detail) {
+  const arm = ({ n, sum }: Row["treated"]) => ({ n, sum, sum2: 0.3 * sum });
+  const stated = rows.map((row) => ({
+    ...row,
+    treated: arm(row.treated),
+    control: arm(row["control"] as Row["treated"]),
+  }));
+  const watch = STAGES.watch.map((one) => ({ ...one, kind: "mean", bounds: [0, 1] }));
+  const { step, hours, silent } = detail as unknown as { step: number; hours: number; silent: number };
+  const state = { step, hours, silent, cells: toCells(stated as unknown as Parameters<typeof toCells>[0]) };
+  const { readings } = decideRollout(
+    { ...STAGES, watch } as unknown as Parameters<typeof decideRollout>[0],
+    state,
+    undefined,
+  );
+  return { ...detail, totals: stated, readings };
+}
 /** Replaces a decision by another entry with the same facts. */
 const asAdvance = (detail: Detail) => ({
   ...detail,
@@ -108,6 +149,11 @@ const asAdvance = (detail: Detail) => ({
 
 const NOT_DECIDED = "it is not what the rule cs1 decides on its totals";
 const OTHER_RESULTS = "its results are not those of the rule cs1 on its totals";
+const OTHER_STAGES = "it names other stages than its content";
+const NO_STAGES = "its stages are no shares with a feeder";
+const OF_NOBODY = "it is the act of a person, and names none";
+const WRONG_ORDER = "it was ordered before its step began, or after itself";
+const NO_TOTALS = "its totals are none";
 
 const FORGED: readonly (readonly [string, () => Log, string])[] = [
   [
@@ -124,7 +170,7 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   ],
   [
     "an advance by hand of a step that the rule advances",
-    () => edited("stage_advanced", 0, (one) => ({ ...one, reason: "manual" })),
+    () => edited("stage_advanced", 0, (one) => ({ ...one, reason: "manual", actor: "ana" })),
     NOT_DECIDED,
   ],
   [
@@ -219,6 +265,88 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
     () => edited("stage_advanced", 1, (one) => one).concat({ ...find("stage_advanced", 1), id: honest.length + 1 }),
     "it is about another step than 1, where the rollout stands",
   ],
+  ["another share than the plan's", () => staged({ shares: [9999] }, 9999), OTHER_STAGES],
+  ["a step of the plan left out", () => staged({ shares: [1000] }), OTHER_STAGES],
+  ["another feeder than the plan's", () => staged({ fed_by: "agent:other" }), OTHER_STAGES],
+  [
+    "no stages of a plan",
+    () =>
+      edited(
+        "change_applied",
+        0,
+        ({ stage: _, ...one }) => one,
+        {},
+        edited("change_proposed", 0, ({ stages: _, ...one }) => one),
+      ).filter(({ id }) => id <= find("change_applied").id),
+    OTHER_STAGES,
+  ],
+  ["no shares", () => staged({ shares: [] }, undefined), NO_STAGES],
+  ["shares that are objects", () => staged({ shares: [{ a: 1 }] }, { a: 1 }), NO_STAGES],
+  ["a share that is true", () => staged({ shares: [1] }, true), "it does not begin at the first step of its rollout"],
+  ["shares that fall", () => staged({ shares: [1000, 500] }), NO_STAGES],
+  [
+    "an advance ordered before its step began, over a person's hold",
+    () =>
+      edited(
+        "stage_advanced",
+        0,
+        (one) => ({ ...one, ordered: 1 }),
+        {},
+        edited("stage_held", 4, ({ rule: _, ...one }) => ({ ...one, reason: "by_hand" })),
+      ),
+    WRONG_ORDER,
+  ],
+  [
+    "an advance ordered after itself",
+    () => edited("stage_advanced", 0, (one) => ({ ...one, ordered: 999 })),
+    WRONG_ORDER,
+  ],
+  ["squares of successes that are not successes", () => edited("stage_held", 0, squared), OTHER_RESULTS],
+  [
+    "an advance by hand of the service",
+    () => edited("stage_advanced", 1, (one) => ({ ...one, actor: "policy:stages" })),
+    OF_NOBODY,
+  ],
+  ["an advance by hand of nobody", () => edited("stage_advanced", 1, (one) => ({ ...one, actor: null })), OF_NOBODY],
+  [
+    "an advance by hand of nobody, ordered under the same intent",
+    () => edited("stage_advanced", 1, (one) => ({ ...one, actor: null, ordered: find("stage_advanced", 1).id })),
+    OF_NOBODY,
+  ],
+  ["a resume by nobody", () => edited("stage_resumed", 0, (one) => ({ ...one, actor: null })), OF_NOBODY],
+  [
+    "a resume by the service",
+    () => edited("stage_resumed", 0, (one) => ({ ...one, actor: "policy:stages" })),
+    OF_NOBODY,
+  ],
+  [
+    "a mismatch without a rule",
+    () => edited("stage_held", 2, ({ rule: _, ...one }) => ({ ...one, reason: "mismatch" })),
+    "it holds for a mismatch, and names no rule",
+  ],
+  [
+    "totals of the future",
+    () => fedWith("stage_advanced", 1, { as_of: "2030-01-01T00:00:00.000Z", at: "2030-01-01T00:00:00.000Z" }),
+    "its totals of conversion are of a time after it",
+  ],
+  ["totals of no time", () => fedWith("stage_stopped", 0, { as_of: "zzz" }), NO_TOTALS],
+  ["totals of a day that is none", () => fedWith("stage_stopped", 0, { at: "2026-02-30T00:00:00.000Z" }), NO_TOTALS],
+  ["totals of fewer users than none", () => fedWith("stage_held", 0, { treated: { n: -5, sum: 0 } }), NO_TOTALS],
+  [
+    "an advance that says to be a rollback",
+    () => edited("stage_advanced", 1, (one) => ({ ...one, decision: "rollback" })),
+    "it states another decision than its event",
+  ],
+  [
+    "a stop by a person",
+    () => edited("stage_stopped", 0, (one) => ({ ...one, actor: "ana" })),
+    "only policy:stages stops a rollout",
+  ],
+  [
+    "a rollback by the service that says not to be its own",
+    () => edited("change_rolled_back", 0, ({ by: _, ...one }) => one, {}, without("stage_stopped")),
+    "it is rolled back by policy:stages, and the rule of its rollout did not order that",
+  ],
 ];
 
 test("the log as it is", () => {
@@ -229,6 +357,75 @@ test.each(FORGED.map(([name, , message], index) => [name, message, index] as con
   const { typescript, python } = judged[index + 1]!;
   expect(python).toEqual(typescript);
   expect(typescript).toContain(message);
+});
+
+test("an advance that a person ordered under an earlier intent names nobody", async () => {
+  const { id } = find("stage_advanced", 1);
+  const log = edited("stage_advanced", 1, (one) => ({
+    ...one,
+    actor: null,
+    ordered: id,
+    manifest_hash: "f".repeat(64),
+  }));
+  expect(await judgeExports([textOf(log)], true)).toEqual([{ typescript: [], python: [] }]);
+});
+
+/** Honest logs that only few feeders write. */
+const HONEST: readonly (readonly [string, () => ReturnType<typeof rollout>])[] = [
+  [
+    "impossible numbers of a later time before possible ones",
+    async () => {
+      const opened = await rollout();
+      const { api, feed, feedNow, act, decide, hours } = opened;
+      const as_of = new Date(Date.parse(api.deps.clock.iso()) + 4 * 60_000).toISOString();
+      await feed([sample(api, { as_of, treated: { n: 1, sum: 5 } })]);
+      await act(0, "hold");
+      await decide();
+      hours(1 / 60);
+      await feedNow();
+      return opened;
+    },
+  ],
+  ...[1e160, 1e200].map(
+    (high) =>
+      [
+        `values up to ${high}`,
+        async () => {
+          const watch = [{ ...STAGES.watch[0], kind: "mean", bounds: [0, high] }];
+          const opened = await rollout({ stages: { watch } });
+          const arm = { n: 10, sum: high, sum2: high };
+          await opened.feedNow(high > 1e180 ? { treated: arm, control: arm } : noSums);
+          return opened;
+        },
+      ] as const,
+  ),
+  ...["0000-01-01T00:00:00Z", "0000-01-01T00:00:00+01:00"].map(
+    (as_of) =>
+      [
+        `totals as of ${as_of}`,
+        async () => {
+          const opened = await rollout();
+          await opened.act(0, "hold");
+          await opened.feedNow({ as_of });
+          await opened.act(0, "resume");
+          await opened.decide();
+          return opened;
+        },
+      ] as const,
+  ),
+];
+const noSums = { treated: { n: 10, sum: 0, sum2: 0 }, control: { n: 10, sum: 0, sum2: 0 } };
+
+test("what a feeder may say is valid in both", async () => {
+  const texts: string[] = [];
+  for (const [, live] of HONEST) {
+    const { api } = await live();
+    texts.push(textWith(await api.audit(), await readCarried(api.deps.store)));
+  }
+  const results = await judgeExports(texts, true);
+  expect(results.map((found, index) => [HONEST[index]![0], found])).toEqual(
+    HONEST.map(([name]) => [name, { typescript: [], python: [] }]),
+  );
 });
 
 test("a certificate has what both verifiers need to compute its decisions again", async () => {
@@ -252,4 +449,9 @@ print(json.dumps([report["findings"], report["remarks"], [step["event"] for step
 `;
   const { stdout } = spawnSync("python3", ["-c", driver], { input: text, encoding: "utf8" });
   expect(JSON.parse(stdout)).toEqual([[], remarks, steps.map(({ event }) => event)]);
+  const other = text.replace('"share":1000', '"share":1001');
+  const named = (found: { message: string }[]) => found.map(({ message }) => message);
+  expect(named(verifyCertificate(Buffer.from(other), { manifests: [] }).findings)).toContain(OTHER_STAGES);
+  const second = spawnSync("python3", ["-c", driver], { input: other, encoding: "utf8" });
+  expect(named(JSON.parse(second.stdout)[0])).toContain(OTHER_STAGES);
 });
