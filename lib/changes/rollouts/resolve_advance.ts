@@ -14,15 +14,16 @@ import { isRollingOut } from "../rules/rollout_state.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { recordAdvance } from "./record_advance.ts";
 
-/** Finds out whether the split of a step is set and held now; `unverified`: it was set, and the target holds something else. */
+/** Finds out whether the split of a step is set and held now; `overwritten`: it was set, and the target holds something else. */
 export async function findStep(
   adapter: ProductAdapter,
   change: Change,
   step: number,
-): Promise<"done" | "not_done" | "open" | "unverified" | undefined> {
+): Promise<"done" | "not_done" | "open" | "overwritten" | "unverified" | undefined> {
   const found = await limited(async (signal) => adapter.findStage?.(change, step, signal)).catch(() => undefined);
   if (found !== "done") return found;
   const host = await askHost(adapter, change);
+  if (host === "unknown" || host === "absent") return "overwritten";
   return host === "applied" ? found : host && "unverified";
 }
 
@@ -59,7 +60,6 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
     return "silent";
   }
   if (found === "open") return found;
-  // Another program has set the target since: nobody can say yet that the users have the value.
   if (found === "unverified" || (found === "not_done" && mayTakeEffect(lease, deps.clock.now()))) {
     await keepLease(deps, lease);
     return "unknown";
@@ -67,7 +67,8 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
   await recordEffect<void>(deps, async (transaction) => {
     await endLease(transaction, lease);
     const before = await transaction.change(change_id, "settling");
-    if (found !== "done") return;
+    // What another program has set since is an edit like any other: drift reports it, and a restore sets the split again.
+    if (found !== "done" && found !== "overwritten") return;
     completeAdvance(transaction, before, lease, isLate(lease) ? { late: true } : { resolved_after_interruption: true });
   });
   return "resolved";

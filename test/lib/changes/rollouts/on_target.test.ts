@@ -145,29 +145,33 @@ describe("an advance", () => {
     expect((await exposure())!.step).toBe(1);
   });
 
-  test("that another program overwrites at once is not recorded until the system holds it", async () => {
+  test.each([
+    ["another value", () => "7"],
+    ["the split of the step before", (before: string) => before],
+  ])("that another program overwrites with %s is recorded, and restored before a rollback", async (_, choose) => {
     const edit: (() => void)[] = [];
-    const { api, goOn, overwrite, exposure, leases, system, clock, text } = await rolloutOnTarget();
+    const { api, change_id, goOn, feedNow, overwrite, exposure, leases, system, share, decide, text } =
+      await rolloutOnTarget();
     const { compareAndSet } = system;
-    let set = "";
+    const before = text()!;
     system.compareAndSet = async (...request) => {
       const result = await compareAndSet(...request);
-      set = text()!;
       edit.shift()?.();
       return result;
     };
-    edit.push(() => overwrite("7"));
+    edit.push(() => overwrite(choose(before)));
     await goOn();
     expect([(await exposure())!, await leases()]).toMatchObject([
       { step: 0, waits_for: "adapter_failed" },
       [{ operation: "stage", state: "unresolved" }],
     ]);
-    clock.advance(20 * MINUTE);
     await recoverAbandoned(api.deps);
-    expect((await exposure())!.step).toBe(0);
-    overwrite(set);
-    await recoverAbandoned(api.deps);
-    expect([(await exposure())!.step, await leases()]).toEqual([1, []]);
+    expect([(await exposure())!.step, await leases(), text()]).toEqual([1, [], choose(before)]);
+    expect((await api.act("rollback", change_id)).body.code).toBe("target_drifted");
+    expect((await api.post("restore", { change_id, actor: "ana" })).status).toBe(200);
+    expect([share(), await decide()]).toEqual([5000, { advanced: [], rolled_back: [] }]);
+    expect((await feedNow(WORSE)).rolled_back).toEqual([change_id]);
+    expect([text(), (await reconcile(api.deps)).mismatches]).toEqual([FOREIGN, []]);
   });
 
   test("that a person holds while it is under way is recorded, and the next one is held", async () => {
