@@ -44,11 +44,13 @@ export async function changeStage(caller: Caller, input: StageInput): Promise<Op
         const { intent } = transaction.product;
         const record = await transaction.change(change_id);
         const { change } = record;
-        const by = await authorize(transaction, caller, change, input);
         const standing = change.exposure?.step ?? -1;
         requireRollout(change, action === "hold" && step < standing ? standing : step, intent);
+        const prepared = await ACTS[action](transaction, record);
+        const by = await authorize(transaction, caller, change, input);
+        await prepared.requireFree?.();
         requireRevision(caller, change.revision);
-        const acted = await ACTS[action](transaction, record, { note, owner: deps.owner, ...by });
+        const acted = await prepared.enact({ note, owner: deps.owner, ...by });
         return "lease" in acted ? acted : { ...acted, adapter: null };
       },
       { anyClock: action === "hold" },
@@ -67,6 +69,13 @@ interface Act extends Actor {
   note: string;
   signed: object;
   owner: string;
+}
+
+/** An act that the rollout allows now, before its caller is judged. */
+interface Prepared {
+  /** Requires that nothing which holds an apply back holds the act. Errors: as of an apply. */
+  requireFree?(): Promise<void>;
+  enact(act: Act): Enacted | OrderedAdvance;
 }
 
 const saidIn = ({ note, signed }: Act): object => ({ ...(note && { note }), ...signed });
@@ -101,48 +110,61 @@ function requireBraker(change: Change, claimed: Actor, name: string, intent: Int
   }
 }
 
-function hold(transaction: Transaction, record: ChangeRecord, act: Act): Enacted {
-  if (record.rollout!.stopped !== undefined)
-    throw refuseStage(record.change, "its rule ordered its rollback, which no hold stops", transaction);
-  if (record.rollout!.by_hand !== undefined)
-    throw refuseStage(record.change, "it is held by a person already", transaction);
-  const circumstance = { decision: "hold", reason: "by_hand", ...saidIn(act) };
-  return enact(transaction, record, "held", circumstance, act);
+async function hold(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
+  const { change, rollout } = record;
+  if (rollout!.stopped !== undefined)
+    throw refuseStage(change, "its rule ordered its rollback, which no hold stops", transaction);
+  if (rollout!.by_hand !== undefined) throw refuseStage(change, "it is held by a person already", transaction);
+  return {
+    enact: (act) => enact(transaction, record, "held", { decision: "hold", reason: "by_hand", ...saidIn(act) }, act),
+  };
 }
 
 /** Ends a hold; after a mismatch the entry has the totals from which the split and an advance are judged again. */
-async function resume(transaction: Transaction, record: ChangeRecord, act: Act): Promise<Enacted> {
+async function resume(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
   const { change, rollout } = record;
   const { by_hand, mismatch, stopped } = rollout!;
   if (stopped !== undefined) throw refuseStage(change, "its rule ordered its rollback", transaction);
   if (by_hand === undefined && !mismatch)
     throw refuseStage(change, "nobody holds it, and it has no mismatch", transaction);
   const totals = mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFed);
-  return enact(transaction, record, "resumed", { ...(totals && { totals }), ...saidIn(act) }, act);
+  return {
+    enact: (act) => enact(transaction, record, "resumed", { ...(totals && { totals }), ...saidIn(act) }, act),
+  };
 }
 
 /** Takes a step that waits for a person, where nothing else holds it. */
-async function advance(transaction: Transaction, record: ChangeRecord, act: Act): Promise<Enacted | OrderedAdvance> {
+async function advance(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
   const { change } = record;
   const { step } = change.exposure!;
   const { advance: condition } = change.stages!.steps[step]!;
   if (condition !== "manual") throw refuseStage(change, `its step ${step} is not manual`, transaction);
-  const lease = await readLease(transaction.tx, change);
-  if (lease) throw leaseError(lease);
-  const other = selectOtherLease(change, await listOtherLeases(transaction.tx, change));
-  if (other) throw targetInUseError(change.change_id, other);
   const verdict = await judgeRollout(transaction, record, { byHand: true });
-  if (verdict.error) throw verdict.error;
-  if (verdict.decision !== "advance") throw refuseStage(change, `it waits for ${verdict.reason}`, transaction);
-  const { actor, authenticated, note, owner } = act;
-  const by = { actor, authenticated };
-  const facts = { ...verdict.facts, ...(note && { note }) };
-  const { adapter, manifest_hash } = transaction.product;
-  if (!findCarrier(adapter, change))
-    return recordAdvance(transaction, record, { circumstance: { ...facts, ...act.signed }, actor: by });
-  const isSigned = Object.keys(act.signed).length > 0;
-  const signed = isSigned ? { manifest_hash, facts: act.signed } : undefined;
-  return orderAdvance(transaction, record, { circumstance: facts, signed, ...by, owner });
+  if (!verdict.error && verdict.decision !== "advance")
+    throw refuseStage(change, `it waits for ${verdict.reason}`, transaction);
+  return {
+    async requireFree() {
+      const lease = await readLease(transaction.tx, change);
+      if (lease) throw leaseError(lease);
+      const other = selectOtherLease(change, await listOtherLeases(transaction.tx, change));
+      if (other) throw targetInUseError(change.change_id, other);
+      if (verdict.error) throw verdict.error;
+    },
+    enact({ actor, authenticated, note, owner, signed }) {
+      const by = { actor, authenticated };
+      const facts = { ...verdict.facts, ...(note && { note }) };
+      const { adapter, manifest_hash } = transaction.product;
+      if (!findCarrier(adapter, change))
+        return recordAdvance(transaction, record, { circumstance: { ...facts, ...signed }, actor: by });
+      const isSigned = Object.keys(signed).length > 0;
+      return orderAdvance(transaction, record, {
+        circumstance: facts,
+        signed: isSigned ? { manifest_hash, facts: signed } : undefined,
+        ...by,
+        owner,
+      });
+    },
+  };
 }
 
 const ACTS = { hold, resume, advance } as const;

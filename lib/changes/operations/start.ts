@@ -176,7 +176,6 @@ async function judgeApply(
 ): Promise<AppError | undefined> {
   const { change } = record;
   const isDry = mode === "dry run";
-  if (!isDry) await refuseRunningRollout(transaction, change, "apply");
   if (mode === "run") await takePlaces(transaction.tx, change, transaction.sha256);
   if (mode === "question") await requireFreePlaces(transaction.tx, change.places, transaction.sha256);
   await refuseEndlessTries(transaction, record);
@@ -325,6 +324,7 @@ async function refuseHeldBack(
   const { change_id } = change;
   refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
   if (targetMoved(owners) !== undefined) request.target_moved = owners;
+  await refuseRunningRollout(transaction, change, "apply");
   if (isEmergency(change, product.intent)) request.emergency = true;
   else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now, change));
 }

@@ -67,7 +67,7 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
   await recordEffect<void>(deps, async (transaction) => {
     await endLease(transaction, lease);
     const before = await transaction.change(change_id, "settling");
-    // What another program has set since is an edit like any other: drift reports it, and a restore sets the split again.
+    // An edit after it is like any other: drift reports it, and a restore sets the split again.
     if (found !== "done" && found !== "overwritten") return;
     completeAdvance(transaction, before, lease, isLate(lease) ? { late: true } : { resolved_after_interruption: true });
   });

@@ -79,8 +79,8 @@ test("acts on a rollout are signed by who has keys, for one step and act", async
     return { change_id, step: 0, actor: "ana", ...proven(ANA, statement) };
   };
   const hold = await sign("hold");
-  expect((await signing.post("stage", { ...hold, action: "resume" })).body.code).toBe("proof_invalid");
   expect((await signing.post("stage", { ...hold, action: "hold" })).status).toBe(200);
+  expect((await signing.post("stage", { ...hold, action: "resume" })).body.code).toBe("proof_invalid");
   expect(await detail("stage_held")).toMatchObject({ reason: "by_hand", key: expect.stringMatching(/^SHA256:/) });
   expect((await act(0, "resume", "ana")).body.code).toBe("proof_required");
   expect((await signing.post("stage", { ...(await sign("resume")), action: "resume" })).status).toBe(200);

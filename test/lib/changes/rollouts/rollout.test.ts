@@ -107,6 +107,15 @@ describe("a rollout", () => {
     expect((await api.act("apply", other)).status).toBe(200);
   });
 
+  test("holds another apply back after the value of that is judged", async () => {
+    const { api } = await rollout({ proposal: { value: "10" } });
+    const other = await api.bring("approved", { value: "14" });
+    expect(refusal(await api.act("apply", other))).toEqual([409, "rollout_in_progress"]);
+    const targets = [{ match: ["ui.*"], schema: { type: "number", maximum: 9 } }];
+    const later = coreOf(await restarted(api.deps, { intent: { principals: AGENTS, policy: { targets } } }));
+    expect(refusal(await later.act("apply", other))).toEqual([400, "value_not_allowed"]);
+  });
+
   test("is rolled back by a person at any step", async () => {
     const { api, change_id, decide } = await rollout();
     await api.must("rollback", change_id);
@@ -351,6 +360,13 @@ describe("by hand", () => {
     expect((await act(0, "hold", "bo")).status).toBe(200);
     expect(refusal(await act(0, "resume", "cleo"))).toEqual([403, "not_an_approver"]);
     expect(refusal(await act(0, "resume", "bo"))).toEqual([403, "self_approval_forbidden"]);
+    // The rollout is judged before the intent.
+    for (const [step, action] of [
+      [1, "resume"],
+      [0, "hold"],
+      [0, "advance"],
+    ] as const)
+      expect(refusal(await act(step, action, "cleo")), action).toEqual([400, "illegal_transition"]);
     expect((await act(0, "resume", "ana")).status).toBe(200);
   });
 
