@@ -323,7 +323,7 @@ export const consent = [
   {
     name: "with a trusted proxy a proposal may name somebody else",
     file: "lib/changes/commands/propose.ts",
-    find: '    requirePerson(caller, "proposer", stated.proposer);\n',
+    find: '    requirePerson(caller, "proposer", requested.proposer);\n',
     replace: "",
     tests: HTTP,
     only: "bare handlers (access|consent)",
@@ -331,7 +331,7 @@ export const consent = [
   {
     name: "a decision is taken on a revision that nobody saw",
     file: "lib/changes/commands/decide.ts",
-    find: "  requireRevision(caller, before.change.revision);\n",
+    find: "    await requireUnmoved(transaction, caller, before);\n",
     replace: "",
     tests: HTTP,
     only: "bare handlers preconditions",

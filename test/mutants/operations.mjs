@@ -145,7 +145,7 @@ export const operations = [
   {
     ...begin,
     name: "an apply does not look at the revision it is asked under",
-    find: "  requireRevision(caller, change.revision);\n",
+    find: "  await requireUnmoved(transaction, caller, record);\n",
     replace: "",
     tests: flow,
   },

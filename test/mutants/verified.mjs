@@ -92,7 +92,7 @@ export const verified = [
   {
     ...targets,
     name: "a change that somebody put into a view waits on its target",
-    find: "if (isLive(status) && isProposedOn(target, entries[0])) live.push(id);",
+    find: "if (isLive(status) && isTargetProposal(target, entries[0])) live.push(id);",
     replace: "if (isLive(status) || entries) live.push(id);",
   },
   {
