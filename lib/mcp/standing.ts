@@ -36,9 +36,14 @@ export async function standing(call: ToolCall, changeId: string): Promise<z.infe
 
 const where = (address: string | null): string => (address === null ? "in the console" : `at ${address}`);
 
-/** One sentence or two for whoever proposed it. */
-function nextOf(
-  { status, resolution, missing, change_id }: Pick<ChangeView, "status" | "resolution" | "missing" | "change_id">,
+type Standing = Pick<
+  ChangeView,
+  "status" | "resolution" | "missing" | "change_id" | "exposure" | "apply_when" | "automation_stopped"
+>;
+
+/** Says in one sentence or two what comes next; `address`: the page of the change. */
+export function nextOf(
+  { status, resolution, missing, change_id, exposure, apply_when, automation_stopped }: Standing,
   address: string | null,
 ): string {
   switch (status) {
@@ -46,11 +51,14 @@ function nextOf(
     case "pending_consent":
       return `It waits for ${lacking(missing)}. A person decides ${where(address)}; wait_for_decision with change_id ${change_id} waits for that.`;
     case "approved":
-      return missing.length > 0
-        ? `It is approved, and still lacks ${lacking(missing)}, given ${where(address)}.`
+      if (missing.length > 0) return `It is approved, and still lacks ${lacking(missing)}, given ${where(address)}.`;
+      return apply_when !== undefined && !automation_stopped
+        ? `It is approved, and the service applies it by itself${apply_when === "approved" ? "" : ` from ${apply_when} on`}; wait_for_decision with seen_status approved waits for that.`
         : `It is approved. Somebody who may applies it ${where(address)}; wait_for_decision with seen_status approved waits for that.`;
     case "applied":
-      return "It is in force. There is nothing left to do.";
+      return exposure && exposure.waits_for !== null
+        ? `It is being rolled out: ${exposure.share / 100} % of the users have it, and the next step waits for ${exposure.waits_for}. The service advances it or takes it back by itself; where it waits for manual, by_hand or mismatch, a person decides ${where(address)}.`
+        : "It is in force. There is nothing left to do.";
     case "rolled_back":
       return "It was applied and taken back. Find out why before proposing it again.";
     case "denied":

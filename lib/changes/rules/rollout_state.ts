@@ -53,10 +53,9 @@ export function evolveStage(
     case "stage_advanced":
       // An advance that was ordered before a person or the rule stopped it may have been carried out.
       if (mismatch || !isOrderedBefore(detail, by_hand) || !isOrderedBefore(detail, rollout.stopped)) return undefined;
-      return moved(
-        { exposure: { ...next, ...(rollout.stopped !== undefined && { waits_for: exposure.waits_for }) } },
-        rollout,
-      );
+      if (rollout.stopped !== undefined) next.waits_for = exposure.waits_for;
+      else if (by_hand !== undefined && next.waits_for !== null) next.waits_for = "by_hand";
+      return moved({ exposure: next }, rollout);
     case "stage_held":
       if (!reason) return undefined;
       return waiting(reason, {

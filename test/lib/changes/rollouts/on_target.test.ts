@@ -180,7 +180,7 @@ describe("an advance", () => {
     edits.push(() => void (held = act(0, "hold")));
     await goOn();
     expect((await held!).status).toBe(200);
-    expect([(await exposure())!.step, share()]).toEqual([1, 5000]);
+    expect([(await exposure())!, share()]).toMatchObject([{ step: 1, waits_for: "by_hand" }, 5000]);
     const { ordered } = await detail("stage_advanced");
     expect(ordered).toBeLessThanOrEqual((await api.deps.store.get("changes", change_id))!.value.rollout!.by_hand!);
     await decide();

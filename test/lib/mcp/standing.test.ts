@@ -1,0 +1,28 @@
+/** What an agent is told of the next step of a change. */
+import { expect, test } from "vitest";
+import { nextOf } from "../../../lib/mcp/standing.ts";
+
+const APPROVED = { status: "approved" as const, resolution: null, missing: [], change_id: "chg_1" };
+const APPLIED = { ...APPROVED, status: "applied" as const };
+const STEP = { step: 0, share: 1000, since: "2026-01-02T03:04:05.000Z" };
+
+test.each([
+  ["Somebody who may applies it", APPROVED],
+  ["the service applies it by itself;", { ...APPROVED, apply_when: "approved" }],
+  [
+    "the service applies it by itself from 2026-01-03T00:00:00Z on;",
+    { ...APPROVED, apply_when: "2026-01-03T00:00:00Z" },
+  ],
+  [
+    "Somebody who may applies it",
+    { ...APPROVED, apply_when: "approved", automation_stopped: { at: STEP.since, reason: "too_late" } },
+  ],
+  ["nothing left to do", APPLIED],
+  [
+    "10 % of the users have it, and the next step waits for not_yet",
+    { ...APPLIED, exposure: { ...STEP, waits_for: "not_yet" } },
+  ],
+  ["nothing left to do", { ...APPLIED, exposure: { ...STEP, share: 10_000, waits_for: null } }],
+])("%s: %j", (words, change) => {
+  expect(nextOf(change, null)).toContain(words);
+});
