@@ -23,12 +23,21 @@ export function findWrapProblem(raw: string | undefined, goal: Flag | undefined)
   if (flag.state !== "ENABLED") return "the flag is disabled: enable it before its value is rolled out by steps";
   if (isTargeted(flag) && (!isObject(flag.targeting) || findDefinitionProblem(flag) !== undefined))
     return "the present targeting of the flag is not valid";
-  if (!goal || !isTargeted(goal)) return undefined;
-  const other = Object.keys(goal.variants).find((name) => !isSame(own(flag.variants, name), goal.variants[name]));
-  return other === undefined
+  if (!goal) return undefined;
+  const given = isTargeted(goal) ? Object.keys(goal.variants) : [goal.defaultVariant!];
+  const other = given.find((name) => isTargeted(goal) && !isSame(own(flag.variants, name), goal.variants[name]));
+  if (other !== undefined)
+    return `its present definition has another value for the variant ${JSON.stringify(other)}; give the new one another name`;
+  // A reader asks for one type: users whose variant is of another get the default of their code.
+  const types = new Set(Object.values(flag.variants).map(typeOf));
+  const stray = given.find((name) => !types.has(typeOf(goal.variants[name])));
+  return stray === undefined
     ? undefined
-    : `its present definition has another value for the variant ${JSON.stringify(other)}; give the new one another name`;
+    : `the variant ${JSON.stringify(stray)} is ${typeOf(goal.variants[stray])}, and the flag gives ${[...types].join(", ")}`;
 }
+
+/** Returns the type that a reader asks for. */
+const typeOf = (value: unknown): string => (Array.isArray(value) ? "array" : value === null ? "null" : typeof value);
 
 /**
  * Returns the text of a flag that gives a share of the users the variant of `goal`, a definition or the name of a variant of the

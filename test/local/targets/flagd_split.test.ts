@@ -34,6 +34,7 @@ const fileOf = (flag: string) => `{ "flags": {\n  "other": { "state": "ENABLED",
 const PLAIN = fileOf(
   '{ "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" }',
 );
+const PLAIN_OBJECT = fileOf('{ "state":"ENABLED", "variants":{"off":{ "limit": 1.0 }}, "defaultVariant": "off" }');
 const BY_RULE = fileOf(`{ "state": "ENABLED", "defaultVariant": "small",
     "variants": { "small": { "limit": 1.0 }, "large": { "limit": 1e2 } },
     "targeting": { "if": [ { "$ref": "staff" }, "large" ] }, "metadata": { "team": "checkout" } }`);
@@ -90,7 +91,7 @@ async function bench(text: string, value: unknown) {
 
 test.skipIf(typeof reader === "string").each([
   ["no rule, a value", PLAIN, true],
-  ["no rule, a definition", PLAIN, flag()],
+  ["no rule, a definition", PLAIN_OBJECT, flag()],
   ["an if-rule, a definition", BY_RULE, flag()],
   ["an if-rule, a definition with a rule", BY_RULE, NEW_RULE],
   [
@@ -163,6 +164,13 @@ test.each([
   ["a present rule that no reader accepts", BY_RULE.replace('"if"', '"zork"'), flag(), "is not valid"],
   ["a value over a rule", BY_RULE, { limit: 1 }, "propose a complete definition"],
   ["a disabled definition", PLAIN, flag({ state: "DISABLED" }), "the definition is disabled"],
+  ["a definition of another type", PLAIN, flag(), 'the variant "new" is object, and the flag gives boolean'],
+  [
+    "a definition with a variant of another type",
+    BY_RULE,
+    { ...NEW_RULE, variants: { ...NEW_RULE.variants, none: 0 } },
+    'the variant "none" is number, and the flag gives object',
+  ],
   ["a definition without a default", PLAIN, flag({ defaultVariant: null }), "no defaultVariant"],
   [
     "variants of one name under a rule",
