@@ -31,7 +31,7 @@ export const standingSchema = changeSchema().extend({
 export async function standing(call: ToolCall, changeId: string): Promise<z.infer<typeof standingSchema>> {
   const { audit_entries: _, allowed_actions: __, ...view } = await changeView(call.deps, changeId);
   const address = findChangePage(call, changeId);
-  return { ...view, page: address, next: nextOf(view, address), about_texts: ABOUT_TEXTS };
+  return { ...view, page: address, next: describeNext(view, address), about_texts: ABOUT_TEXTS };
 }
 
 const where = (address: string | null): string => (address === null ? "in the console" : `at ${address}`);
@@ -42,7 +42,7 @@ type Standing = Pick<
 >;
 
 /** Says in one sentence or two what comes next; `address`: the page of the change. */
-export function nextOf(
+export function describeNext(
   { status, resolution, missing, change_id, exposure, apply_when, automation_stopped }: Standing,
   address: string | null,
 ): string {

@@ -1,6 +1,6 @@
-/** What an agent is told of the next step of a change. */
+/** The sentence about the next step of a change for agents. */
 import { expect, test } from "vitest";
-import { nextOf } from "../../../lib/mcp/standing.ts";
+import { describeNext } from "../../../lib/mcp/standing.ts";
 
 const APPROVED = { status: "approved" as const, resolution: null, missing: [], change_id: "chg_1" };
 const APPLIED = { ...APPROVED, status: "applied" as const };
@@ -24,5 +24,5 @@ test.each([
   ],
   ["nothing left to do", { ...APPLIED, exposure: { ...STEP, share: 10_000, waits_for: null } }],
 ])("%s: %j", (words, change) => {
-  expect(nextOf(change, null)).toContain(words);
+  expect(describeNext(change, null)).toContain(words);
 });
