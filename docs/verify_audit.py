@@ -854,6 +854,7 @@ class Contents:
             self.awaited = {
                 "rule": "content",
                 "digest": detail_of(entry).get("digest"),
+                "apply_when": detail_of(entry).get("apply_when", ABSENT),
                 "name": f"the content of {change}",
                 "change": change,
                 "begins": f'{{"change_id":{compact(change)},"content":'.encode(),
@@ -895,7 +896,12 @@ class Contents:
         elif awaited["rule"] == "content":
             self.counts["changes"] += 1
             content = object_in(text[len(begins) : -1].decode("utf-8", "replace"))
-            message = content is not None and self.learn(awaited["change"], content)
+            message = None
+            stated, own = awaited["apply_when"], (content or {}).get("apply_when", ABSENT)
+            if content is not None and not (stated is own is ABSENT or (isinstance(own, str) and stated == own)):
+                message = "it names another apply_when than its content"
+            elif content is not None:
+                message = self.learn(awaited["change"], content)
             if message:
                 return self.finding(line, awaited["entry"], "content", message)
         else:
@@ -1721,6 +1727,35 @@ def are_stages_of(named, content):
     return all(is_whole(share, 1) for share in own) and own == named[0]
 
 
+def is_plan(stages):
+    """Whether the stages of a content are a plan whose numbers the rule can take."""
+
+    def is_range(pair):
+        return isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair)) and pair[0] < pair[1]
+
+    def is_step(step):
+        if not (isinstance(step, dict) and is_whole(step.get("share"), 1) and is_count(step.get("min_hours"))):
+            return False
+        known = step.get("advance") in ["budget", "proven", "unless_worse", "manual"]
+        return known and ("min_users" not in step or is_whole(step["min_users"], 2))
+
+    def is_watched(kpi):
+        if not (isinstance(kpi, dict) and isinstance(kpi.get("kpi"), str) and kpi.get("good") in ["up", "down"]):
+            return False
+        allowed, kind = kpi.get("allowed"), kpi.get("kind")
+        if not is_count(allowed["relative"] if isinstance(allowed, dict) and "relative" in allowed else allowed):
+            return False
+        if kind == "ratio" and not (is_range(kpi.get("per_bounds")) and kpi["per_bounds"][0] > 0):
+            return False
+        return kind == "binary" or (kind in ["mean", "ratio"] and is_range(kpi.get("bounds")))
+
+    if not (isinstance(stages, dict) and is_count(stages.get("max_silent_hours"))):
+        return False
+    steps, watch = stages.get("steps"), stages.get("watch")
+    listed = isinstance(steps, list) and isinstance(watch, list) and steps and watch
+    return bool(listed) and all(map(is_step, steps)) and all(map(is_watched, watch))
+
+
 def names_person(detail):
     """Whether an entry names somebody who is not the service itself."""
     actor = text_of(detail.get("actor"))
@@ -1736,10 +1771,12 @@ class Rollouts:
     def learn(self, change, content):
         """Takes the content of a change, which has its plan; returns why it is not of the entry of its proposal, or None."""
         stages, known = content.get("stages"), self.known.get(change)
-        if known and isinstance(stages, dict):
-            if isinstance(stages.get("steps"), list) and isinstance(stages.get("watch"), list):
-                known["plan"] = stages
-        return None if are_stages_of(known and (known["shares"], known["feeder"]), content) else OTHER_STAGES
+        planned = is_plan(stages)
+        if known:
+            known["plan"] = stages if planned else None
+        if not are_stages_of(known and (known["shares"], known["feeder"]), content):
+            return OTHER_STAGES
+        return "its stages are no plan of a rollout" if known and not planned else None
 
     def remarks(self):
         """Yields that decisions were not computed again, for want of their plan."""
@@ -1910,7 +1947,7 @@ class Rollouts:
         """Recorded totals; an entry without any has none, and None stands for what are no totals."""
 
         def is_arm(arm):
-            return isinstance(arm, dict) and is_count(arm.get("n")) and arm["n"] >= 0 and all(map(is_count, arm.values()))
+            return isinstance(arm, dict) and is_count(arm.get("n")) and arm["n"] >= 0 and is_count(arm.get("sum")) and all(map(is_count, arm.values()))
 
         def is_row(row):
             return (
@@ -2357,8 +2394,10 @@ class Certificate:
         for entry, _ in life:
             for finding in filter(None, (automation.check(entry, 0), rollouts.check(entry, 0))):
                 self.found(finding["entry"], finding["rule"], finding["message"])
-            if entry["event_type"] == "change_proposed" and not erased:
-                rollouts.learn(entry["change_id"], said)
+            # An erasure leaves the plan.
+            why = rollouts.learn(entry["change_id"], said) if entry["event_type"] == "change_proposed" else None
+            if why:
+                self.found(entry["id"], "content", why)
         self.remarks.extend(rollouts.remarks())
         for entry in (entry for entry, _ in life if is_loss(entry)):
             self.remarks.append(f"{loss_text(loss_in(entry))}; consents before it do not count after it")
@@ -2414,8 +2453,6 @@ class Certificate:
         stated, own = detail.get("apply_when", ABSENT), content.get("apply_when", ABSENT)
         if not (stated is ABSENT and own is ABSENT) and not (isinstance(stated, str) and stated == own):
             self.found(entry["id"], "content", "it names another apply_when than the content in this file")
-        if not are_stages_of(stages_in(detail), content):
-            self.found(entry["id"], "content", OTHER_STAGES)
         if "tenant_id" in content and content["tenant_id"] != entry["tenant"]:
             self.found(entry["id"], "content", "it names another tenant than the content in this file")
 

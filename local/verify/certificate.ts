@@ -8,7 +8,6 @@ import { type Detail, parseObject, asText } from "./json.ts";
 import { decoded, parseDetail, readManifestHash } from "./detail.ts";
 import { type Found, requireConsents, findSigner, deriveStatuses, isLoss, type RecordedEntry } from "./life.ts";
 import { lossText, readLoss } from "./losses.ts";
-import { isOfContent, OTHER_STAGES, readNamedStages } from "./named_stages.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
 import { createAutomationCheck } from "./automation.ts";
@@ -128,7 +127,10 @@ function judge(
   for (const { entry } of life) {
     for (const finding of [checkAutomation(entry, 0), rollouts.check(entry, 0)])
       if (finding) found(entry.id, finding.rule, finding.message);
-    if (entry.eventType === "change_proposed" && !isErased) rollouts.learn(decoded(entry.changeId), content);
+    if (entry.eventType !== "change_proposed") continue;
+    // An erasure leaves the plan.
+    const why = rollouts.learn(decoded(entry.changeId), content);
+    if (why !== undefined) found(entry.id, "content", why);
   }
   remarks.push(...remarkUnread(rollouts.countUnread()));
   for (const { entry } of life.filter(isLoss))
@@ -190,7 +192,6 @@ function requireNamedContent([first]: readonly RecordedEntry[], content: Detail,
   const [stated, own] = [detail["apply_when"], content["apply_when"]];
   if ((stated !== undefined || own !== undefined) && !(typeof stated === "string" && stated === own))
     found(entry.id, "content", "it names another apply_when than the content in this file");
-  if (!isOfContent(readNamedStages(detail["stages"]), content)) found(entry.id, "content", OTHER_STAGES);
   const { tenant_id: tenant } = content;
   if (tenant !== undefined && tenant !== decoded(entry.tenant))
     found(entry.id, "content", "it names another tenant than the content in this file");

@@ -103,6 +103,10 @@ export function newContentsCheck(
       } else {
         contents.changes++;
         const content = parseObject(decoded(text.slice(begins.length, -1)));
+        const [stated, own] = [parseDetail(now.entry), content ?? {}].map((one) => one["apply_when"]);
+        const isSame = stated === own && (own === undefined || typeof own === "string");
+        if (content && !isSame)
+          return finding(line, now.entry.id, "content", "it names another apply_when than its content");
         const why = content && learn(decoded(now.entry.changeId), content);
         if (why !== undefined) return finding(line, now.entry.id, "content", why);
       }

@@ -31,5 +31,3 @@ export function isOfContent(named: NamedStages | undefined, { stages }: Detail):
     named.shares.every((share, at) => share === shares[at])
   );
 }
-
-export const OTHER_STAGES = "it names other stages than its content";

@@ -11,11 +11,13 @@ import { decoded, parseDetail, readManifestHash } from "./detail.ts";
 import { asText, type Detail, isObject, isWhole } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { parseMoment } from "./moment.ts";
-import { isOfContent, type NamedStages, OTHER_STAGES, readNamedStages } from "./named_stages.ts";
+import { isOfContent, type NamedStages, readNamedStages } from "./named_stages.ts";
+import { isCount, readPlan } from "./plan.ts";
 import { sameName } from "./policy.ts";
 
 const SERVICE = "policy:stages";
 const HOUR_MS = 3600 * 1000;
+const OTHER_STAGES = "it names other stages than its content";
 /** Part of the largest number of users that a later number may be below it. */
 const MAX_FALL = 0.01;
 /** How far totals may be ahead of an entry: as far as they may be ahead of the service when they are fed. */
@@ -82,7 +84,8 @@ export function createRolloutCheck() {
     learn(changeId: string, content: Detail): string | undefined {
       const known = rollouts.get(changeId);
       if (known) known.plan = readPlan(content["stages"]);
-      return isOfContent(known?.named, content) ? undefined : OTHER_STAGES;
+      if (!isOfContent(known?.named, content)) return OTHER_STAGES;
+      return known && !known.plan ? "its stages are no plan of a rollout" : undefined;
     },
     check(entry: Entry, line: number): Finding | undefined {
       const message = whyInvalid(entry, parseDetail(entry));
@@ -105,12 +108,6 @@ function intentsWith(intents: Rollout["intents"], { id }: Entry, detail: Detail)
   const manifest = readManifestHash(detail);
   if (intents.at(-1)?.manifest !== manifest) intents.push({ id, manifest });
   return intents;
-}
-
-/** Reads a plan whose numbers the rule can take. */
-function readPlan(stages: unknown): Plan | undefined {
-  if (!isObject(stages) || !Array.isArray(stages["steps"]) || !Array.isArray(stages["watch"])) return undefined;
-  return stages as unknown as Plan;
 }
 
 function applyRollout(known: Rollout | undefined, entry: Entry, { stage }: Detail): string | undefined {
@@ -235,13 +232,11 @@ function judgeHold(known: Rollout, entry: Entry, stated: Stated): string | undef
 
 const rowKey = ({ step, kpi }: Pick<FedTotals, "step" | "kpi">): string => `${step} ${kpi}`;
 
-const isCount = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value);
-
 /** Reads recorded totals; an entry without any has none, and undefined stands for what are no totals. */
 function readTotals(totals: unknown): readonly FedTotals[] | undefined {
   if (totals === undefined) return [];
   const isArm = (arm: unknown): boolean =>
-    isObject(arm) && isCount(arm["n"]) && (arm["n"] as number) >= 0 && Object.values(arm).every(isCount);
+    isObject(arm) && isCount(arm["n"]) && arm["n"] >= 0 && isCount(arm["sum"]) && Object.values(arm).every(isCount);
   const isTime = (time: unknown): boolean => typeof time === "string" && !Number.isNaN(parseMoment(time));
   const isRow = (row: unknown): boolean =>
     isObject(row) &&
@@ -295,7 +290,7 @@ function whyOther(
   if (rule !== RULE) return `it names another rule than ${RULE}`;
   if (detail["baseline"] !== baseline?.id) return "it does not count from the last resume out of a mismatch";
   if (!isCount(hours) || !isCount(silent)) return "it does not say for how long the step lasted";
-  const at = since + (hours as number) * HOUR_MS;
+  const at = since + hours * HOUR_MS;
   const late = parseMoment(entry.timestamp) - at;
   // An advance on a target system is decided before it is recorded.
   if (!(late >= -1) || (late > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
@@ -303,9 +298,9 @@ function whyOther(
   const fed = totals.filter((row) => row.step === step);
   const oldest = Math.min(...fed.map((row) => Math.min(parseMoment(row.as_of), parseMoment(row.at))));
   const quiet = fed.length === 0 ? 0 : Math.max(0, (at - oldest) / HOUR_MS);
-  if (Math.abs(quiet - (silent as number)) > 1e-6) return "it is not silent for as long as it says";
+  if (Math.abs(quiet - silent) > 1e-6) return "it is not silent for as long as it says";
   if (!plan) return undefined;
-  const state = { step, hours: hours as number, silent: silent as number, cells: toCells(totals) };
+  const state = { step, hours, silent, cells: toCells(totals) };
   const decided = decideRollout(plan, state, baseline?.cells);
   if (!areSame(readings, decided.readings)) return `its results are not those of the rule ${RULE} on its totals`;
   return isDecided(decided, plan) ? undefined : NOT_ITS_RESULT;
