@@ -248,8 +248,8 @@ const worldOf = (
 function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, began: number, at: string): void {
   const { id, event_type, change_id } = entry;
   const detail = detailIn(entry.detail);
-  if (event_type === "intent_in_force" || event_type === "proposal_refused") return;
   crowd.stamp = Date.parse(entry.timestamp);
+  if (event_type === "intent_in_force" || event_type === "proposal_refused") return;
   const before = crowd.moments.at(-1)!;
   const what = `${at}, entry ${id}: ${event_type} ${detail.decision ?? ""} by ${detail.approver ?? ""}`;
   count(crowd.seen, detail.decision ?? event_type);
@@ -273,10 +273,12 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
     expect([change.stopped, ["pending_consent", "approved"].includes(change.status)], what).toEqual([false, true]);
     const { code } = detail as { code: string };
     if (code === "consent_too_late") expect(isTooLate(change, crowd.stamp), what).toBe(true);
-    // The reason was true at some moment of the round.
+    // The reason was true at some moment of the round; a freeze that came after the judging had begun changes nothing of it.
     else
       expect(
-        moments.map((moment) => automated(moment.changes.get(change_id) ?? change, worldOf(crowd, moment, change))),
+        moments
+          .flatMap((moment) => [moment, { ...moment, frozen: false }])
+          .map((moment) => automated(moment.changes.get(change_id) ?? change, worldOf(crowd, moment, change))),
         what,
       ).toContainEqual({ stops: code });
     count(crowd.seen, `stopped: ${code}`);
