@@ -32,22 +32,24 @@ function mailServer(received: EventEmitter): Server {
     let data: string[] | undefined;
     const say = (words: string) => socket.write(`${words}\r\n`);
     socket.on("error", () => {});
-    createInterface(socket).on("line", (line) => {
-      if (data && line !== ".") return void data.push(line.replace(/^\.\./, "."));
-      if (data) {
-        const gap = data.indexOf("");
-        const decoded = Buffer.from(data.slice(gap).join(""), "base64").toString();
-        received.emit("mail", [...data.slice(0, gap + 1), decoded].join("\n"));
-        data = undefined;
-        return say("250 taken");
-      }
-      if (line.startsWith("DATA")) {
-        data = [];
-        return say("354 go on");
-      }
-      say(line.startsWith("QUIT") ? "221 bye" : "250 yes");
-      if (line.startsWith("QUIT")) socket.end();
-    });
+    createInterface(socket)
+      .on("error", () => {})
+      .on("line", (line) => {
+        if (data && line !== ".") return void data.push(line.replace(/^\.\./, "."));
+        if (data) {
+          const gap = data.indexOf("");
+          const decoded = Buffer.from(data.slice(gap).join(""), "base64").toString();
+          received.emit("mail", [...data.slice(0, gap + 1), decoded].join("\n"));
+          data = undefined;
+          return say("250 taken");
+        }
+        if (line.startsWith("DATA")) {
+          data = [];
+          return say("354 go on");
+        }
+        say(line.startsWith("QUIT") ? "221 bye" : "250 yes");
+        if (line.startsWith("QUIT")) socket.end();
+      });
     say("220 mail.acme.example");
   });
 }
