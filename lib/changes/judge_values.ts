@@ -5,7 +5,7 @@ import { step as withinLimit } from "../kit/time_limit.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { type ProductAdapter, unlessUncovered } from "./operations/adapter_port.ts";
 import { findCarrier } from "./places.ts";
 import type { Place } from "./records.ts";
 import type { Content } from "./rules/content.ts";
@@ -153,11 +153,5 @@ export async function readUnowned(
   return readings;
 }
 
-function readerOf(adapter: ProductAdapter, entry: Placed) {
-  try {
-    return findCarrier(adapter, entry) && adapter.reader!(entry);
-  } catch (error) {
-    if (error instanceof NoTargetSystem) return undefined;
-    throw error;
-  }
-}
+const readerOf = (adapter: ProductAdapter, entry: Placed) =>
+  unlessUncovered(() => findCarrier(adapter, entry) && adapter.reader!(entry));

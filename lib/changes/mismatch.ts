@@ -15,3 +15,10 @@ export const unlessMismatched = <T>(asked: Promise<T>): Promise<T | undefined> =
     if (error instanceof AppError && error.code === "evidence_mismatch") return undefined;
     throw error;
   });
+
+/** Returns what is read of a change; undefined where the store has no record of it. */
+export const unlessMissing = <T>(read: Promise<T>): Promise<T | undefined> =>
+  read.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "change_not_found") return undefined;
+    throw error;
+  });

@@ -1,11 +1,11 @@
 /** Holds changes back until their values have proven themselves elsewhere, as `policy.promotion` asks. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { HOUR_MS } from "../kit/days.ts";
-import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
+import { type ProductAdapter, unlessUncovered } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
+import { unlessMissing } from "./mismatch.ts";
 import type { Place } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import type { Hold } from "./rules/hold.ts";
@@ -93,7 +93,7 @@ async function findProblem(
 ): Promise<string | undefined> {
   const owner = await ledger.owner(place);
   if (owner === null) return "has nothing applied on it";
-  const verified = await ledger.change(owner).catch(unlessMissing);
+  const verified = await unlessMissing(ledger.change(owner));
   if (!verified || verified.fields.length > 0) return `has ${owner}, whose record does not match the log`;
   const { record } = verified;
   const { change } = record;
@@ -126,10 +126,6 @@ async function findSince(ledger: Ledger, record: ChangeRecord, place: Place): Pr
 /** Entries of a change after which its target held another value, or holds its own again. */
 const EDITS: ReadonlySet<string> = new Set(["change_drifted", "value_restored"]);
 
-function unlessMissing(error: unknown): undefined {
-  if (!(error instanceof AppError && error.code === "change_not_found")) throw error;
-}
-
 const isEqual = (a: unknown, b: unknown): boolean =>
   a === undefined || b === undefined ? a === b : canonicalJson(a) === canonicalJson(b);
 
@@ -149,13 +145,3 @@ async function readVerdict(
 
 const findSystem = (adapter: ProductAdapter | undefined, entry: Placed): string | undefined =>
   unlessUncovered(() => adapter?.locate?.(entry).system);
-
-/** Returns undefined for an entry that no system covers: its proposal or its apply is rejected for that. */
-function unlessUncovered<T>(find: () => T): T | undefined {
-  try {
-    return find();
-  } catch (error) {
-    if (error instanceof NoTargetSystem) return undefined;
-    throw error;
-  }
-}

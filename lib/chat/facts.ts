@@ -3,8 +3,8 @@ import { readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { auditPage } from "../audit/page.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
-import { AppError } from "../kit/errors.ts";
 import { driftReport } from "../changes/drift.ts";
+import { unlessMissing } from "../changes/mismatch.ts";
 import { readRecords } from "../changes/records.ts";
 import { NO_KPIS } from "../changes/rules/kpi.ts";
 import { type Effect, effectOf } from "../changes/rules/effect.ts";
@@ -75,9 +75,5 @@ export async function failures(deps: OperationsDeps) {
 }
 
 /** The change with this id, or `undefined`. */
-export async function changeById(deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> {
-  return changeDetail(deps, changeId).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === "change_not_found") return undefined;
-    throw error;
-  });
-}
+export const changeById = (deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> =>
+  unlessMissing(changeDetail(deps, changeId));

@@ -120,7 +120,7 @@ export const consent = [
   },
   {
     name: "the apply of an emergency does not say that it is one",
-    file: "lib/changes/operations/start.ts",
+    file: "lib/changes/operations/judge_apply.ts",
     find: "request.emergency = true;",
     replace: "request.emergency = undefined;",
     tests: EMERGENCY,
@@ -134,7 +134,7 @@ export const consent = [
   },
   {
     name: "what holds every apply back does not",
-    file: "lib/changes/operations/start.ts",
+    file: "lib/changes/operations/judge_apply.ts",
     find: "else refuseHeld(holdsAt(",
     replace: "else void (holdsAt(",
     tests: FREEZE,
@@ -293,14 +293,14 @@ export const consent = [
   },
   {
     name: "a consent carries over a target that has moved, whatever the intent says",
-    file: "lib/changes/operations/start.ts",
+    file: "lib/changes/operations/judge_apply.ts",
     find: "refuseMovedTarget(owners, policy, ",
     replace: "void (owners, policy, ",
     tests: MOVED,
   },
   {
     name: "what the target held at the consent is not asked of the log",
-    file: "lib/changes/operations/start.ts",
+    file: "lib/changes/operations/judge_apply.ts",
     find: "{ before: target_owner,",
     replace: "{ before: undefined,",
     tests: MOVED,

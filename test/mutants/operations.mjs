@@ -107,7 +107,7 @@ export const operations = [
     tests: tampering,
   },
   {
-    ...begin,
+    file: "lib/changes/operations/judge_apply.ts",
     name: "an apply of edited content is refused and leaves no trace",
     find: "if (!dryRun) recordFailure(",
     replace: "if (false) recordFailure(",
@@ -157,7 +157,7 @@ export const operations = [
     tests: leases,
   },
   {
-    ...begin,
+    file: "lib/changes/operations/judge_apply.ts",
     name: "a change may be tried for ever, each time audited",
     find: "if (audit.length < MAX_FAILED_APPLIES) return;",
     replace: "return;",
@@ -192,7 +192,7 @@ export const operations = [
     tests: target,
   },
   {
-    file: "lib/changes/operations/start.ts",
+    file: "lib/changes/operations/lease.ts",
     name: "a silent host of one change holds up the rollback of another",
     find: 'operation === "rollback" && other.state !== "running"',
     replace: "false",

@@ -7,18 +7,13 @@ import type { Caller } from "../caller.ts";
 import { forgetPlace, noteInForce } from "../drift_memory.ts";
 import type { HostState } from "../operations/adapter_port.ts";
 import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
+import { createMovedError } from "../operations/judge_apply.ts";
 import { recordPatiently } from "../operations/record_patiently.ts";
 import { recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
 import { findTakenRestore, leaveLease, type RestoreOutcome } from "../operations/resolve_restore.ts";
 import { askHost, type HostRun, isUnresolved, lastStart, nameSystem, runOnHost } from "../operations/run_adapter.ts";
-import {
-  createMovedError,
-  type OperationInput,
-  type OperationResult,
-  type Started,
-  startOperation,
-} from "../operations/start.ts";
+import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
 import { findCarrier } from "../places.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import { readSeen, toSeen } from "../seen.ts";

@@ -3,9 +3,11 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { AppError } from "../../kit/errors.ts";
 import { lastFreeze } from "../freeze.ts";
 import { isTargetProposal } from "../ledger/targets.ts";
-import { requireApplicable, requireNoOperation } from "../operations/start.ts";
+import { requireApplicable } from "../operations/judge_apply.ts";
+import { requireNoOperation } from "../operations/lease.ts";
 import { asProven } from "../proven_consents.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
+import { unlessMissing } from "../mismatch.ts";
 import { type Place, readRecord, readRecords, targetKey } from "../records.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
@@ -174,11 +176,9 @@ async function readRelease(
   { state, consented }: Traced,
 ): Promise<Read | undefined> {
   const { change_id } = state.change;
-  const { record, fields } = await ledger.change(change_id).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === "change_not_found") return { record: undefined, fields: [] };
-    throw error;
-  });
-  if (!record) return { change: state.change, consented, mismatch: "its record is missing in the store" };
+  const verified = await unlessMissing(ledger.change(change_id));
+  if (!verified) return { change: state.change, consented, mismatch: "its record is missing in the store" };
+  const { record, fields } = verified;
   if (fields.length > 0)
     return { change: state.change, consented, mismatch: `its record does not match the log (${fields.join(", ")})` };
   const { change } = record;

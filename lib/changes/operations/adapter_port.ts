@@ -64,6 +64,16 @@ export class NoTargetSystem extends Error {
   override readonly name = "NoTargetSystem";
 }
 
+/** Returns what is found out about a target; undefined where no system takes it. */
+export function unlessUncovered<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof NoTargetSystem) return undefined;
+    throw error;
+  }
+}
+
 /** A system, and the place in it where a value is set. */
 export interface Location {
   system: string;

@@ -13,6 +13,7 @@ import {
   targetKey,
 } from "../records.ts";
 import type { Change } from "../rules/change.ts";
+import type { Operation } from "../rules/command.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
 import type { ProductAdapter } from "./adapter_port.ts";
@@ -184,3 +185,19 @@ export const targetInUseError = (changeId: string, { change_id: other, operation
       : `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and by each request to ${OPERATION_VERBS[operation]} ${other}`,
     { change_id: changeId, conflicts: [other] },
   );
+
+/** Requires that no operation on a change is under way or unresolved (409 `operation_in_progress`). */
+export async function requireNoOperation(reads: Pick<Reads, "get">, change: Change): Promise<void> {
+  const lease = await readLease(reads, change);
+  if (lease) throw leaseError(lease);
+}
+
+/**
+ * Requires that no other change of the target is being worked on. A rollback may pass an operation that no process runs any
+ * more: nothing delays it for long.
+ */
+export async function requireFreeTarget({ tx }: Transaction, change: Change, operation: Operation): Promise<void> {
+  const other = selectOtherLease(change, await listOtherLeases(tx, change));
+  if (other && !(operation === "rollback" && other.state !== "running"))
+    throw targetInUseError(change.change_id, other);
+}

@@ -7,6 +7,7 @@ import type { Store } from "../../../lib/store/store.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { SetResult, TargetSystem } from "../../../lib/targets/port.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
+import { mortal } from "../../support/mortal.ts";
 
 const calm = new AbortController().signal;
 const clock = { now: () => Date.UTC(2026, 0, 2) };
@@ -319,26 +320,6 @@ test("an erased content leaves the stored effects, also where another attempt ha
   expect(JSON.stringify(await store.list("effects", { limit: 10 }))).not.toContain("wombat");
 });
 
-/** A store and a system that die at step `at`, before or after it, and stay dead. */
-function mortal(store: Store, at: number, when: "before" | "after") {
-  let steps = 0;
-  const step = async <T>(work: () => Promise<T>): Promise<T> => {
-    steps++;
-    if (steps > at || (steps === at && when === "before")) throw new Error("died");
-    const done = await work();
-    if (steps === at) throw new Error("died");
-    return done;
-  };
-  return {
-    store: { ...store, transact: (decide: never) => step(() => store.transact(decide)) } as Store,
-    dying: (system: TargetSystem): TargetSystem => ({
-      ...system,
-      compareAndSet: (...args) => step(() => system.compareAndSet(...args)),
-    }),
-    died: () => steps >= at,
-  };
-}
-
 test.each([
   ["first apply", [], "apply", a, FOREIGN, '{"by":"chg_a"}'],
   ["apply over another", [a], "apply", b, '{"by":"chg_a"}', '{"by":"chg_b"}'],
@@ -350,8 +331,8 @@ test.each([
       const { system, store, overwrite, held, apply, rollback, verify } = bench();
       overwrite(a, FOREIGN);
       for (const before of earlier) await apply(before);
-      const dying = mortal(store, at, when);
-      const adapter = targetAdapter(dying.dying(system), { store: dying.store, clock });
+      const dying = mortal(store, system, { at, when });
+      const adapter = targetAdapter(dying.system, { store: dying.store, clock });
       await adapter[operation]({ ...one, status: operation === "apply" ? "approved" : "applied" }, calm).catch(
         () => undefined,
       );

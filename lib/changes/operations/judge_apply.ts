@@ -1,0 +1,212 @@
+/** Judges an apply that has its consents: the tries so far, values, promotions, places, other changes, and holds. */
+import { AppError } from "../../kit/errors.ts";
+import { lastFreeze } from "../freeze.ts";
+import { judgeValues, readRecordedBases, type SystemReading, type ValueJudgement } from "../judge_values.ts";
+import { describeMove, findMove, requireFreePlaces, takePlaces } from "../places.ts";
+import { listPromotionHolds } from "../promotion.ts";
+import { asProven } from "../proven_consents.ts";
+import type { OperationRequest } from "../records.ts";
+import { refuseRunningRollout } from "../rollouts/guards.ts";
+import { isEmergency } from "../rules/break_glass.ts";
+import type { Change } from "../rules/change.ts";
+import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import type { Intent } from "../rules/intent.ts";
+import {
+  describeMovedValues,
+  findMovedValues,
+  type MovedValues,
+  mustBeAsSeen,
+  type Seen,
+} from "../rules/moved_value.ts";
+import { refuseOverdue } from "../rules/overdue.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
+import { allowedInstead, requireOperable } from "../rules/state_machine.ts";
+import type { Transaction } from "../transaction.ts";
+import { requireFreeTarget, requireNoOperation } from "./lease.ts";
+import { recordFailure } from "./record_result.ts";
+
+const MAX_FAILED_APPLIES = 1000;
+
+/** The answers of the target systems before an apply. */
+export interface ApplyAnswers {
+  /** The value of the target, where its steps are limited and our record shows no value of it. */
+  readings?: readonly SystemReading[] | undefined;
+  /** The values of the places of a change; `null`: they cannot be read now. */
+  seen?: readonly Seen[] | null | undefined;
+}
+
+/** A change whose apply is judged; `proven`: with those consents alone that count. */
+export interface JudgedApply {
+  record: ChangeRecord;
+  proven: Change;
+  isStale: boolean;
+}
+
+/**
+ * Judges an apply that has its consents; a rejection that is recorded is returned. A `question` is judged as a run is, and takes
+ * and records nothing.
+ */
+export async function judgeApply(
+  transaction: Transaction,
+  { record, proven, isStale }: JudgedApply,
+  request: OperationRequest,
+  { seen, readings }: ApplyAnswers,
+  mode: "run" | "dry run" | "question",
+): Promise<AppError | undefined> {
+  const { change } = record;
+  const isDry = mode === "dry run";
+  if (mode === "run") await takePlaces(transaction.tx, change, transaction.sha256);
+  if (mode === "question") await requireFreePlaces(transaction.tx, change.places, transaction.sha256);
+  await refuseEndlessTries(transaction, record);
+  if (isStale) return rejectStale(transaction, record, request, isDry);
+  request.step_base = await requireAllowedValues(transaction, record, readings);
+  // A dry run touches nothing, so nothing holds it back.
+  if (isDry) return undefined;
+  if (!isEmergency(proven, transaction.product.intent)) refuseHeld(await listPromotionHolds(transaction, change));
+  await refuseMovedPlaces(transaction, change);
+  refuseMovedValues(transaction, proven, seen, request);
+  await refuseHeldBack(transaction, record, proven, request);
+  return undefined;
+}
+
+/**
+ * Requires that an apply would be rejected by nobody but its caller's rights and the target system, which is not asked. Writes
+ * nothing. Errors: as of an apply.
+ */
+export async function requireApplicable(transaction: Transaction, record: ChangeRecord): Promise<void> {
+  const { tx, product, now } = transaction;
+  const { change } = record;
+  refuseOverdue(change, { intent: product.intent, now });
+  const proven = await asProven(transaction, record);
+  requireOperable(proven, "apply", product.intent);
+  await requireNoOperation(tx, change);
+  await requireFreeTarget(transaction, change, "apply");
+  await judgeApply(
+    transaction,
+    { record, proven, isStale: false },
+    { operation: "apply" } as OperationRequest,
+    {},
+    "question",
+  );
+}
+
+/**
+ * Judges the values of a change again, under the lease-taking transaction, so that no other apply on its target comes between.
+ * Returns the numbers that the target holds which no change of ours has set. Errors: 400 `value_not_allowed`.
+ */
+async function requireAllowedValues(
+  { ledger, product, at }: Transaction,
+  record: ChangeRecord,
+  readings: ApplyAnswers["readings"],
+): Promise<ValueJudgement["step_base"]> {
+  const { change } = record;
+  const { policy } = product.intent;
+  if (policy.targets.length === 0) return undefined;
+  const recorded = await readRecordedBases(ledger, record);
+  const { error, step_base } = await judgeValues(ledger, change, { policy, at, readings, recorded });
+  if (!error) return step_base;
+  const { change_id } = change;
+  throw new AppError(error.code, `${error.message}; revoke ${change_id}, and propose it again`, {
+    change_id,
+    ...error.details,
+    allowed: allowedInstead(change, product.intent),
+  });
+}
+
+/** Rejects an apply that would set a value elsewhere than it was consented to (409 `target_moved`). */
+async function refuseMovedPlaces({ ledger, product }: Transaction, change: Change): Promise<void> {
+  const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.spelling(change)));
+  if (!moved) return;
+  const { change_id } = change;
+  const details = { change_id, places: moved, allowed: allowedInstead(change, product.intent) };
+  throw new AppError("target_moved", `${describeMove(moved)}; revoke ${change_id}, and propose it again`, details);
+}
+
+/** Rejects an apply over a value that no consent saw, or notes it for the entry, as the intent says. */
+function refuseMovedValues(
+  { product }: Transaction,
+  change: Change,
+  seen: ApplyAnswers["seen"],
+  request: OperationRequest,
+): void {
+  const { change_id } = change;
+  if (seen === null && mustBeAsSeen(change, product.intent))
+    throw new AppError(
+      "adapter_failed",
+      `the target of ${change_id} cannot be read now, so nobody can say whether it holds what the consent saw; try again later`,
+      { change_id, stage: "validate" },
+    );
+  const found = seen && findMovedValues(change, product.intent, seen);
+  if (!found) return;
+  if (!found.blocks) {
+    request.value_moved = found.moved;
+    return;
+  }
+  throw createMovedError(change, product.intent, { seen: seen!, moved: found.moved });
+}
+
+/** Creates the error of an apply over a value that no consent saw: 409 `target_moved`. */
+export const createMovedError = (
+  change: Change,
+  intent: Intent,
+  { seen, moved }: Pick<MovedValues, "moved"> & { seen: readonly Seen[] },
+  more: object = {},
+): AppError =>
+  new AppError("target_moved", `${describeMovedValues({ moved })}; revoke ${change.change_id}, and propose it again`, {
+    change_id: change.change_id,
+    seen,
+    allowed: allowedInstead(change, intent),
+    ...more,
+  });
+
+/** Rejects an apply that has its consents and is held back; the facts that it passes over are noted for its entry. */
+async function refuseHeldBack(
+  transaction: Transaction,
+  { target_owner }: ChangeRecord,
+  change: Change,
+  request: OperationRequest,
+): Promise<void> {
+  const { product, now } = transaction;
+  const { policy } = product.intent;
+  const owners = { before: target_owner, now: await transaction.ledger.owner(change) };
+  const { change_id } = change;
+  refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
+  if (targetMoved(owners) !== undefined) request.target_moved = owners;
+  await refuseRunningRollout(transaction, change, "apply");
+  if (isEmergency(change, product.intent)) request.emergency = true;
+  else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now, change));
+}
+
+/**
+ * Rejects an apply after too many failures (409 `too_many_attempts`). Every failed apply is recorded, and each further one
+ * reads the entries of all: a program that retries without end would fill the log. A rollback is never rejected for that.
+ */
+async function refuseEndlessTries({ ledger, product }: Transaction, record: ChangeRecord): Promise<void> {
+  const { change, audit } = record;
+  if (audit.length < MAX_FAILED_APPLIES) return;
+  const entries = await ledger.entries(change.change_id, record);
+  const failed = entries.filter(({ event_type }) => event_type === "change_apply_failed").length;
+  if (failed < MAX_FAILED_APPLIES) return;
+  const { change_id } = change;
+  throw new AppError(
+    "too_many_attempts",
+    `${failed} applies of ${change_id} failed; find out why it cannot be applied, revoke it, and propose it again`,
+    { change_id, allowed: allowedInstead(change, product.intent) },
+  );
+}
+
+/** Rejects the apply of content that was not approved. Only tampering makes it so: it is recorded. */
+function rejectStale(
+  transaction: Transaction,
+  record: ChangeRecord,
+  request: OperationRequest,
+  dryRun: boolean | undefined,
+): AppError {
+  const { change_id } = record.change;
+  const error = "the change's content is not what was approved";
+  if (!dryRun) recordFailure(transaction, record, request, { stage: "consent", error, host: "unknown" });
+  const allowed = allowedInstead(record.change, transaction.product.intent);
+  const message = `${change_id} is not what was approved; revoke it, and propose it again`;
+  return new AppError("approval_stale", message, { change_id, allowed });
+}
