@@ -16,9 +16,9 @@ const row = (id: string, group: string, reason: string | null, enable_with: stri
 
 const unless = (there: unknown, reason: string): string | null => (there ? null : reason);
 
-const proxyIdentity = (told: Told): Capability => {
+const proxyIdentity = (env: Told): Capability => {
   const reason = unless(
-    told["SVC_IDENTITY_JWT_JSON"] || told["SVC_IDENTITY_HEADER"],
+    env["SVC_IDENTITY_JWT_JSON"] || env["SVC_IDENTITY_HEADER"],
     "names are taken as requests give them",
   );
   return row("proxy_identity", "access", reason, "SVC_IDENTITY_JWT_JSON or SVC_IDENTITY_HEADER");

@@ -12,7 +12,7 @@ import { STANDARD_KPIS } from "../changes/rules/change_terms.ts";
 /** Which KPIs there are, the intent says. */
 export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   tenant_id: line(200).describe("The tenant of the product whom the change is for."),
-  kind: word(KINDS).optional().describe("What sort of thing is changed; required without promotes."),
+  kind: word(KINDS).optional().describe("Kind of change; required without promotes."),
   target: target()
     .optional()
     .describe("Setting, flag or workflow in the host product, compared without case; required without promotes."),

@@ -109,7 +109,7 @@ export const changeSchema = once(() =>
     .object({
       change_id: z.string().describe("Id of the change: chg_ and a UUIDv7, which sorts by time."),
       tenant_id: z.string().meta({ description: "The tenant of the product whom it is for.", examples: ["t-100"] }),
-      kind: z.enum(KINDS).describe("What sort of thing is changed."),
+      kind: z.enum(KINDS).describe("Kind of change."),
       target: z.string().meta({
         description: "The setting, flag or workflow that it sets; compared without case.",
         examples: ["limits.seats"],

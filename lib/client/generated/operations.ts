@@ -171,7 +171,7 @@ export const OPERATIONS = {
       tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
       kind: {
         type: "string",
-        description: "What sort of thing is changed; required without promotes.",
+        description: "Kind of change; required without promotes.",
         choices: ["config", "workflow", "feature_flag", "code_patch", "experiment"],
       },
       target: {

@@ -1149,7 +1149,7 @@ export interface paths {
             /** The tenant of the product whom the change is for. */
             tenant_id: string;
 
-            /** What sort of thing is changed; required without promotes. */
+            /** Kind of change; required without promotes. */
             kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
 
             /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
@@ -1444,7 +1444,7 @@ export interface paths {
                   /** The tenant of the product whom the change is for. */
                   tenant_id: string;
 
-                  /** What sort of thing is changed; required without promotes. */
+                  /** Kind of change; required without promotes. */
                   kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
 
                   /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
@@ -4694,7 +4694,7 @@ export interface components {
     /** The tenant of the product whom it is for. */
     ChangeTenantId: string;
 
-    /** What sort of thing is changed. */
+    /** Kind of change. */
     ChangeKind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
 
     /** Risk as the proposer states it; medium, where unstated names it, is a default. */

@@ -34,7 +34,7 @@ export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
 export async function composeLambda(env: Environment, access: Access, log: Log, parts?: Parts): Promise<Deps> {
   const secret = await withSecrets(env);
   // What needs no store needs no product, and its function may not read the intent.
-  const told = access === "none" ? secret : await withIntent(secret);
+  const variables = access === "none" ? secret : await withIntent(secret);
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
     table: required(env, "SVC_DYNAMODB_TABLE"),
@@ -44,9 +44,12 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
   });
   const clock = wallClock;
   const writes = access === "write";
-  const settings = settingsOf(told, { clock, adapter: writes || !told["SVC_PRODUCT_ADAPTER"] ? undefined : absent });
-  const pem = told["SVC_AUDIT_KEY_PEM"];
-  const attesting = told["SVC_ATTESTATION_KEY_PEM"];
+  const settings = settingsOf(variables, {
+    clock,
+    adapter: writes || !variables["SVC_PRODUCT_ADAPTER"] ? undefined : absent,
+  });
+  const pem = variables["SVC_AUDIT_KEY_PEM"];
+  const attesting = variables["SVC_ATTESTATION_KEY_PEM"];
   const deps = createDeps({
     ...settings,
     clock,
@@ -55,9 +58,9 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     longestWait: LONGEST_WAIT,
     ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
     ...(attesting && { attestationSigner: await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM") }),
-    capabilities: [...functionCapabilities(told), tokenCapability(settings)],
+    capabilities: [...functionCapabilities(variables), tokenCapability(settings)],
   });
-  return Object.assign(deps, await parts?.(told, deps));
+  return Object.assign(deps, await parts?.(variables, deps));
 }
 
 /** Opens the product on the table, as far as the function may. Errors: `IdentityMismatch`, and those of the store. */
