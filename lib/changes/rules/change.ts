@@ -88,6 +88,16 @@ export const placeSchema = once(() =>
 );
 export type ValuePlace = z.infer<ReturnType<typeof placeSchema>>;
 
+/** One target that a plan sets. */
+export const planEntrySchema = once(() =>
+  z.object({
+    tenant_id: z.string().describe("Its tenant."),
+    target: z.string().describe("Its target."),
+    value: z.unknown().optional().describe("New value: any JSON; absent once erased."),
+  }),
+);
+export type PlanEntry = z.infer<ReturnType<typeof planEntrySchema>>;
+
 /** How far a rollout is, as its entries record it. */
 export const exposureSchema = once(() =>
   z
@@ -185,6 +195,7 @@ export const changeSchema = once(() =>
         .object({ at: time().describe("When."), reason: z.string().describe("Why.") })
         .optional()
         .describe("Present once it no longer applies by itself."),
+      sets: z.array(planEntrySchema()).optional().describe("Present for a plan: what it sets instead of its target."),
       promotes: z.string().optional().describe("The change whose value it sets in another place."),
       stages: (z.looseObject({}) as unknown as z.ZodType<Stages>).optional().describe("The plan of its rollout."),
       exposure: exposureSchema().optional(),

@@ -7,7 +7,7 @@ import type { Change } from "./change.ts";
 // prettier-ignore
 export const CONTENT_FIELDS = [
   "tenant_id", "kind", "target", "value", "summary", "rationale", "expected_delta_k", "affected_users", "reversible",
-  "tier", "risk", "kpi", "proposer", "apply_when", "promotes", "stages",
+  "tier", "risk", "kpi", "proposer", "apply_when", "sets", "promotes", "stages",
 ] as const;
 
 /** The part of a change that consent is given to. */
@@ -16,15 +16,15 @@ export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
 export const digestOf = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
 
-/** The RFC 8785 JSON of a content: of its fields only `value` and `stages` have members of their own. */
+/** The RFC 8785 JSON of a content: of its fields only `value`, `sets` and `stages` have members of their own. */
 export function canonicalContent(content: Content): string {
-  if (content.stages !== undefined) return canonicalJson(contentIn(content));
+  if (content.stages !== undefined || content.sets !== undefined) return canonicalJson(contentIn(content));
   const text = JSON.stringify(content, PLAIN_FIELDS);
   return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
 }
 
 /** In their canonical order, in which `value` is the last. */
-const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => field !== "value" && field !== "stages").sort();
+const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => !["value", "sets", "stages"].includes(field)).sort();
 
 /** The content of a change, without what became of it. */
 export const contentIn = (change: Content): Content =>

@@ -17,7 +17,8 @@ export const ERASED_FIELDS = ["value", "summary", "rationale", "affected_users"]
 export function remainingOf(content: Content): Content {
   const { value: _, ...left } = content;
   const rationale = content.rationale.trim() === "" ? "" : ERASED;
-  return { ...left, summary: ERASED, rationale, affected_users: null };
+  const sets = content.sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));
+  return { ...left, ...(sets && { sets }), summary: ERASED, rationale, affected_users: null };
 }
 
 /** What does not go with the content, in words. */

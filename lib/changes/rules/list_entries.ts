@@ -1,14 +1,23 @@
 /** The targets that a change sets, and the value of each. A change that sets several lists them here and nowhere else. */
+import type { PlanEntry } from "./change.ts";
 import type { Content } from "./content.ts";
 import { matchesAny } from "./target_pattern.ts";
 
-/** A target and the value that it is set to; without a value the target is left alone. */
-export type ChangeEntry = Pick<Content, "tenant_id" | "target" | "value">;
+/** A target and the value that it is set to, without which it is left alone; or a plan's name and what it sets. */
+export type ChangeEntry = Pick<Content, "tenant_id" | "target" | "value" | "sets">;
+
+/** Returns true for a plan: a change that sets several targets, and whose own target is only a name. */
+export const isPlan = ({ sets }: Pick<Content, "sets">): boolean => sets !== undefined;
 
 /** Lists what a change, or a proposal, sets. */
-export const listEntries = ({ tenant_id, target, value }: ChangeEntry): readonly ChangeEntry[] => [
-  { tenant_id, target, value },
-];
+export const listEntries = ({ tenant_id, target, value, sets }: ChangeEntry): readonly PlanEntry[] =>
+  sets ?? [{ tenant_id, target, value }];
+
+/** Lists what rules by target and tenant judge: what a change sets, and before it the name of a plan. */
+export const listGoverned = (change: ChangeEntry): readonly PlanEntry[] =>
+  isPlan(change)
+    ? [{ tenant_id: change.tenant_id, target: change.target }, ...listEntries(change)]
+    : listEntries(change);
 
 /** The targets and tenants that a rule is for; absent: all. */
 export interface Scope {
@@ -18,13 +27,13 @@ export interface Scope {
 
 /** Returns true where a rule is for this entry. */
 export const isInScope = (
-  { target, tenant_id }: Pick<ChangeEntry, "target" | "tenant_id">,
+  { target, tenant_id }: Pick<PlanEntry, "target" | "tenant_id">,
   { targets, tenants }: Scope,
 ): boolean => (!targets || matchesAny(target, targets)) && (!tenants || tenants.includes(tenant_id));
 
-/** Returns the first target of a change that a rule is for. */
+/** Returns the first target of a change, a plan's name included, that a rule is for. */
 export const findCovered = (change: ChangeEntry, scope: Scope): string | undefined =>
-  listEntries(change).find((entry) => isInScope(entry, scope))?.target;
+  listGoverned(change).find((entry) => isInScope(entry, scope))?.target;
 
 /** Returns true for a change that sets no value. */
 export const setsNothing = (change: ChangeEntry): boolean =>

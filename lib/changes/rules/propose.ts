@@ -166,6 +166,7 @@ const contentOf = (input: ProposeInput, tier: Tier): Content => ({
   kpi: input.kpi ?? null,
   proposer: input.proposer ?? null,
   ...(input.apply_when === undefined ? {} : { apply_when: input.apply_when }),
+  ...(input.sets === undefined ? {} : { sets: input.sets }),
   ...(input.promotes === undefined ? {} : { promotes: input.promotes }),
   ...(input.stages === undefined ? {} : { stages: input.stages }),
 });

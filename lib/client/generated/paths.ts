@@ -3316,6 +3316,18 @@ export interface components {
       apply_when?: components["schemas"]["ChangeApplyWhen"];
       automation_stopped?: components["schemas"]["ChangeAutomationStopped"];
 
+      /** Present for a plan: what it sets instead of its target. */
+      sets?: {
+        /** Its tenant. */
+        tenant_id: string;
+
+        /** Its target. */
+        target: string;
+
+        /** New value: any JSON; absent once erased. */
+        value?: unknown;
+      }[];
+
       /** The change whose value it sets in another place. */
       promotes?: string;
 

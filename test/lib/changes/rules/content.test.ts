@@ -56,6 +56,7 @@ test("what is hashed is the RFC 8785 JSON of the content, byte for byte, whateve
       kind: pick(["config", "workflow"]),
       target: text(),
       ...(random(4) > 0 && { value: value(random(4)) }),
+      ...(random(4) === 0 && { sets: [{ tenant_id: text(), target: text(), value: value(random(4)) }] }),
       summary: text(),
       rationale: text(),
       expected_delta_k: pick([null, number()]),
@@ -78,6 +79,7 @@ test.each([
   ["value", { on: true, b: [2, 1] }],
   ["value", null],
   ["value", undefined],
+  ["sets", [{ tenant_id: "t1", target: "a", value: 1 }]],
   ["summary", "Show it "],
   ["rationale", "e\u0301"],
   ["expected_delta_k", 1.6],
@@ -104,4 +106,13 @@ test("consent is bound to every member of value, whatever its name", () => {
 test("the order of members and what is not content do not matter", () => {
   const other = { approver: "ana", status: "approved", ...Object.fromEntries(Object.entries(CONTENT).reverse()) };
   expect(digest({ ...(other as unknown as Content), value: { b: [1, 2], on: true } })).toBe(digest(CONTENT));
+});
+
+test("consent is bound to each entry of a plan, and to their order", () => {
+  const entry = (value: number) => ({ tenant_id: "t1", target: "a", value });
+  const plan = (...sets: object[]): string => digest({ ...CONTENT, sets } as Content);
+  const other = { ...entry(2), target: "b" };
+  expect(
+    new Set([plan(entry(1), other), plan(other, entry(1)), plan(entry(2), other), plan(entry(1), entry(1))]).size,
+  ).toBe(4);
 });

@@ -1,6 +1,12 @@
 /** The rules that look at what a change sets. */
 import { expect, test } from "vitest";
-import { findCovered, listEntries, setsNothing } from "../../../../lib/changes/rules/list_entries.ts";
+import {
+  findCovered,
+  isPlan,
+  listEntries,
+  listGoverned,
+  setsNothing,
+} from "../../../../lib/changes/rules/list_entries.ts";
 
 const CHANGE = { tenant_id: "t1", target: "ui.banner", value: null };
 
@@ -16,4 +22,25 @@ test("a pattern covers a target without regard to case", () => {
 test("null is a value, and a change without a value sets nothing", () => {
   expect(setsNothing(CHANGE)).toBe(false);
   expect(setsNothing({ tenant_id: "t1", target: "ui.banner" })).toBe(true);
+});
+
+const ENTRIES = [
+  { tenant_id: "t1", target: "ui.banner", value: true },
+  { tenant_id: "t2", target: "limits.seats", value: 50 },
+];
+const PLAN = { tenant_id: "*", target: "release.7", sets: ENTRIES };
+
+test("a plan sets its entries, and rules judge its name too", () => {
+  expect(isPlan(PLAN)).toBe(true);
+  expect(isPlan(CHANGE)).toBe(false);
+  expect(listEntries(PLAN)).toEqual(ENTRIES);
+  expect(listGoverned(PLAN)).toEqual([{ tenant_id: "*", target: "release.7" }, ...ENTRIES]);
+  expect(listGoverned(CHANGE)).toEqual([CHANGE]);
+  expect(setsNothing(PLAN)).toBe(false);
+});
+
+test("a rule covers a plan by its name or by any of its entries, each with its own tenant", () => {
+  expect(findCovered(PLAN, { targets: ["release.*"] })).toBe("release.7");
+  expect(findCovered(PLAN, { targets: ["limits.*"] })).toBe("limits.seats");
+  expect(findCovered(PLAN, { targets: ["limits.*"], tenants: ["t1"] })).toBeUndefined();
 });
