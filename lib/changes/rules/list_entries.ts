@@ -7,7 +7,7 @@ import { matchesAny } from "./target_pattern.ts";
 export type ChangeEntry = Pick<Content, "tenant_id" | "target" | "value" | "sets">;
 
 /** Returns true for a plan: a change that sets several targets, and whose own target is only a name. */
-export const isPlan = ({ sets }: Pick<Content, "sets">): boolean => sets !== undefined;
+export const isPlan = (change: ChangeEntry): boolean => change.sets !== undefined;
 
 /** Lists what a change, or a proposal, sets. */
 export const listEntries = ({ tenant_id, target, value, sets }: ChangeEntry): readonly PlanEntry[] =>
