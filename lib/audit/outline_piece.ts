@@ -11,7 +11,10 @@ const OF_STRETCH = 11;
 /** Of an entry's hash as many 32-bit words are held. */
 const WORDS = 3;
 
-/** What an entry is about, in 32 bits each, 0 for nothing: two subjects may have the same, so that what is found is looked at. */
+/**
+ * Subjects of an entry in 32 bits each, 0 for none: the first, the second, and where there are more of the second kind, those. Two
+ * subjects may have the same bits, so that each entry found is verified.
+ */
 export type SubjectsOf = (
   entry: Pick<AuditEntry, "event_type" | "change_id" | "tenant" | "detail">,
 ) => readonly number[];
@@ -28,6 +31,8 @@ export interface Sought {
 export interface Piece {
   /** Two an entry. */
   subjects: [Uint32Array, Uint32Array];
+  /** Further subjects of the second kind, by place, of the few entries that have any. */
+  more: Map<number, readonly number[]>;
   hashes: Uint32Array;
   /** Two a subject that there is in the piece, and two in its stretch: what lacks one is not there. */
   marks: Uint32Array;
@@ -36,6 +41,7 @@ export interface Piece {
 
 export const emptyPiece = (): Piece => ({
   subjects: [new Uint32Array(PIECE), new Uint32Array(PIECE)],
+  more: new Map(),
   hashes: new Uint32Array(PIECE * WORDS),
   marks: new Uint32Array(2 ** OF_PIECE / 32),
   stretches: new Uint32Array(((PIECE / STRETCH) * 2 ** OF_STRETCH) / 32),
@@ -43,13 +49,18 @@ export const emptyPiece = (): Piece => ({
 
 /** Takes in an entry at its place. */
 export function writeTo(piece: Piece, place: number, hash: string, about: readonly number[]): void {
-  const { subjects, hashes } = piece;
+  const { subjects, more, hashes } = piece;
   subjects.forEach((held, index) => {
     const subject = about[index] ?? 0;
     held[place] = subject;
     if (subject !== 0) mark(piece, place, subject);
     if (subject & 1) mark(piece, place, 1);
   });
+  const further = about.slice(subjects.length);
+  further.forEach((subject) => mark(piece, place, subject));
+  // Another entry may have been at this place before.
+  if (further.length > 0) more.set(place, further);
+  else more.delete(place);
   wordsOf(hash).forEach((word, index) => (hashes[place * WORDS + index] = word));
 }
 
@@ -88,11 +99,13 @@ export const isHeld = ({ hashes }: Piece, place: number, hash: string): boolean 
 export function placeIn(piece: Piece, { which, mask, bits }: Sought, from: number, to: number): number {
   if (!isInPiece(piece, bits)) return -1;
   const held = piece.subjects[which];
+  const more = which === 1 && piece.more.size > 0 ? piece.more : undefined;
+  const isSubject = (subject: number): boolean => ((subject ^ bits) & mask) === 0;
   for (let place = from; place >= to;) {
     const first = place - (place % STRETCH);
     if (isInStretch(piece, place, bits))
       for (const last = Math.max(first, to); place >= last; place--)
-        if (((held[place]! ^ bits) & mask) === 0) return place;
+        if (isSubject(held[place]!) || more?.get(place)?.some(isSubject)) return place;
     place = first - 1;
   }
   return -1;

@@ -7,8 +7,8 @@ import { NotRead, requireRead } from "../audit/read_log.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { reading, type Reading } from "./reading.ts";
-import { type Place, targetKey } from "./records.ts";
-import { detailIn } from "./rules/event.ts";
+import type { Place } from "./records.ts";
+import { findTarget } from "./rules/event.ts";
 import { minor, named, type OfTarget, onTarget } from "./subjects.ts";
 
 /** Decision after decision goes by the newest entries of a target and of the KPIs. */
@@ -99,13 +99,7 @@ export function evidenceOf(
       return undefined;
     };
   };
-  const isOn = (place: Place) => {
-    const key = targetKey(place);
-    return ({ detail, tenant }: AuditEntry): boolean => {
-      const { target } = detailIn(detail);
-      return target !== undefined && targetKey({ target, tenant_id: tenant }) === key;
-    };
-  };
+  const isOn = (place: Place) => (entry: AuditEntry) => findTarget(entry, place) !== undefined;
   const newestOf = (type: EventType): Walk => newest(named(type), ({ event_type }) => event_type === type);
 
   return {

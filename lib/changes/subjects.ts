@@ -1,6 +1,7 @@
 /** What entries are about, as the outline of the log holds it. */
 import type { Sought, SubjectsOf } from "../audit/outline_piece.ts";
 import { targetKey } from "./records.ts";
+import { listTargets } from "./rules/event.ts";
 
 /** The lowest bit of a subject tells of a minor change. */
 const MINOR = 1;
@@ -26,16 +27,18 @@ const OF_TARGET: Readonly<Record<string, OfTarget>> = {
 /** In the text of a detail; what stands in a text is escaped. */
 const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 
-/** Its change, or its type where it is about none, and whether that is minor; and what it tells of which target. */
+/** Beginning of the targets of a plan in the text of a detail. */
+const SETS = '"sets":[';
+
+/** Its change, or its type where it is about none, and whether that is minor; and what it tells of which targets. */
 export const subjectsOf: SubjectsOf = ({ event_type, change_id, tenant, detail }) => {
   const subject = hashOf(change_id || event_type);
   const of = OF_TARGET[event_type];
   if (!of) return [subject];
+  const first = of === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject;
+  if (detail.includes(SETS)) return [first, ...listTargets({ tenant, detail }).map((place) => placed(of, place))];
   const target = TARGET.exec(detail)?.[1];
-  return [
-    of === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject,
-    target === undefined ? 0 : placed(of, { target: JSON.parse(target) as string, tenant_id: tenant }),
-  ];
+  return [first, target === undefined ? 0 : placed(of, { target: JSON.parse(target) as string, tenant_id: tenant })];
 };
 
 const placed = (of: OfTarget, place: Parameters<typeof targetKey>[0]): number => hashOf(`${of}\n${targetKey(place)}`);

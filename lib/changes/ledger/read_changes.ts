@@ -3,9 +3,9 @@ import { entryKey } from "../../audit/chain.ts";
 import { type AuditEntry, isSound } from "../../audit/entry.ts";
 import { turn } from "../../kit/turn.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { type Place, targetKey } from "../records.ts";
+import type { Place } from "../records.ts";
 import type { Change } from "../rules/change.ts";
-import { detailIn } from "../rules/event.ts";
+import { findTarget } from "../rules/event.ts";
 import type { Applied, ChangeRecord } from "../rules/record.ts";
 import { asRead } from "../rules/written_record.ts";
 import { named, onTarget } from "../subjects.ts";
@@ -116,8 +116,9 @@ export async function listLaterOwners(
     for (const [index, one] of stored.entries()) {
       const { event_type, change_id, tenant, detail } = one?.value ?? ({} as Partial<AuditEntry>);
       if (!change_id || !isAsRead(deps, ids[index]!, one?.value, change_id)) return undefined;
-      const { target, target_holds } = detailIn(detail!);
-      if (target === undefined || targetKey({ target, tenant_id: tenant! }) !== targetKey(place)) continue;
+      const held = findTarget({ tenant: tenant!, detail: detail! }, place);
+      if (!held) continue;
+      const { target_holds } = held;
       if (event_type === "change_rolled_back") ended.add(change_id);
       else if (!ended.has(change_id)) later.push(change_id);
       if (later.length === 0 && (target_holds === owner || target_holds === null)) return later;

@@ -5,7 +5,7 @@ import type { Reads } from "../../store/store.ts";
 import type { Evidence } from "../evidence.ts";
 import { LISTED, liveOn, type Place, readRecord, targetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
-import { detailIn } from "../rules/event.ts";
+import { detailIn, findTarget } from "../rules/event.ts";
 import { isLive } from "../rules/in_force.ts";
 import { sameTarget } from "../rules/same_target.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -29,7 +29,7 @@ export interface LedgerSources {
 export async function findOwner(sources: LedgerSources, target: Place): Promise<string | null> {
   const newest = await sources.evidence.onTarget("held", target)();
   if (!newest) return findStoredOwner(sources, target, new Set());
-  return newest.event_type === "change_applied" ? newest.change_id : detailIn(newest.detail).target_holds!;
+  return newest.event_type === "change_applied" ? newest.change_id : findTarget(newest, target)!.target_holds!;
 }
 
 /** Returns since when a target has had its owner, by the entries of applies and rollbacks; undefined where these are too old. */
@@ -37,9 +37,9 @@ export async function findOwnedSince({ evidence }: LedgerSources, target: Place)
   const next = evidence.onTarget("held", target);
   let found: { owner: string | null; since: string } | undefined;
   for (let entry; (entry = await next());) {
-    const { event_type, change_id, timestamp, detail } = entry;
+    const { event_type, change_id, timestamp } = entry;
     const isApply = event_type === "change_applied";
-    const owner = isApply ? change_id : (detailIn(detail).target_holds ?? null);
+    const owner = isApply ? change_id : (findTarget(entry, target)?.target_holds ?? null);
     if (found && found.owner !== owner) return found.since;
     found = { owner, since: timestamp };
     if (isApply) return found.since;
@@ -51,8 +51,8 @@ export async function findOwnedSince({ evidence }: LedgerSources, target: Place)
 export async function findSpelling({ reads, evidence }: LedgerSources, target: Place): Promise<string> {
   // Each apply and rollback repeats the spelling of the one before it, so the newest tells the first.
   const newest = (await evidence.onTarget("held", target)()) ?? (await newestStoredApply({ reads, evidence }, target));
-  const detail = detailIn(newest?.detail ?? "");
-  const spelling = detail.target_spelling ?? detail.target;
+  const held = newest && findTarget(newest, target);
+  const spelling = held?.target_spelling ?? held?.target;
   return spelling !== undefined && sameTarget(spelling) === sameTarget(target.target) ? spelling : target.target;
 }
 
@@ -153,6 +153,5 @@ async function readStatus(
 /** Returns true for the proposal of a change of a target. */
 export function isTargetProposal(place: Place, entry: AuditEntry | undefined): boolean {
   if (entry?.event_type !== "change_proposed") return false;
-  const { target } = detailIn(entry.detail);
-  return target !== undefined && targetKey({ target, tenant_id: entry.tenant }) === targetKey(place);
+  return findTarget(entry, place) !== undefined;
 }

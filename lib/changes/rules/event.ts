@@ -2,6 +2,7 @@
 import { once } from "../../kit/once.ts";
 import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
+import { samePlace } from "./same_target.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
 
@@ -41,8 +42,10 @@ export interface Detail {
   /** What the change was before, where that is not plain. */
   from?: Status;
   tier?: Tier;
-  /** Of a proposal, an apply or a rollback. */
+  /** The target of a proposal, an apply or a rollback; the name of a plan. */
   target?: string;
+  /** The targets of a plan that the entry tells of, with the facts of each. */
+  sets?: readonly PlanTarget[];
   /** Of an apply or a rollback: how the target was spelled when it was first applied, where the change spells it otherwise. */
   target_spelling?: string;
   /** Whose change the target held before an apply; at a rollback, whose of those is still applied. */
@@ -105,6 +108,28 @@ export interface Detail {
   item?: LateItem;
   actor?: string | null;
 }
+
+/** A target of a plan in an entry, and its facts where they differ by target. */
+export interface PlanTarget extends Pick<
+  Detail,
+  "target_spelling" | "target_held" | "target_holds" | "previous_digest"
+> {
+  tenant_id: string;
+  target: string;
+}
+
+/** Lists the targets that an entry tells of: of a plan those that it sets. */
+export function listTargets({ tenant, detail }: { tenant: string; detail: string }): readonly PlanTarget[] {
+  const facts = detailIn(detail);
+  const { target, sets } = facts;
+  if (Array.isArray(sets))
+    return sets.filter((one) => typeof one?.tenant_id === "string" && typeof one.target === "string");
+  return target === undefined ? [] : [{ ...facts, tenant_id: tenant, target }];
+}
+
+/** Returns the facts of an entry about one target; undefined where it tells nothing of that. */
+export const findTarget = (entry: Parameters<typeof listTargets>[0], place: { tenant_id: string; target: string }) =>
+  listTargets(entry).find((one) => samePlace(one, place));
 
 /** Reads an entry. */
 export const eventOf = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({

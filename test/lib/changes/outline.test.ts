@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { outlineFrom } from "../../../lib/audit/outline.ts";
 import { readLog } from "../../../lib/audit/read_log.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
-import { named, subjectsOf } from "../../../lib/changes/subjects.ts";
+import { named, onTarget, subjectsOf } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY } from "../../support/clock.ts";
 import { core, coreOf } from "../../support/core.ts";
@@ -86,4 +86,19 @@ test("a change whose place in the outline would be that of nothing is found all 
   const entry = { ...event, origin: "o", id: 1, timestamp: "", previous_hash: "", current_hash: "f".repeat(64) };
   expect(outline.append(entry)).toBe(true);
   expect([...outline.find(named(change_id), 1, 0)]).toEqual([1]);
+});
+
+test("an entry of a plan is found by each of its targets, and by no other", () => {
+  const outline = outlineFrom({ length: 0, head: "" }, subjectsOf);
+  const sets = ["a", "b", "c"].map((target) => ({ tenant_id: "t1", target }));
+  const detail = JSON.stringify({ tier: "minor", target: "release.7", sets });
+  const event = { event_type: "change_proposed", change_id: "chg_1", tenant: "*", detail } as const;
+  const entry = { ...event, origin: "o", id: 1, timestamp: "", previous_hash: "", current_hash: "f".repeat(64) };
+  expect(outline.append(entry)).toBe(true);
+  const find = (tenant_id: string, target: string) => [
+    ...outline.find(onTarget("proposed", { tenant_id, target }), 1, 0),
+  ];
+  for (const { target } of sets) expect(find("t1", target.toUpperCase())).toEqual([1]);
+  expect([find("t2", "a"), find("t1", "d"), find("*", "release.7")]).toEqual([[], [], []]);
+  expect([...outline.find(named("chg_1"), 1, 0)]).toEqual([1]);
 });
