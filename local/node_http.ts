@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { NodeRequest } from "srvx/node";
 import type { Deps } from "../lib/deps.ts";
+import { parseTraceparent } from "../lib/kit/trace.ts";
 import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
 import { inFlight, type InFlight } from "./in_flight.ts";
 import { sendResponse } from "./send_response.ts";
@@ -70,8 +71,10 @@ export async function serveHttp(
     } catch (error) {
       if (res.destroyed) return; // the client has gone; nobody is left to answer
       const requestId = newId();
+      const { traceparent } = req.headers as { traceparent?: string };
       deps.log.error("request failed outside its handler", {
         request_id: requestId,
+        ...(parseTraceparent(traceparent) && { traceparent }),
         path: req.url?.split("?")[0],
         error,
       });

@@ -9,9 +9,11 @@ import {
   whyClockBehind,
 } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import { noteTrace } from "../audit/entry_traces.ts";
 import { noteEnd, requireContinued } from "../audit/known_end.ts";
 import { learnOfBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
+import { currentTrace, type Trace } from "../kit/trace.ts";
 import { frozen, Json, json } from "../store/json.ts";
 import { StoreUnavailable, type Tx } from "../store/store.ts";
 import { noteFailedWrite } from "../store/write_proof.ts";
@@ -83,6 +85,8 @@ export async function governed<T>(
 ): Promise<T | Replayed> {
   let end: ChainHead | undefined;
   let mismatches: NamedMismatch[] = [];
+  // The store may run a decision in the course of another request.
+  const trace = currentTrace();
   const outcome = await reading(deps, () =>
     deps.store.transact(async (tx) => {
       end = undefined;
@@ -111,6 +115,7 @@ export async function governed<T>(
         evidence,
         isBehind: behind !== undefined,
         mismatches,
+        trace,
       });
       const decided = await decision(transaction);
       end = commit();
@@ -140,6 +145,7 @@ interface Opened {
   isBehind: boolean;
   /** What is found of records that do not hold: told once the decision is one, since a run of it may have seen less. */
   mismatches: NamedMismatch[];
+  trace: Trace | undefined;
 }
 
 type NamedMismatch = [changeId: string, fields: readonly string[]];
@@ -148,7 +154,7 @@ function begin(
   tx: Tx,
   { sha256, ids, integrity, reader }: ChangesDeps,
   product: ProductRuntime,
-  { head: opened, coming, now, evidence, isBehind, mismatches }: Opened,
+  { head: opened, coming, now, evidence, isBehind, mismatches, trace }: Opened,
 ) {
   const at = stamp(opened, now);
   const outline = integrity.outline!;
@@ -162,6 +168,7 @@ function begin(
     const next = nextEntry(head, event, timestamp, sha256);
     head = next.head;
     const entry = json(next.entry);
+    noteTrace(integrity, entry.value, trace);
     appended.push(entry);
     tx.put("audit", entryKey(next.entry.id), entry, 0);
     return entry;

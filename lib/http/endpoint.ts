@@ -5,6 +5,7 @@
 import type * as z from "zod";
 import { StoreUnavailable } from "../store/store.ts";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
+import { parseTraceparent, runInTrace } from "../kit/trace.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, forMany, isAnswer, responseOf } from "./answer.ts";
@@ -165,6 +166,9 @@ export async function answering(
 ): Promise<Response> {
   const ResponseType = deps.Response ?? Response;
   const requestId = requestIdOf(request, deps);
+  const traceparent = request.headers.get("traceparent");
+  const trace = parseTraceparent(traceparent);
+  const logged = { request_id: requestId, ...(trace && { traceparent }) };
   let response: Response;
   const whole = (answered: Answer | Response): Response => {
     if (!(answered instanceof Response)) return responseOf(answered, requestId, ResponseType);
@@ -172,18 +176,18 @@ export async function answering(
     return answered;
   };
   try {
-    response = whole(await handle());
+    response = whole(await runInTrace(trace, handle));
   } catch (error) {
     const told = toAppError(error);
     if (error instanceof StoreUnavailable)
       logAtIntervals(deps, "request refused", {
-        request_id: requestId,
+        ...logged,
         path: pathOf(request),
         error: error.message,
       });
     else if (told.status >= 500 && told !== error)
       deps.log.error("request failed", {
-        request_id: requestId,
+        ...logged,
         path: pathOf(request),
         error: String(error),
         stack: (error as Error | undefined)?.stack,

@@ -24,6 +24,7 @@ import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
 import { step as limited, outlasts } from "../kit/time_limit.ts";
+import { newTrace, runInTrace } from "../kit/trace.ts";
 import { proveWrites } from "../store/write_proof.ts";
 
 /** What a cycle did. */
@@ -64,7 +65,7 @@ export async function runCycle(
   const report = emptyReport();
   let late = false;
   const turn = deps.mutex("cycle", async () => {
-    if (!late) await takeSteps(deps, report, quick);
+    if (!late) await runInTrace(newTrace(), () => takeSteps(deps, report, quick));
   });
   if (quick) late = await outlasts(turn, QUICK_MS);
   else await turn;

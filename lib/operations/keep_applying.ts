@@ -2,6 +2,7 @@
 import { applyDue, type BusyTargets } from "../changes/automatic_apply.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { createCommitSignal } from "../kit/commit_signal.ts";
+import { newTrace, runInTrace } from "../kit/trace.ts";
 
 /** At the latest after this time what other processes committed is looked at; milliseconds. */
 const POLL_MS = 60_000;
@@ -21,7 +22,9 @@ export function keepApplying(deps: ChangesDeps): { stop(): Promise<void> } {
     while (isRunning()) {
       const { count } = commits;
       try {
-        const { wait } = deps.integrity.breach ? { wait: POLL_MS } : await applyDue(deps, busy);
+        const { wait } = deps.integrity.breach
+          ? { wait: POLL_MS }
+          : await runInTrace(newTrace(), () => applyDue(deps, busy));
         await never.wait(0, PAUSE_MS, ended.signal);
         await commits.wait(count, Math.min(wait, POLL_MS), ended.signal);
       } catch (error) {

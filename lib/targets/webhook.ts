@@ -4,6 +4,7 @@ import { type Clock, fastestSha256 } from "../kit/platform.ts";
 import { cappedText } from "../kit/capped_text.ts";
 import { once } from "../kit/once.ts";
 import { Unanswered } from "../kit/time_limit.ts";
+import { traceHeaders } from "../kit/trace.ts";
 import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -99,7 +100,8 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
 
   /** Sends a request, and notes whether the host product runs. Throws `Lost`. */
   const reach = async (init: RequestInit): Promise<Response> => {
-    const response = await send(url, { redirect: "manual", ...init }).catch((error: unknown) => {
+    const headers = { "user-agent": "countersign", ...traceHeaders(), ...init.headers };
+    const response = await send(url, { redirect: "manual", ...init, headers }).catch((error: unknown) => {
       const reason = `the host product cannot be reached (${reasonOf(error)})`;
       connection.failed(reason);
       throw new Lost(reason);
@@ -124,7 +126,6 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
       headers: {
         "content-type": "application/json",
         accept: "application/json",
-        "user-agent": "countersign",
         ...(changes(operation) && { "idempotency-key": id }),
         "webhook-id": id,
         "webhook-timestamp": String(seconds),
@@ -175,7 +176,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     rollback: (change, signal) => ask("rollback", change, signal),
     // HEAD is not of the protocol and changes nothing: any answer shows that the host product runs.
     async ping(signal) {
-      const head = () => reach({ method: "HEAD", headers: { "user-agent": "countersign" }, signal });
+      const head = () => reach({ method: "HEAD", signal });
       await report("ping", head).catch(() => undefined);
     },
     findProblem: async () => connection.problem() ?? signature.problem(),

@@ -1,5 +1,6 @@
 /** Keys of etcd as a target system, over its JSON gateway: a target is the JSON text of a key. */
 import { Unanswered } from "../../lib/kit/time_limit.ts";
+import { traceHeaders } from "../../lib/kit/trace.ts";
 import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
@@ -89,7 +90,11 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     signal.throwIfAborted();
     let status: number, text: string;
     try {
-      const headers = { "content-type": "application/json", ...(authorization && { authorization }) };
+      const headers = {
+        "content-type": "application/json",
+        ...(authorization && { authorization }),
+        ...traceHeaders(),
+      };
       const response = await send(origin + path, {
         method: "POST",
         headers,

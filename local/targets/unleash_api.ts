@@ -1,6 +1,7 @@
 /** Requests to the Admin API of Unleash. */
 import { causeOf } from "../../lib/kit/fetch_failure.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
+import { traceHeaders } from "../../lib/kit/trace.ts";
 import { TargetRejected } from "../../lib/targets/port.ts";
 
 /** The address of the server, and the credentials. */
@@ -39,7 +40,12 @@ export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOption
         method,
         redirect: "manual",
         signal,
-        headers: { authorization: token, accept: "application/json", "content-type": "application/json" },
+        headers: {
+          authorization: token,
+          accept: "application/json",
+          "content-type": "application/json",
+          ...traceHeaders(),
+        },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       return { status: response.status, text: await response.text() };

@@ -1,5 +1,6 @@
 /** Audit entries as log records of OpenTelemetry (OTLP/HTTP, JSON). */
 import type { AuditEntry, EventType } from "../../audit/entry.ts";
+import type { Trace } from "../../kit/trace.ts";
 import { describe } from "../../wording/describe.ts";
 import { capitalize, joinParts } from "../../wording/part.ts";
 
@@ -38,8 +39,8 @@ const attributes = (values: Readonly<Record<string, string | number>>): object[]
       : { key, value: typeof value === "number" ? { intValue: String(value) } : { stringValue: value } },
   );
 
-/** Returns the record of an entry as JSON; `observed` is now, in milliseconds. */
-export function logRecord(entry: AuditEntry, observed: number): string {
+/** Returns the record of an entry as JSON; `observed` is now, in milliseconds; `trace` of what caused it, where that is known. */
+export function logRecord(entry: AuditEntry, observed: number, trace?: Trace): string {
   const { id, origin, timestamp, event_type, change_id, tenant, detail, current_hash } = entry;
   return JSON.stringify({
     timeUnixNano: nanoseconds(Date.parse(timestamp)),
@@ -55,6 +56,7 @@ export function logRecord(entry: AuditEntry, observed: number): string {
       "countersign.tenant": tenant,
       "countersign.entry.detail": detail,
     }),
+    ...(trace && { flags: trace.flags, traceId: trace.traceId, spanId: trace.spanId }),
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { readHead } from "../../audit/chain.ts";
+import { findTrace } from "../../audit/entry_traces.ts";
 import { entriesAfter } from "../../audit/page.ts";
 import { cappedText } from "../../kit/capped_text.ts";
 import { causeOf } from "../../kit/fetch_failure.ts";
@@ -11,7 +12,6 @@ import { once } from "../../kit/once.ts";
 import { stoppable } from "../../kit/time_limit.ts";
 import { version } from "../../kit/version.ts";
 import { bytesOfText } from "../../store/engine/write_set.ts";
-import type { Store } from "../../store/store.ts";
 import type { OperationsDeps } from "../deps.ts";
 import { keepSending, SEND_TIMES, type Sender, type Sending, type SendTimes } from "../keep_sending.ts";
 import { type Failed, requestedPause } from "../notify/post.ts";
@@ -98,7 +98,7 @@ function auditSender(
       const after = Math.min((await store.get("meta", "audit_export"))?.value.after ?? 0, length);
       if (problem === NO_STORE) problem = null;
       if (after === length) return false;
-      const batch = await readBatch(store, after, length, clock.now());
+      const batch = await readBatch(deps, after, length);
       if (!(await deliver(batch))) return false;
       await moveTo(batch.last);
       return true;
@@ -119,7 +119,7 @@ interface Batch {
 }
 
 /** Reads what fits in a request, at least one entry; `after` is before `length`. */
-async function readBatch(store: Store, after: number, length: number, now: number): Promise<Batch> {
+async function readBatch({ store, clock, integrity }: OperationsDeps, after: number, length: number): Promise<Batch> {
   const most = Math.min(MAX_ENTRIES, length - after);
   const records: string[] = [];
   const batch = () => ({ records, first: after + 1, last: after + records.length });
@@ -127,7 +127,7 @@ async function readBatch(store: Store, after: number, length: number, now: numbe
   while (records.length < most) {
     const count = Math.min(records.length || FIRST_READ, most - records.length);
     for (const entry of await entriesAfter(store, after + records.length, count)) {
-      const record = logRecord(entry, now);
+      const record = logRecord(entry, clock.now(), findTrace(integrity, entry));
       bytes += bytesOfText(record) + 1;
       if (bytes > MAX_BYTES && records.length > 0) return batch();
       records.push(record);

@@ -1,6 +1,7 @@
 /** One attempt to hand a notification over, and in plain words why it failed. Addresses may be secrets: none is told. */
 import { cappedText } from "../../kit/capped_text.ts";
 import { stoppable, Unanswered } from "../../kit/time_limit.ts";
+import { type Trace, traceHeaders } from "../../kit/trace.ts";
 import { signatureOf } from "../../kit/webhook_signature.ts";
 import { bodyOf, type NotifyFormat } from "./format.ts";
 import type { Notification } from "./notification.ts";
@@ -25,16 +26,21 @@ interface Attempt {
   timeout: number;
   ended: AbortSignal;
   now: number;
+  trace: Trace | undefined;
 }
 
 /** Sends once; resolves with nothing when it was taken. */
 export async function post(
   { url, format, key }: Receiver,
   notification: Notification,
-  { send, timeout, ended, now }: Attempt,
+  { send, timeout, ended, now, trace }: Attempt,
 ): Promise<Failed | undefined> {
   const body = bodyOf[format](notification);
-  const headers = { "content-type": "application/json", "user-agent": "countersign" };
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "countersign",
+    ...(trace && traceHeaders(trace)),
+  };
   const signed = key && format === "json" ? signatureHeaders(key, notification.id, now, body) : {};
   const event = format === "json" ? cloudEventHeaders(notification) : {};
   const attempt = async (signal: AbortSignal): Promise<Failed | undefined> => {

@@ -2,9 +2,11 @@
  * What each way of sending shares. Where it stands is kept in the store, so that a restart goes on where it stopped: each
  * notification arrives at least once, and carries an id by which a second arrival is known.
  */
+import { findTrace } from "../../audit/entry_traces.ts";
+import { newTrace, type Trace } from "../../kit/trace.ts";
 import { keyOf } from "../../kit/webhook_signature.ts";
 import type { OperationsDeps } from "../deps.ts";
-import { type EventCursor, presentCursor, readEventsSince, resumed } from "../event_cursor.ts";
+import { type EventCursor, presentCursor, readEventsSince, resumed, type StreamEvent } from "../event_cursor.ts";
 import { SEND_TIMES, type SendTimes } from "../keep_sending.ts";
 import { buildNotification } from "../notifications.ts";
 import type { NotifyFormat } from "./format.ts";
@@ -24,6 +26,12 @@ export interface NotifyOptions {
   secret?: string | undefined;
   times?: SendTimes;
   fetch?: typeof fetch;
+}
+
+/** A notification, with the trace of what caused it. */
+interface Sent {
+  notification: Notification;
+  trace: Trace | undefined;
 }
 
 const BATCH = 50;
@@ -57,9 +65,15 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
     begin: async () => void (await standing()),
 
     /** Tries once to hand it over; resolves with nothing when it was taken, with why not otherwise. */
-    async attempt(notification: Notification): Promise<Failed | undefined> {
+    async attempt({ notification, trace }: Sent): Promise<Failed | undefined> {
       const { id } = notification;
-      const failed = await post(receiver, notification, { send, timeout: times.timeout, ended, now: clock.now() });
+      const failed = await post(receiver, notification, {
+        send,
+        timeout: times.timeout,
+        ended,
+        now: clock.now(),
+        trace,
+      });
       const failure = failed?.failure ?? null;
       if (ended.aborted) return failed;
       if (failure === null && problem !== null) log.info("notifications get through again", { id });
@@ -70,7 +84,7 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
     },
 
     /** Hands the next events to `deliver` and keeps the cursor after each that it has delivered; false when there is no more to do. */
-    async sendNext(deliver: (notification: Notification) => Promise<boolean>): Promise<boolean> {
+    async sendNext(deliver: (sent: Sent) => Promise<boolean>): Promise<boolean> {
       if (unkept) await keep(unkept);
       const { kept, present } = await standing();
       const events = await readEventsSince(store, resumed(present, kept), BATCH);
@@ -80,7 +94,7 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
       for (const event of events) {
         const notification = await buildNotification(deps, event);
         if (!notification) continue;
-        if (!(await deliver(notification))) return false;
+        if (!(await deliver({ notification, trace: traceOf(deps, event) }))) return false;
         await keep(event.cursor);
       }
       await keep(events.at(-1)!.cursor);
@@ -94,3 +108,7 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
     },
   };
 }
+
+/** A row is left by a cycle, which has a trace of its own; the trace of an entry is known to the process that appended it. */
+const traceOf = ({ integrity }: OperationsDeps, event: StreamEvent): Trace | undefined =>
+  event.type === "audit" ? findTrace(integrity, event.data) : newTrace();

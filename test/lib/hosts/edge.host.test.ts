@@ -65,7 +65,9 @@ describe("the bundle", () => {
     const imported = [...script.matchAll(/\b(?:from|import)\s*\(?\s*"([\w@:./-]{2,})"/g)].map(([, name]) => name);
     expect(imported).toEqual(["cloudflare:workers"]);
     // Asked for where the runtime has it, and done without elsewhere.
-    expect(String(script).replace(/getBuiltinModule\?\.\("node:crypto"\)/, "")).not.toMatch(/["']node:/);
+    expect(String(script).replace(/getBuiltinModule\?\.\("node:(?:crypto|async_hooks)"\)/g, "")).not.toMatch(
+      /["']node:/,
+    );
   });
 
   test("is what docs/wrangler.jsonc deploys", async () => {
@@ -89,18 +91,22 @@ describe("the bundle", () => {
 test("a change goes from proposal to rollback over a real webhook, in one chain", async () => {
   const host = await startWebhookHost(SECRET);
   onTestFinished(() => host.stop());
-  const { url } = await started({
-    ...INTENT,
-    SVC_ADMIN_TOKEN: TOKEN,
-    SVC_PRODUCT_ADAPTER: host.url,
-    SVC_ADAPTER_SECRET: SECRET,
-  });
+  const { url } = await started(
+    { ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET },
+    { compatibilityFlags: ["nodejs_compat"] },
+  );
   const api = clientOf(url);
+  const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   const { body: proposed } = await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
   const { change_id } = proposed;
   expect((await api.act("apply", change_id, AUTHORISED)).body.code).toBe("illegal_transition");
   for (const action of ["approve", "apply", "rollback"] as const)
-    expect((await api.act(action, change_id, AUTHORISED)).status, action).toBe(200);
+    expect(
+      (await api.act(action, change_id, { ...AUTHORISED, traceparent: `00-${traceId}-00f067aa0ba902b7-01` })).status,
+      action,
+    ).toBe(200);
+  // With the flag of the runtime a Worker passes a trace on.
+  for (const { headers } of host.received) expect(headers["traceparent"]).toContain(`00-${traceId}-`);
   expect(host.effects).toEqual([`apply ${change_id}`, `rollback ${change_id}`]);
   const told = ["intent_in_force", "change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
   expect(events(await api.audit())).toEqual(told);

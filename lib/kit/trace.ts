@@ -1,0 +1,45 @@
+/** W3C Trace Context: the trace of a request, carried to what the request causes. */
+
+/** A trace, and the part of it that is this request or cycle. */
+export interface Trace {
+  /** 32 lower-case hex digits. */
+  traceId: string;
+  /** 16 lower-case hex digits. */
+  spanId: string;
+  /** Bits; 1: sampled. */
+  flags: number;
+}
+
+const SAMPLED = 1;
+const FIELDS = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Reads a `traceparent` header, with a new span for this service; undefined for none and for a bad one. */
+export function parseTraceparent(header: string | null | undefined): Trace | undefined {
+  const [, version, traceId, , flags, rest] = FIELDS.exec(header ?? "") ?? [];
+  // Later versions may have more fields.
+  if (traceId === undefined || (version === "00" && rest !== undefined)) return undefined;
+  return { traceId, spanId: randomHex(8), flags: Number.parseInt(flags!, 16) & SAMPLED };
+}
+
+/** Starts a trace, for what no request causes. */
+export const newTrace = (): Trace => ({ traceId: randomHex(16), spanId: randomHex(8), flags: SAMPLED });
+
+/** Returns the headers by which another system continues a trace; none outside of one. */
+export const traceHeaders = (trace = currentTrace()): { traceparent?: string } =>
+  trace ? { traceparent: `00-${trace.traceId}-${trace.spanId}-0${trace.flags}` } : {};
+
+/** A platform without it records traces and passes none on. */
+const AsyncLocalStorage = globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;
+const running = AsyncLocalStorage && new AsyncLocalStorage<Trace>();
+
+/** Runs a request or a cycle as part of a trace. */
+export const runInTrace = <T>(trace: Trace | undefined, run: () => T): T =>
+  trace && running ? running.run(trace, run) : run();
+
+/** Returns the trace of the request or cycle under way. */
+export const currentTrace = (): Trace | undefined => running?.getStore();
+
+function randomHex(bytes: number): string {
+  const drawn = crypto.getRandomValues(new Uint8Array(bytes));
+  return Array.from(drawn, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

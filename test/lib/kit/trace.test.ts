@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { newTrace, parseTraceparent, traceHeaders } from "../../../lib/kit/trace.ts";
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN = "00f067aa0ba902b7";
+
+test.each([
+  ["a sampled trace", `00-${TRACE}-${SPAN}-01`, 1],
+  ["a trace that is not sampled", `00-${TRACE}-${SPAN}-00`, 0],
+  ["flags that are unknown here", `00-${TRACE}-${SPAN}-ff`, 1],
+  ["a later version", `cc-${TRACE}-${SPAN}-01`, 1],
+  ["a later version with more fields", `cc-${TRACE}-${SPAN}-01-what-comes`, 1],
+])("%s is continued with a span of its own", (_, header, flags) => {
+  const trace = parseTraceparent(header)!;
+  expect(trace).toEqual({ traceId: TRACE, spanId: expect.stringMatching(/^(?!0{16})[0-9a-f]{16}$/), flags });
+  expect(trace.spanId).not.toBe(SPAN);
+  expect(traceHeaders(trace)).toEqual({ traceparent: `00-${TRACE}-${trace.spanId}-0${flags}` });
+});
+
+test.each([
+  undefined,
+  null,
+  "",
+  `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+  `00-${"0".repeat(32)}-${SPAN}-01`,
+  `00-${TRACE}-${"0".repeat(16)}-01`,
+  `00-${TRACE}-${SPAN}-1`,
+  `00-${TRACE}-${SPAN}-01-more`,
+  `00-${TRACE}-${SPAN}-01 `,
+  `cc-${TRACE}-${SPAN}-01more`,
+  `ff-${TRACE}-${SPAN}-01`,
+  `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
+])("the header %s is ignored", (header) => expect(parseTraceparent(header)).toBeUndefined());
+
+test("a trace of its own is sampled and new each time", () => {
+  const [first, second] = [newTrace(), newTrace()];
+  expect(parseTraceparent(traceHeaders(first).traceparent)).toMatchObject({ traceId: first.traceId, flags: 1 });
+  expect(first.traceId).not.toBe(second.traceId);
+});
