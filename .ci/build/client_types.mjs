@@ -31,7 +31,7 @@ function pathsFile(document) {
   const sent = operationsOf(document).map(({ operation }) => bodyOf(document, operation)?.schema.$ref);
   const named = Object.entries(components.schemas)
     .filter(([name]) => !sent.includes(`#/components/schemas/${name}`))
-    .map(([name, schema]) => member(name, schema, true, "output"));
+    .map(([name, schema]) => member(name, schema, true, isOfBodies(name) ? "input" : "output"));
   const listed = Object.entries(paths).map(([path, methods]) => {
     const each = Object.entries(methods).map(([method, operation]) => operationType(document, method, operation));
     return `${JSON.stringify(path)}: { ${each.join("\n")} };`;
@@ -50,6 +50,19 @@ function pathsFile(document) {
     /** The POSTs that take an \`Idempotency-Key\`. */
     export const KEYED: readonly string[] = ${JSON.stringify(keyed)};
   `;
+}
+
+/** Fields that bodies share. */
+const isOfBodies = (name) => name.endsWith("Fields");
+
+/** A body with the fields that it shares. */
+function wholeBody(document, schema) {
+  const { allOf = [], properties = {}, required = [] } = found(document, schema);
+  const bases = allOf.map((base) => found(document, base));
+  return {
+    properties: Object.assign({}, ...bases.map((base) => base.properties), properties),
+    required: [...bases.flatMap((base) => base.required ?? []), ...required],
+  };
 }
 
 /** A reference to anything but a shape of answers is looked up. */
@@ -184,14 +197,14 @@ const MADE = ["proof", "at"];
 function fieldsOf(document, operation) {
   const parameters = parametersOf(document, operation).filter((one) => one.in !== "header");
   const asked = bodyOf(document, operation);
-  const body = asked && found(document, asked.schema);
+  const body = asked && wholeBody(document, asked.schema);
   const inBody = Object.entries(body?.properties ?? {}).filter(([name]) => !MADE.includes(name));
   return [
     ...parameters.map(({ name, required, description, schema }) => [
       name,
       fieldOf({ description, ...schema }, required),
     ]),
-    ...inBody.map(([name, schema]) => [name, fieldOf(schema, body.required?.includes(name), name)]),
+    ...inBody.map(([name, schema]) => [name, fieldOf(schema, body.required.includes(name), name)]),
   ];
 }
 

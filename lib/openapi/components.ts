@@ -139,7 +139,6 @@ export function componentsFor(paths: object) {
         description: "This is the answer that was given to the same Idempotency-Key before.",
         schema: { type: "string", const: "true" },
       },
-      "Retry-After": { description: "Seconds after which to try again.", schema: { type: "integer" } },
       "WWW-Authenticate": { description: "With 401: the header that is needed.", schema: text },
     },
     securitySchemes: {

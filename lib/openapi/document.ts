@@ -5,10 +5,11 @@ import type { JsonSchema } from "./json_schema.ts";
 import { sampleOf } from "./sample.ts";
 import type { Documented } from "./responses.ts";
 
-/** What the service is, and the header that every request may send and every response has. */
+/** The sentences about the service, and the headers that any request may send and any response may have. */
 const DESCRIPTION =
   "Propose, consent, apply, verify and roll back product changes, on a hash-chained audit log. " +
-  "Every response names its request in X-Request-Id; a request may bring its own.";
+  "Every response names its request in X-Request-Id; a request may bring its own. A 401 names the header that it needs in " +
+  "WWW-Authenticate, and Retry-After says in how many seconds to try again.";
 
 /** A whole document. */
 export type OpenApi = ReturnType<typeof openApiOf>;

@@ -136,14 +136,15 @@ function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; c
   };
   const example = Object.fromEntries(inBody.flatMap(([name]) => entryOf(endpoint, name)));
   if (endpoint.json) return { required: isNeeded(needed), content: { "application/json": { schema, example } } };
-  const json = (endpoint.jsonFields ?? []).map((field) => [field, { contentType: "application/json" }] as const);
+  // An object is JSON text in a form without being said to be.
+  const isObject = (field: string): boolean =>
+    properties[field]?.type === "object" || properties[field]?.$ref !== undefined;
+  const json = (endpoint.jsonFields ?? []).filter((field) => !isObject(field));
+  const encoding = Object.fromEntries(json.map((field) => [field, { contentType: "application/json" }] as const));
   // Generators of clients send the first media type, and not all of them can write an object into a form.
   const content: Content = {
     "application/json": { schema, example },
-    "application/x-www-form-urlencoded": {
-      schema,
-      ...(json.length > 0 ? { encoding: Object.fromEntries(json) } : {}),
-    },
+    "application/x-www-form-urlencoded": { schema, ...(json.length > 0 && { encoding }) },
   };
   return { required: isNeeded(needed), content };
 }

@@ -5,6 +5,7 @@ import { fieldRows, typeOf } from "./field_rows.ts";
 import { code, idOf, link, row, shapeId, shapeLink, table } from "./html.ts";
 import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
+import { type ApiResponse, byStatus, listedCodes } from "./responses.ts";
 import { sampleOf } from "./sample.ts";
 
 /** The style sheet; its hash goes into the policy that lets it in and nothing else. */
@@ -91,13 +92,7 @@ function article(asked: Asked, shapes: Shapes): string {
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content["application/json"]?.schema;
   const isForm = "application/x-www-form-urlencoded" in (requestBody?.content ?? {});
-  const answers = Object.entries(responses).map(([status, { description, content = {} }]) =>
-    row([
-      status === "default" ? "other" : status,
-      Number(status) < 400 ? escapeHtml(description) : codes(description),
-      mediaTypes(content),
-    ]),
-  );
+  const answers = Object.entries(responses).flatMap(([status, response]) => answerRows(status, response));
   return [
     `<article><h3 id="${idOf(operationId)}">${escapeHtml(summary)}</h3>`,
     `<p><code>${method} ${pathText(path)}</code> · ${code(operationId)}</p><p>${escapeHtml(description)}`,
@@ -178,9 +173,18 @@ function exampleAnswer(status: string, content: Content, shapes: Shapes): string
   return `<details><summary>An answer (${status})</summary><pre><code>${escapeHtml(sample)}</code></pre></details>`;
 }
 
-/** What a refusal says: its codes, or a sentence. */
-const codes = (list: string): string =>
-  /^[a-z_, ]+$/.test(list) ? list.split(", ").map(code).join(", ") : escapeHtml(list);
+/** The rows of a response; of an error one for each status of the endpoint's own codes, and one for those of its kind. */
+function answerRows(status: string, response: ApiResponse): string[] {
+  const media = mediaTypes(response.content ?? {});
+  if (status !== "default") return [row([status, escapeHtml(response.description), media])];
+  const { ofKind, own } = listedCodes(response);
+  const groups = [...byStatus(own)].sort(([a], [b]) => a - b);
+  const rows: [string, readonly string[]][] = [
+    ...groups.map(([of, codes]): [string, string[]] => [String(of), codes]),
+    ["other", ofKind],
+  ];
+  return rows.map(([of, codes]) => row([of, codes.map(code).join(", "), media]));
+}
 
 /** The media types of an answer; errors are all of one shape, so only their place is named. */
 const mediaTypes = (content: Content): string =>

@@ -63,14 +63,17 @@ export const listErrorCodes = (endpoint: Documented): ErrorCode[] => [
   ...new Set([...listKindCodes(endpoint), ...(endpoint.errors ?? [])]),
 ];
 
-/** 400 and each status with codes of the endpoint's own; `default` are those that its kind may answer, one list for a kind. */
+/** One response for every error: its codes are those of the endpoint's kind, one list for a kind, and its own. */
 function errorResponses(endpoint: Documented): Record<string, ApiResponse> {
-  const ofKind = new Set(listKindCodes(endpoint));
-  const isOwn = ([status, codes]: [number, ErrorCode[]]) => status === 400 || codes.some((code) => !ofKind.has(code));
-  const own = [...byStatus(listErrorCodes(endpoint))].filter(isOwn);
   const { method, open } = endpoint;
-  const shared = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
-  return { ...Object.fromEntries(own.map(([status, codes]) => [status, errorOf(codes)])), default: errorOf(shared) };
+  const ofKind = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
+  return { default: errorOf(ofKind, listErrorCodes(endpoint)) };
+}
+
+/** Returns the codes that an error response lists: those of the endpoint's kind, and its own. */
+export function listedCodes({ content }: ApiResponse): { ofKind: ErrorCode[]; own: ErrorCode[] } {
+  const { enum: only, anyOf: [kind, own] = [] } = content?.["application/json"]?.schema.properties?.["code"] ?? {};
+  return { ofKind: (only ?? kind?.enum ?? []) as ErrorCode[], own: (own?.enum ?? []) as ErrorCode[] };
 }
 
 /** The part of a declaration that decides on the codes of its kind. */
@@ -115,8 +118,7 @@ function successOf({ success = 200, errors = [], notModified, ...declared }: Doc
 function eitherOf(success: ApiResponse, error: ApiResponse): ApiResponse {
   const [one, other] = [success, error].map(({ content }) => content!["application/json"]!.schema);
   return {
-    description: `${success.description}; or ${error.description}`,
-    ...(error.headers && { headers: error.headers }),
+    description: `${success.description}; or an error`,
     content: { "application/json": { schema: { anyOf: [one!, other!] } } },
   };
 }
@@ -138,7 +140,8 @@ function contentOf(output: z.ZodType): Content {
 const optionsOf = (output: z.ZodType): z.ZodType[] =>
   output instanceof z.ZodUnion ? (output.options as z.ZodType[]) : [output];
 
-function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+/** Groups error codes by the status that each is answered with. */
+export function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
   const grouped = new Map<number, ErrorCode[]>();
   for (const code of codes) {
     const status = statusOf(code);
@@ -147,14 +150,11 @@ function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
   return grouped;
 }
 
-function errorOf(codes: readonly ErrorCode[]): ApiResponse {
-  const schema: JsonSchema = {
-    allOf: [{ $ref: "#/components/schemas/Error" }],
-    properties: { code: { enum: [...codes] } },
-  };
-  return {
-    description: codes.join(", "),
-    ...headersOf(codes.includes("store_busy") && "Retry-After", codes.includes("unauthorized") && "WWW-Authenticate"),
-    content: { "application/json": { schema } },
-  };
+/** An error whose code is one of a kind's or one of an endpoint's own. */
+function errorOf(ofKind: readonly ErrorCode[], own: readonly ErrorCode[] = []): ApiResponse {
+  const further = own.filter((code) => !ofKind.includes(code));
+  const kind = { enum: [...ofKind] };
+  const code: JsonSchema = further.length > 0 ? { anyOf: [kind, { enum: further }] } : kind;
+  const schema: JsonSchema = { allOf: [{ $ref: "#/components/schemas/Error" }], properties: { code } };
+  return { description: "Error", content: { "application/json": { schema } } };
 }

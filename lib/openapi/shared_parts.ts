@@ -1,13 +1,10 @@
 /** The document with what operations have alike said once: refusals, headers, and the body that may be a form or JSON. */
 import { sharedFields } from "./borrowed_fields.ts";
 import type { OpenApi } from "./document.ts";
-import type { JsonSchema, Parameter } from "./json_schema.ts";
+import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
-import type { ApiResponse } from "./responses.ts";
 
-interface Reference {
-  $ref: string;
-}
+type Reference = JsonSchema & { $ref: string };
 
 /** The name of a shared response: short, since most of the document's references are to one. */
 const responseName = (status: string): string =>
@@ -18,7 +15,7 @@ export function withSharedParts(document: OpenApi) {
   const named = document.components.schemas;
   const schemas: Record<string, unknown> = mapped(named, (schema) => extending(schema, named));
   const often = repeated(Object.values(document.paths).flatMap((methods) => Object.values(methods)));
-  const [responses, parameters] = [sharedAs("responses"), sharedAs("parameters")];
+  const [responses, parameters, codes] = [sharedAs("responses"), sharedAs("parameters"), sharedAs("schemas")];
 
   const bodies = new Map<string, Reference>();
   const bodyOf = ({ operationId, requestBody }: Pick<Operation, "operationId" | "requestBody">) => {
@@ -34,7 +31,7 @@ export function withSharedParts(document: OpenApi) {
     const content = Object.entries(requestBody.content).map(([type, media]) => [type, { ...media, schema }]);
     return { requestBody: { ...requestBody, content: Object.fromEntries(content) } };
   };
-  const extended = (content: NonNullable<ApiResponse["content"]>) =>
+  const extended = (content: Content) =>
     mapped(content, (media) => ({ ...media, schema: extending(media.schema, named) }));
   const shortened = ({ security, ...operation }: Operation) => ({
     ...operation,
@@ -46,20 +43,22 @@ export function withSharedParts(document: OpenApi) {
       ),
     }),
     ...bodyOf(operation),
-    responses: mapped(operation.responses, (response, status) =>
-      often.has(JSON.stringify(response))
-        ? responses.refer(responseName(status), told(response))
-        : { ...told(response), ...(response.content && { content: extended(response.content) }) },
-    ),
+    responses: mapped(operation.responses, (response, status) => {
+      const content = response.content && extended(withNamedCodes(response.content, codes));
+      const short = { ...response, ...(content && { content }) };
+      return often.has(JSON.stringify(response)) ? responses.refer(responseName(status), short) : short;
+    }),
   });
   const paths = mapped(document.paths, (methods) => mapped(methods, shortened));
   const { borrow, ...fields } = sharedFields("Change", named["Change"]!);
   // Request bodies keep their fields: a form is read by its own.
-  const shapes = mapped(schemas, (schema, name) => (name in named && name !== "Change" ? borrow(schema) : schema));
+  const shapes = mapped(withSharedFields(schemas as Record<string, JsonSchema>), (schema, name) =>
+    name in named && name !== "Change" ? borrow(schema) : schema,
+  );
   const shared = { responses: borrow(responses.parts), paths: borrow(paths) };
   const components = {
     ...document.components,
-    schemas: { ...shapes, Change: fields.shape(), ...fields.schemas() } as Record<string, unknown>,
+    schemas: { ...shapes, Change: fields.shape(), ...fields.schemas(), ...codes.parts } as Record<string, unknown>,
     responses: shared.responses,
     parameters: parameters.parts,
   };
@@ -75,15 +74,21 @@ export const withoutFieldExamples = <T>(document: T): T =>
 /** Optional is what a parameter is unless it says otherwise. */
 const asTerse = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
 
-/** The description of an error whose codes its body lists. */
-const ERROR = "Error";
-
-/** A response whose description says no more than the codes that its body lists, without saying them twice. */
-function told(response: ApiResponse): ApiResponse {
-  const { code } = response.content?.["application/json"]?.schema.properties ?? {};
-  const isSaid = response.description === code?.enum?.join(", ");
-  return isSaid ? { ...response, description: ERROR } : response;
+/** Bodies of errors whose codes of a kind are a schema of their own. */
+function withNamedCodes(content: Content, codes: ReturnType<typeof sharedAs>): Content {
+  return mapped(content, (media) => {
+    const { code } = isRefusal(media.schema) ? media.schema.properties! : {};
+    if (!code) return media;
+    const [kind, ...own] = code.anyOf ?? [code];
+    const named = codes.refer("ErrorCode", { description: "A code of any such operation.", ...kind });
+    return {
+      ...media,
+      schema: { ...media.schema, properties: { code: own.length > 0 ? { anyOf: [named, ...own] } : named } },
+    };
+  });
 }
+
+const isRefusal = ({ allOf }: JsonSchema): boolean => allOf?.[0]?.$ref === "#/components/schemas/Error";
 
 /** The responses, as text, that more than one operation has. */
 function repeated(operations: readonly Operation[]): ReadonlySet<string> {
@@ -114,6 +119,34 @@ function extending(schema: JsonSchema, named: Readonly<Record<string, JsonSchema
     properties: Object.fromEntries(Object.entries(properties).filter(([field]) => own(field))),
     required: required.filter(own),
   };
+}
+
+/** Bodies where an object within one has the fields of another body: both extend a schema of these fields. */
+function withSharedFields(bodies: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const all = { ...bodies };
+  const within = Object.entries(bodies).flatMap(([name, { properties = {} }]) =>
+    Object.entries(properties).map(([field, object]) => ({ name, field, object })),
+  );
+  for (const { name, field, object } of within) {
+    const { properties = {}, required = [], description } = object;
+    const fields = Object.entries(properties);
+    const [other, whole] =
+      Object.entries(bodies).find(
+        ([one, body]) =>
+          one !== name &&
+          fields.length >= MANY_FIELDS &&
+          fields.every(([key, schema]) => JSON.stringify(schema) === JSON.stringify(body.properties?.[key])),
+      ) ?? [];
+    if (!other || !whole) continue;
+    const base = `${other}Fields`;
+    all[base] = { type: "object", properties, required, description: `Fields of ${other}.` };
+    const allOf = [{ $ref: `#/components/schemas/${base}` }];
+    const rest = Object.fromEntries(Object.entries(whole.properties!).filter(([key]) => !(key in properties)));
+    all[other] = { allOf, properties: rest, unevaluatedProperties: false };
+    const nested = { ...(description !== undefined && { description }), allOf, unevaluatedProperties: false };
+    all[name] = { ...all[name], properties: { ...all[name]!.properties, [field]: nested } };
+  }
+  return all;
 }
 
 /** Parts of a kind by their names: those that are alike have one, and a further one of a name a number after it, as `E403_2`. */

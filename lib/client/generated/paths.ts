@@ -1145,64 +1145,7 @@ export interface paths {
       requestBody: {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
-          {
-            /** The tenant of the product whom the change is for. */
-            tenant_id: string;
-
-            /** Kind of change; required without promotes. */
-            kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
-
-            /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
-            target?: string | undefined;
-
-            /** What the change does, in one line. */
-            summary: string;
-
-            /** Why, for those who decide. */
-            rationale?: string | undefined;
-
-            /** Gain that you expect, in units of the KPI. */
-            expected_delta_k?: number | undefined;
-
-            /** How many users it reaches. */
-            affected_users?: number | undefined;
-
-            /** Can be undone; absent: not stated. False makes it major; minor needs true. */
-            reversible?: boolean | undefined;
-
-            /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
-            tier?: "minor" | "standard" | "major" | undefined;
-
-            /** Absent: not stated, taken as medium. High is major. */
-            risk?: "low" | "medium" | "high" | undefined;
-
-            /** New value of the target: any JSON; in a form, JSON text. */
-            value?: unknown;
-
-            /** The KPI that expected_delta_k is about. */
-            kpi?:
-              | "nrr_quarterly"
-              | "deal_win_rate"
-              | "sales_cycle_days_p50"
-              | "weekly_active_sales_pct"
-              | "csat"
-              | "incident_rate"
-              | undefined;
-
-            /** The proposer; absent: whom the proxy or the secret names. */
-            proposer?: string | undefined;
-
-            /** When it applies by itself: approved, or a time; absent: a person applies it. */
-            apply_when?: "manual" | "approved" | string | undefined;
-
-            /** The plan of a staged rollout: docs/rollouts.md. */
-            stages?: unknown;
-
-            /** Id of a change whose kind, target and value this one takes for its tenant. */
-            promotes?: string | undefined;
-
-            /** Id of a change whose place this one takes. */
-            supersedes?: string | undefined;
+          components["schemas"]["ProposeChangeFields"] & {
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
           }
@@ -1439,67 +1382,7 @@ export interface paths {
             at?: string | undefined;
 
             /** The fields of proposeChange; in a form, JSON text. */
-            proposal?:
-              | {
-                  /** The tenant of the product whom the change is for. */
-                  tenant_id: string;
-
-                  /** Kind of change; required without promotes. */
-                  kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
-
-                  /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
-                  target?: string | undefined;
-
-                  /** What the change does, in one line. */
-                  summary: string;
-
-                  /** Why, for those who decide. */
-                  rationale?: string | undefined;
-
-                  /** Gain that you expect, in units of the KPI. */
-                  expected_delta_k?: number | undefined;
-
-                  /** How many users it reaches. */
-                  affected_users?: number | undefined;
-
-                  /** Can be undone; absent: not stated. False makes it major; minor needs true. */
-                  reversible?: boolean | undefined;
-
-                  /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
-                  tier?: "minor" | "standard" | "major" | undefined;
-
-                  /** Absent: not stated, taken as medium. High is major. */
-                  risk?: "low" | "medium" | "high" | undefined;
-
-                  /** New value of the target: any JSON; in a form, JSON text. */
-                  value?: unknown;
-
-                  /** The KPI that expected_delta_k is about. */
-                  kpi?:
-                    | "nrr_quarterly"
-                    | "deal_win_rate"
-                    | "sales_cycle_days_p50"
-                    | "weekly_active_sales_pct"
-                    | "csat"
-                    | "incident_rate"
-                    | undefined;
-
-                  /** The proposer; absent: whom the proxy or the secret names. */
-                  proposer?: string | undefined;
-
-                  /** When it applies by itself: approved, or a time; absent: a person applies it. */
-                  apply_when?: "manual" | "approved" | string | undefined;
-
-                  /** The plan of a staged rollout: docs/rollouts.md. */
-                  stages?: unknown;
-
-                  /** Id of a change whose kind, target and value this one takes for its tenant. */
-                  promotes?: string | undefined;
-
-                  /** Id of a change whose place this one takes. */
-                  supersedes?: string | undefined;
-                }
-              | undefined;
+            proposal?: components["schemas"]["ProposeChangeFields"] | undefined;
 
             /** The fields of proposeCrmFollowup; in a form, JSON text. */
             followup?:
@@ -4649,6 +4532,67 @@ export interface components {
       >;
     };
 
+    /** Fields of ProposeChange. */
+    ProposeChangeFields: {
+      /** The tenant of the product whom the change is for. */
+      tenant_id: string;
+
+      /** Kind of change; required without promotes. */
+      kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
+
+      /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
+      target?: string | undefined;
+
+      /** What the change does, in one line. */
+      summary: string;
+
+      /** Why, for those who decide. */
+      rationale?: string | undefined;
+
+      /** Gain that you expect, in units of the KPI. */
+      expected_delta_k?: number | undefined;
+
+      /** How many users it reaches. */
+      affected_users?: number | undefined;
+
+      /** Can be undone; absent: not stated. False makes it major; minor needs true. */
+      reversible?: boolean | undefined;
+
+      /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
+      tier?: "minor" | "standard" | "major" | undefined;
+
+      /** Absent: not stated, taken as medium. High is major. */
+      risk?: "low" | "medium" | "high" | undefined;
+
+      /** New value of the target: any JSON; in a form, JSON text. */
+      value?: unknown;
+
+      /** The KPI that expected_delta_k is about. */
+      kpi?:
+        | "nrr_quarterly"
+        | "deal_win_rate"
+        | "sales_cycle_days_p50"
+        | "weekly_active_sales_pct"
+        | "csat"
+        | "incident_rate"
+        | undefined;
+
+      /** The proposer; absent: whom the proxy or the secret names. */
+      proposer?: string | undefined;
+
+      /** When it applies by itself: approved, or a time; absent: a person applies it. */
+      apply_when?: "manual" | "approved" | string | undefined;
+
+      /** The plan of a staged rollout: docs/rollouts.md. */
+      stages?: unknown;
+
+      /** Id of a change whose kind, target and value this one takes for its tenant. */
+      promotes?: string | undefined;
+
+      /** Id of a change whose place this one takes. */
+      supersedes?: string | undefined;
+    };
+
     /** Id of the change: chg_ and a UUIDv7, which sorts by time. */
     ChangeId: string;
 
@@ -4735,6 +4679,78 @@ export interface components {
 
     /** When it was taken back; null unless it was. */
     ChangeRolledBackAt: string | null;
+
+    /** A code of any such operation. */
+    ErrorCode:
+      | "invalid_field"
+      | "host_not_allowed"
+      | "internal"
+      | "store_unavailable"
+      | "store_busy"
+      | "cannot_start"
+      | "interrupted"
+      | "invalid_identity"
+      | "not_found"
+      | "product_runtime_disabled"
+      | "unauthorized"
+      | "agent_may_not";
+
+    /** A code of any such operation. */
+    ErrorCode_2:
+      | "invalid_field"
+      | "host_not_allowed"
+      | "internal"
+      | "store_unavailable"
+      | "store_busy"
+      | "cannot_start"
+      | "interrupted"
+      | "invalid_identity"
+      | "cross_site"
+      | "payload_too_large"
+      | "unsupported_media_type"
+      | "not_found"
+      | "product_runtime_disabled"
+      | "evidence_mismatch"
+      | "chain_broken"
+      | "clock_behind"
+      | "intent_outdated"
+      | "unauthorized"
+      | "agent_may_not"
+      | "person_required";
+
+    /** A code of any such operation. */
+    ErrorCode_3:
+      | "invalid_field"
+      | "host_not_allowed"
+      | "internal"
+      | "store_unavailable"
+      | "store_busy"
+      | "cannot_start"
+      | "interrupted"
+      | "invalid_identity"
+      | "cross_site"
+      | "payload_too_large"
+      | "unsupported_media_type"
+      | "not_found"
+      | "product_runtime_disabled"
+      | "evidence_mismatch"
+      | "chain_broken"
+      | "clock_behind"
+      | "intent_outdated"
+      | "person_required";
+
+    /** A code of any such operation. */
+    ErrorCode_4:
+      | "invalid_field"
+      | "host_not_allowed"
+      | "internal"
+      | "store_unavailable"
+      | "store_busy"
+      | "cannot_start"
+      | "interrupted"
+      | "invalid_identity"
+      | "not_found"
+      | "product_runtime_disabled";
   };
 }
 

@@ -16,10 +16,13 @@ const ASKED = [
   "no-invalid-schema-examples",
 ];
 
+/** Each operation's errors are in one response, `default`, which that rule of `recommended` does not count. */
+const NOT_ASKED = "operation-4xx-response";
+
 async function problemsOf(document: unknown): Promise<string[]> {
   const config = await createConfig({
     extends: ["recommended"],
-    rules: Object.fromEntries(ASKED.map((rule) => [rule, "error"])),
+    rules: { ...Object.fromEntries(ASKED.map((rule) => [rule, "error"])), [NOT_ASKED]: "off" },
   });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
   return problems.map(({ ruleId, location, message }) => `${ruleId} at ${location[0]?.pointer}: ${message}`);

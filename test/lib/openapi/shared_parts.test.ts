@@ -15,23 +15,34 @@ function inPlace(part: unknown): unknown {
   const { $ref } = part as { $ref?: string };
   const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec($ref ?? "") ?? [];
   const own = kind === "schemas" ? WHOLE.components.schemas : WHOLE.components.headers;
-  if (kind && name && !(name in own))
-    return inPlace((SERVED.components as Record<string, object>)[kind]![name as never]);
+  if (kind && name && !(name in own)) return inPlace(servedPart(kind, name));
+  if ("unevaluatedProperties" in part) return withFieldsOfBase(part as unknown as Extended);
   if ("allOf" in part && "required" in part) return extended(part as unknown as Extended);
   const whole = Object.entries(part).map(([key, value]) => [key, inPlace(value)]);
   return { ...Object.fromEntries(whole), ...saidOnce(part) };
 }
 
+/** A shared part; the codes of a kind have a description only there. */
+function servedPart(kind: string, name: string): object {
+  const { description, ...rest } = (SERVED.components as unknown as Record<string, Record<string, JsonSchema>>)[kind]![
+    name
+  ]!;
+  return name.startsWith("ErrorCode") || description === undefined ? rest : { description, ...rest };
+}
+
+/** A body, or an object in one, whose fields are a schema of their own. */
+function withFieldsOfBase({ allOf: [{ $ref }], properties, unevaluatedProperties: _, ...rest }: Extended): unknown {
+  const { description: __, ...base } = servedPart("schemas", $ref.split("/").at(-1)!) as JsonSchema;
+  return inPlace({ ...base, ...rest, properties: { ...base.properties, ...properties }, additionalProperties: false });
+}
+
 /** What is left out where it is said beside it, or goes without saying. */
 function saidOnce(part: object): object {
   if ("operationId" in part && !("security" in part)) return { security: SERVED.security };
-  if ("in" in part && part.in !== "header" && !("required" in part)) return { required: false };
-  if (!("content" in part && "description" in part && part.description === "Error")) return {};
-  const { code } = (part as ApiResponse).content!["application/json"]?.schema.properties ?? {};
-  return code ? { description: code.enum!.join(", ") } : {};
+  return "in" in part && part.in !== "header" && !("required" in part) ? { required: false } : {};
 }
 
-type Extended = Pick<JsonSchema, "properties" | "required"> & { allOf: [{ $ref: string }] };
+type Extended = Pick<JsonSchema, "properties" | "required" | "unevaluatedProperties"> & { allOf: [{ $ref: string }] };
 
 /** A shape that is another one and more, as one. */
 function extended({ allOf: [{ $ref }], properties, required, ...rest }: Extended): unknown {
