@@ -9,7 +9,14 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import { openOperations } from "../lib/operations/operations_service.ts";
 
 const file = (name: string): URL => new URL(`../../docs/${name}`, import.meta.url);
-const dashboard = JSON.parse(readFileSync(file("grafana_dashboard.json"), "utf8"));
+const DASHBOARDS = ["grafana_dashboard.json", "../examples/telemetry/audit_dashboard.json"];
+interface Panel {
+  id: number;
+  gridPos: { x: number; y: number; w: number; h: number };
+  datasource?: { type: string };
+  targets?: { expr: string }[];
+}
+const panelsOf = (name: string): Panel[] => JSON.parse(readFileSync(file(name), "utf8")).panels;
 const alerts = readFileSync(file("alerts.yml"), "utf8");
 
 /** A store on disk reports its faults and its free space. */
@@ -38,12 +45,12 @@ async function shown(): Promise<Set<string>> {
 
 const named = (expression: string): string[] => expression.match(/\b(?:countersign|nodejs|process)_\w+/g) ?? [];
 
-test("every metric of the dashboard exists", async () => {
-  const expressions = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) => panel.targets ?? []);
-  const names = expressions.flatMap(({ expr }: { expr: string }) => named(expr));
+test("every metric of the dashboards exists", async () => {
+  const panels = DASHBOARDS.flatMap(panelsOf).filter(({ datasource }) => datasource?.type === "prometheus");
+  const names = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => named(expr)));
   expect(names.length).toBeGreaterThan(20);
   const known = await shown();
-  expect(names.filter((name: string) => !known.has(name))).toEqual([]);
+  expect(names.filter((name) => !known.has(name))).toEqual([]);
 });
 
 test("every metric of the alert rules exists", async () => {
@@ -64,11 +71,12 @@ test("every alert rule says what to do", () => {
   expect(rules.filter((rule) => !/^ {10}action: \S.{40,}$/m.test(rule))).toEqual([]);
 });
 
-test("panels have ids of their own and do not overlap", () => {
-  const ids = dashboard.panels.map(({ id }: { id: number }) => id);
+test.each(DASHBOARDS)("panels of %s have ids of their own and do not overlap", (name) => {
+  const panels = panelsOf(name);
+  const ids = panels.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const taken = new Set<string>();
-  for (const { gridPos } of dashboard.panels)
+  for (const { gridPos } of panels)
     for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
       for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
         expect(taken.has(`${x},${y}`)).toBe(false);

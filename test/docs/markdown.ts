@@ -53,6 +53,7 @@ export function documents(): Document[] {
     "examples/redis",
     "examples/shop",
     "examples/teams",
+    "examples/telemetry",
     "lib/link",
     "test/crash",
   ].flatMap((folder) =>
