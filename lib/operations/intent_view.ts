@@ -62,6 +62,7 @@ export const intentSummary = once(() =>
                 name: z.string().describe("Its name."),
                 status: z.enum(["ready", "failing"]).describe("failing while it cannot be used."),
                 last_error: z.string().nullable().describe("Why; null while ready."),
+                match: z.array(z.string()).describe("Patterns of its targets."),
               }),
             )
             .optional()
@@ -99,7 +100,11 @@ export async function intentView(deps: ChangesDeps): Promise<z.infer<ReturnType<
 /** Lists the systems of an adapter that has several, as they are now. */
 async function systemsOf({ systems = [] }: ProductAdapter) {
   if (systems.length < 2) return {};
-  const states = systems.map(async ({ name, adapter }) => ({ name, ...standing(await adapter.findProblem?.()) }));
+  const states = systems.map(async ({ name, match, adapter }) => ({
+    name,
+    ...standing(await adapter.findProblem?.()),
+    match: [...match],
+  }));
   return { systems: await Promise.all(states) };
 }
 

@@ -6,7 +6,7 @@ import {
   type TargetsInForce,
 } from "../changes/operations/adapter_port.ts";
 import { sameTarget } from "../changes/rules/same_target.ts";
-import { matchRest } from "../changes/rules/target_pattern.ts";
+import { findRest } from "../changes/rules/target_pattern.ts";
 import type { Entry } from "./port.ts";
 
 /** A target system, and what is routed to it. */
@@ -20,15 +20,6 @@ export interface RoutedSystem {
   tenants?: readonly string[] | undefined;
   adapter: ProductAdapter;
 }
-
-/** Returns what the last `*` of the first pattern that covers a target stands for; undefined where none does. */
-export const findRest = (target: string, patterns: readonly string[]): string | undefined => {
-  for (const pattern of patterns) {
-    const rest = matchRest(target, pattern);
-    if (rest !== undefined) return rest;
-  }
-  return undefined;
-};
 
 /** Returns the target that a pattern covers with this rest; undefined where the pattern leaves more open than that. */
 function fillRest(pattern: string, rest: string): string | undefined {
@@ -56,7 +47,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
   return {
     name: systems.length === 1 ? systems[0]!.name : "targets",
     configuration,
-    systems: systems.map(({ name, adapter }) => ({ name, adapter })),
+    systems: systems.map(({ name, match, adapter }) => ({ name, match, adapter })),
     gates: systems.flatMap(({ match, adapter }) => (adapter.isGate ? match : [])),
     locate(entry) {
       const { name, adapter } = find(entry);

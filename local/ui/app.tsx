@@ -14,6 +14,7 @@ import { Shell } from "./shell.tsx";
 /** Decisions are made on the inbox and on a change's page; the code of the others comes when they are opened. */
 const AuditLogPage = lazy(() => import("./pages/audit.tsx").then((page) => page.AuditLogPage));
 const ChangesPage = lazy(() => import("./pages/changes.tsx").then((page) => page.ChangesPage));
+const ComparePage = lazy(() => import("./pages/compare.tsx").then((page) => page.ComparePage));
 const AskPage = lazy(() => import("./pages/ask.tsx").then((page) => page.AskPage));
 const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
 const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
@@ -52,6 +53,8 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
       return <InboxPage onYou={onYou} />;
     case "changes":
       return id === undefined ? <ChangesPage route={route} /> : <ChangePage id={id} />;
+    case "compare":
+      return <ComparePage route={route} />;
     case "propose":
       return <ProposePage key={route.query.toString()} route={route} />;
     case "kpis":

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { AuditEntry, Change, ChangeDetail, Operation, Related } from "../../local/ui/core/api_types.ts";
-import { intentionOf, isAbout, isInTheWay, isLeftOpen, waysOn, whyApart } from "../../local/ui/domain/again.ts";
+import { intentionOf, isAbout, isInTheWay, isLeftOpen, listWays, whyApart } from "../../local/ui/domain/again.ts";
 import { draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../../local/ui/domain/draft.ts";
 import { heldIn, sidesOf } from "../../local/ui/domain/held.ts";
 import { formOf, KINDS, valueDraftOf, valueOf } from "../../local/ui/domain/kinds.ts";
@@ -28,7 +28,7 @@ test.each<[string, object, string[]]>([
   ["is gone from the host", { drift: { ...EPISODE, held_digest: null } }, []],
   ["was erased", { status: "denied", erased: { at: "" } }, []],
 ])("a change that %s leaves its ways", (_, over, labels) => {
-  expect(waysOn(change(over)).map(({ label }) => label)).toEqual(labels);
+  expect(listWays(change(over)).map(({ label }) => label)).toEqual(labels);
 });
 
 test("what a proposal does to the other is said by where that stands", () => {

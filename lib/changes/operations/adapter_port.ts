@@ -130,7 +130,7 @@ export interface ProductAdapter {
   /** Returns true where changes of a target add to each other: no later one supersedes an earlier. */
   isCumulative?(entry: Placed): boolean;
   /** The systems of an adapter that has several, each with a capability of its own. */
-  readonly systems?: readonly { name: string; adapter: ProductAdapter }[];
+  readonly systems?: readonly { name: string; match: readonly string[]; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
   carries?(change: Placed): boolean;
   /** Returns true for a target that other tools ask for (`/api/gate`); without it every target may be asked for. Throws `NoTargetSystem`. */

@@ -53,6 +53,15 @@ export function matchRest(target: string, pattern: string): string | undefined {
   return from <= until ? target.slice(from, until) : undefined;
 }
 
+/** Returns what the last `*` of the first pattern that covers a target stands for; undefined where none does. */
+export function findRest(target: string, patterns: readonly string[]): string | undefined {
+  for (const pattern of patterns) {
+    const rest = matchRest(target, pattern);
+    if (rest !== undefined) return rest;
+  }
+  return undefined;
+}
+
 /** Returns whether a target matches one of the patterns. */
 export const matchesAny = (target: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => matchesPattern(target, pattern));

@@ -3147,6 +3147,9 @@ export interface components {
 
           /** Why; null while ready. */
           last_error: string | null;
+
+          /** Patterns of its targets. */
+          match: string[];
         }[];
       } | null;
 

@@ -1,24 +1,36 @@
 /** The ways from a change to another in its place, and what a change tells of those. */
+import { setsNothing } from "../../../lib/changes/rules/list_entries.ts";
 import { samePlace } from "../../../lib/changes/rules/same_target.ts";
 import { isLive } from "../../../lib/changes/rules/in_force.ts";
 import { whyNotSuperseding } from "../../../lib/changes/rules/supersede.ts";
 import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";
 import type { Draft } from "./draft.ts";
+import { isRollingOut } from "./rollout.ts";
 
-/** What may be proposed in its place; `take` says whose value it begins with. */
+/** A proposal that starts from a change, in its place or for another one; `take` says whose value it begins with. */
 export interface Way {
-  label: "Revise" | "Propose again" | "Propose what it holds now";
+  label: "Revise" | "Propose again" | "Propose what it holds now" | "Promote";
   take?: "held";
+  /** The field that names the change; absent: `supersedes`. */
+  by?: "promotes";
 }
 
 /** The ways that a change leaves; none where its content is gone. */
-export function waysOn({ status, drift, erased }: ChangeDetail): Way[] {
+export function listWays(change: ChangeDetail): Way[] {
+  const { status, drift, erased } = change;
   if (erased) return [];
   if (isLive(status)) return [{ label: "Revise" }];
   if (status === "denied" || status === "rolled_back") return [{ label: "Propose again" }];
-  if (!drift) return [];
+  if (!drift) return isPromotable(change) ? [{ label: "Promote", by: "promotes" }] : [];
   return drift.held_digest === null ? [] : [{ label: "Propose what it holds now", take: "held" }];
 }
+
+/** Returns true where the value of a change is what its target has now, for all users. */
+const isPromotable = (change: ChangeDetail): boolean =>
+  change.status === "applied" &&
+  !setsNothing(change) &&
+  !isRollingOut(change) &&
+  inRelation(change, "holds").length === 0;
 
 /** What a new proposal does to the change whose place it takes. */
 export function intentionOf({ status, drift }: ChangeDetail, take: Way["take"]): string {

@@ -66,6 +66,16 @@ export function draftAgain(change: Change, name: string): Draft {
   };
 }
 
+/** The value of a change for another place; its reach and risk there are stated again. */
+export const draftOfPromotion = (change: Change, query: URLSearchParams, name: string): Draft => ({
+  ...draftFrom(query, name),
+  kind: change.kind,
+  target: query.get("target") ?? change.target,
+  summary: query.get("summary") ?? change.summary,
+  kpi: change.kpi ?? "",
+  value: valueDraftOf(KINDS[change.kind].value, change.value),
+});
+
 /** That the target shall hold what the host product holds; what was expected of the change before is not expected of this one. */
 export function draftOfHeld(change: ChangeDetail, held: { value: unknown } | null | undefined, name: string): Draft {
   return {

@@ -33,6 +33,9 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
   return (
     <>
       <PageHead title="Changes" lead={<span role="status">{leadOf(q, data, error)}</span>}>
+        <a class="button secondary" href={href(["compare"])}>
+          Compare environments
+        </a>
         <a class="button secondary" href={href(["propose"])}>
           Propose a change
         </a>

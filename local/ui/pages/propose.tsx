@@ -1,13 +1,13 @@
 /** A proposal: stated in full, with the policy's answer foretold before it is sent. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../lib/changes/rules/in_force.ts";
-import type { AuditEntry, Proposed } from "../core/api_types.ts";
+import type { AuditEntry, ChangeDetail, Proposed } from "../core/api_types.ts";
 import { formOf as encodeForm, newKey, post, Refused } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { keptDraft, personName } from "../core/session.ts";
 import { useIntent, useServiceState } from "../core/shared.ts";
-import { type Draft, draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../domain/draft.ts";
+import { type Draft, draftAgain, draftFrom, draftOfHeld, draftOfPromotion, fieldsOf } from "../domain/draft.ts";
 import { whyApart } from "../domain/again.ts";
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { EMPTY_VALUE, formOf, KINDS, valueDraftOf, valueOf } from "../domain/kinds.ts";
@@ -19,6 +19,7 @@ import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
+import { Given } from "../parts/text.tsx";
 import { useCurrentValue } from "./propose/current_value.ts";
 import { Foretelling } from "./propose/foretelling.tsx";
 import { InPlaceOf, type Instead, Intention } from "./propose/in_place_of.tsx";
@@ -30,6 +31,13 @@ const MAX_REQUEST_BYTES = 65_536;
 /** A new proposal, or one in the place of a change that the address names. */
 export function ProposePage({ route: { query } }: { route: Route }) {
   const name = useValue(personName);
+  const promotes = query.get("promotes");
+  if (promotes !== null)
+    return (
+      <InPlaceOf id={promotes} take={undefined}>
+        {(of) => <Proposal begun={draftOfPromotion(of, query, name)} promotes={of} />}
+      </InPlaceOf>
+    );
   const id = query.get("supersedes");
   if (id === null) return <Proposal begun={draftFrom(query, name)} />;
   const take = query.get("take") === "held" ? "held" : undefined;
@@ -43,7 +51,7 @@ export function ProposePage({ route: { query } }: { route: Route }) {
 }
 
 /** The form, and beside it what will come of it. */
-function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
+function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instead; promotes?: ChangeDetail }) {
   const { data: intent, error: off } = useIntent();
   const { data: state } = useServiceState();
   const name = useValue(personName);
@@ -53,7 +61,8 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(newKey);
-  useTitle("Propose a change");
+  const title = promotes ? "Promote a change" : "Propose a change";
+  useTitle(title);
   const known = useRef(name);
   useEffect(() => {
     if (draft.proposer === known.current) setDraft({ ...draft, proposer: name });
@@ -70,7 +79,7 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   // The form starts from the current value, until something is typed.
   const filled = useRef(EMPTY_VALUE);
   useEffect(() => {
-    if (current === undefined) return;
+    if (current === undefined || promotes) return;
     const before = canonicalJson(filled.current);
     const value = current ? valueDraftOf(KINDS[draft.kind].value, current.value) : EMPTY_VALUE;
     filled.current = value;
@@ -79,7 +88,9 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   }, [canonicalJson(current ?? null), current === undefined, draft.kind]);
   const apart = instead && whyApart(instead.of, draft);
   const supersedes = instead && apart === undefined ? instead.of.change_id : undefined;
-  const fields = { ...fieldsOf(draft, value.json), supersedes };
+  const fields = promotes
+    ? { ...fieldsOf(draft, undefined), kind: undefined, promotes: promotes.change_id }
+    : { ...fieldsOf(draft, value.json), supersedes };
   const change = (next: Draft) => {
     setDraft(next);
     setKey(newKey());
@@ -105,7 +116,7 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   if (!intent)
     return (
       <>
-        <PageHead title="Propose a change" />
+        <PageHead title={title} />
         <Pending error={off} what="the intent" />
       </>
     );
@@ -118,9 +129,18 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   return (
     <>
       <PageHead
-        title="Propose a change"
-        lead="Say what is to change, why, and how you will know that it was worth it."
+        title={title}
+        lead={
+          promotes
+            ? "Choose where the value goes, and state its reach and risk there."
+            : "Say what is to change, why, and how you will know that it was worth it."
+        }
       />
+      {promotes && (
+        <p>
+          The value of <ChangeName of={promotes} /> for tenant <Given text={promotes.tenant_id} />, exactly as it is.
+        </p>
+      )}
       {sent ? (
         <Sent proposed={sent.answer} instead={instead} />
       ) : (
@@ -134,6 +154,7 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
             draft={draft}
             onDraft={change}
             kpis={kpis}
+            isPromotion={promotes !== undefined}
             automations={intent.policy?.apply_when ?? []}
             valueFault={value.fault}
             faultOf={(field) => faults.find((one) => one.field === field)?.message}

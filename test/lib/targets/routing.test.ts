@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { NoTargetSystem, type ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Kind } from "../../../lib/changes/rules/change_terms.ts";
-import { findRest, type RoutedSystem, routedAdapter } from "../../../lib/targets/routing.ts";
+import { findRest } from "../../../lib/changes/rules/target_pattern.ts";
+import { type RoutedSystem, routedAdapter } from "../../../lib/targets/routing.ts";
 import { expandTemplate, findTemplateProblem } from "../../../lib/targets/template.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 

@@ -4,7 +4,7 @@ import { dateTime, ended } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
-import { waysOn } from "../../domain/again.ts";
+import { listWays } from "../../domain/again.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
 import { listObstacles } from "../../domain/offers.ts";
 import { Named } from "../../parts/change_name.tsx";
@@ -38,7 +38,7 @@ export function DecisionBar({
   const { data: intent } = useIntent();
   const obstacles = listObstacles(change, name, intent?.policy);
   // Those of a drifted change stand beside the picture of it.
-  const ways = !change.drift && waysOn(change).length > 0;
+  const ways = !change.drift && listWays(change).length > 0;
   const isUnusual = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, soon);
   const shown = offers.filter((action) => !isUnusual(action));
   const unusual = offers.filter(isUnusual);

@@ -1,12 +1,12 @@
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { href } from "../../core/router.tsx";
-import { waysOn } from "../../domain/again.ts";
+import { listWays } from "../../domain/again.ts";
 
-/** Links to a proposal in the change's place, filled with what it begins with. */
+/** Links to proposals that start from the change, filled with what they begin with. */
 export const Ways = ({ change }: { change: ChangeDetail }) => (
   <>
-    {waysOn(change).map(({ label, take }) => (
-      <a key={label} class="button secondary" href={href(["propose"], { supersedes: change.change_id, take })}>
+    {listWays(change).map(({ label, take, by = "supersedes" }) => (
+      <a key={label} class="button secondary" href={href(["propose"], { [by]: change.change_id, take })}>
         {label}…
       </a>
     ))}

@@ -16,6 +16,7 @@ export function ProposalForm({
   onDraft,
   kpis,
   automations,
+  isPromotion,
   valueFault,
   faultOf,
   onSend,
@@ -26,6 +27,8 @@ export function ProposalForm({
   kpis: readonly string[];
   /** Entries of `policy.apply_when`. */
   automations: readonly string[];
+  /** Kind and value are those of the change that is promoted. */
+  isPromotion: boolean;
   valueFault: string | undefined;
   faultOf: (field: string) => string | undefined;
   onSend: () => void;
@@ -48,23 +51,25 @@ export function ProposalForm({
         onSend();
       }}
     >
-      <fieldset class="kinds">
-        <legend>Kind</legend>
-        {Object.entries(KINDS).map(([name, { title, meaning }]) => (
-          <label key={name}>
-            <input
-              type="radio"
-              name="kind"
-              value={name}
-              checked={draft.kind === name}
-              onChange={() => onDraft({ ...draft, kind: name as Kind })}
-            />
-            <span>
-              <strong>{title}</strong> <small class="quiet">{meaning}</small>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      {!isPromotion && (
+        <fieldset class="kinds">
+          <legend>Kind</legend>
+          {Object.entries(KINDS).map(([name, { title, meaning }]) => (
+            <label key={name}>
+              <input
+                type="radio"
+                name="kind"
+                value={name}
+                checked={draft.kind === name}
+                onChange={() => onDraft({ ...draft, kind: name as Kind })}
+              />
+              <span>
+                <strong>{title}</strong> <small class="quiet">{meaning}</small>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
       <div class="grid">
         <Line label="Tenant" {...field("tenant_id")} maxLength={200} list="tenants" required />
         <Line label="Target" {...field("target")} maxLength={200} list="targets" placeholder={kind.target} required />
@@ -79,7 +84,7 @@ export function ProposalForm({
         ))}
       </div>
       <Line label="Summary" hint="One line: what will be different." {...field("summary")} maxLength={500} required />
-      <ValueField draft={draft} onDraft={onDraft} fault={valueFault ?? faultOf("value")} />
+      {!isPromotion && <ValueField draft={draft} onDraft={onDraft} fault={valueFault ?? faultOf("value")} />}
       <Lines
         label="Rationale"
         hint="Why this, why now, and what speaks against it."

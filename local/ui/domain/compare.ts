@@ -1,0 +1,101 @@
+/** The values of two environments, target by target. An environment is a tenant or a target system. */
+import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
+import { findRest } from "../../../lib/changes/rules/target_pattern.ts";
+import type { Governed, Value, ValuePage } from "../../../lib/operations/values.ts";
+import type { IntentView } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+
+/** Pages of 1,000 values that are read of an environment. */
+const MAX_PAGES = 5;
+
+/** A value, or why none is shown; `shared`: it is that of all tenants without their own. */
+export type Held = Value & { shared?: true };
+
+/** A target, and what each environment has; `there` is where the value of the first would be in the second. */
+export interface Compared {
+  name: string;
+  from?: Held;
+  to?: Held;
+  there: { tenant_id: string; target: string };
+}
+
+/** Values by what they are compared by, and whether more exist. */
+type Read = { found: ReadonlyMap<string, { name: string; rest: string; held: Held }>; isCut: boolean };
+
+type Systems = readonly { name: string; match?: readonly string[] | undefined }[];
+
+/** Lists environments: tenants, and systems whose targets have counterparts in others. */
+export const listEnvironments = (tenants: readonly string[], intent: IntentView): string[] => [
+  ...tenants.filter((name) => name !== "*").map((name) => `tenant:${name}`),
+  ...systemsOf(intent)
+    .filter(({ match }) => templateOf(match) !== undefined)
+    .map(({ name }) => `system:${name}`),
+];
+
+const systemsOf = ({ adapter }: IntentView): Systems => adapter?.systems ?? [];
+
+/** Returns what stands before and after the `*` of the first pattern that has exactly one, and is not only that. */
+function templateOf(match: readonly string[] = []): [begin: string, end: string] | undefined {
+  const parts = match.map((pattern) => pattern.split("*")).find(({ length }) => length === 2);
+  return parts && parts.join("") !== "" ? [parts[0]!, parts[1]!] : undefined;
+}
+
+/** Compares two environments; those of different sorts have nothing in common. */
+export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
+  const [a, b] = await Promise.all([from, to].map((one) => readEnvironment(one, intent, signal)));
+  const [begin, end] = templateOf(systemsOf(intent).find(({ name }) => `system:${name}` === to)?.match) ?? ["", ""];
+  const rows = [...new Set([...a!.found.keys(), ...b!.found.keys()])].map((key): Compared => {
+    const [left, right] = [a!.found.get(key), b!.found.get(key)];
+    const { name, rest, held } = (left ?? right)!;
+    const there = to.startsWith("tenant:")
+      ? { tenant_id: parseName(to), target: rest }
+      : { tenant_id: held.tenant_id, target: begin + rest + end };
+    return { name, there, ...(left && { from: left.held }), ...(right && { to: right.held }) };
+  });
+  return { rows: rows.sort((x, y) => (x.name < y.name ? -1 : 1)), isCut: a!.isCut || b!.isCut };
+}
+
+/** Returns the name in `tenant:<name>` or `system:<name>`. */
+export const parseName = (environment: string): string => environment.slice(environment.indexOf(":") + 1);
+
+async function readEnvironment(environment: string, intent: IntentView, signal: AbortSignal): Promise<Read> {
+  if (environment.startsWith("tenant:")) {
+    const [shared, own] = await Promise.all(
+      ["*", parseName(environment)].map((tenant_id) => readValues({ tenant_id }, signal)),
+    );
+    const named = (held: Held) => [held.target.toLowerCase(), { name: held.target, rest: held.target, held }] as const;
+    const all = shared!.values.map((value): Held => ({ ...value, shared: true }));
+    return { found: new Map([...all, ...own!.values].map(named)), isCut: shared!.isCut || own!.isCut };
+  }
+  const systems = systemsOf(intent);
+  const { values, isCut } = await readValues({}, signal);
+  const found = values.flatMap((held) => {
+    const covers = ({ match }: Systems[number]) => findRest(held.target, match ?? []) !== undefined;
+    const system = systems.find(covers);
+    if (system?.name !== parseName(environment)) return [];
+    const rest = findRest(held.target, system.match ?? [])!;
+    const name = `${held.tenant_id}: ${rest}`;
+    return [[name.toLowerCase(), { name, rest, held }] as const];
+  });
+  return { found: new Map(found), isCut };
+}
+
+async function readValues(query: { tenant_id?: string }, signal: AbortSignal) {
+  const values: Value[] = [];
+  let after: string | null = "";
+  for (let page = 0; page < MAX_PAGES && after !== null; page++) {
+    const read: ValuePage = await get<ValuePage>("api/product/values", { ...query, after }, signal);
+    values.push(...read.values);
+    after = read.next;
+  }
+  return { values, isCut: after !== null };
+}
+
+/** Returns true where both environments have the same value for the same share of the users. */
+export function isSame({ from, to }: Compared): boolean {
+  if (from?.state !== "governed" || to?.state !== "governed") return false;
+  return facts(from) === facts(to);
+}
+
+const facts = ({ value, exposure }: Governed): string =>
+  canonicalJson([value ?? null, (exposure as { share?: number } | undefined)?.share ?? null]);
