@@ -7,7 +7,7 @@ import { canSign } from "./signing.ts";
 
 /**
  * 403 unless this person may close the change by revoking: one who approved it, and where none of those can decide today, or
- * the intent alone approved it, whoever may decide on it.
+ * the intent alone approved it, each person who may decide on it.
  */
 export function requireRevoker(change: Change, name: string, intent: Electorate): void {
   if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name))) return;
@@ -30,10 +30,10 @@ function ableApprovers(change: Change, intent: Electorate): string[] {
 
 /** Who may end it that waits for consent or for its apply, in words. */
 export function wayOut(change: Change, intent: Electorate): string {
-  if (change.status === "pending_consent") return "whoever may approve it may deny it";
+  if (change.status === "pending_consent") return "each person who may approve it may deny it";
   const able = ableApprovers(change, intent);
   if (able.length > 0) return `${able.join(", ")} may revoke it`;
   const why =
     change.approvals.length === 0 ? "nobody approved it but the intent" : "nobody who approved it can decide today";
-  return `${why}: whoever may approve it may revoke it`;
+  return `${why}: each person who may approve it may revoke it`;
 }

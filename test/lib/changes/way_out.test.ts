@@ -14,21 +14,21 @@ const gate = async (api: Core, change_id: string, name: string) =>
 const MINOR = { minor: { kinds: ["config"], targets: ["*"] } };
 const MINOR_CHANGE = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
 
-test("an approved change whose approvers have all left is revoked by whoever may decide today, its proposer included", async () => {
+test("a change whose approvers have all left is revoked by one who decides today", async () => {
   const before = await under({ approvers: ["bo", "cy"], required_approvers: { standard: 2 }, self_approval: false });
   const first = (await before.propose({ proposer: "ana" })).change_id;
   const second = (await before.propose({ proposer: "ana", target: "ui.other" })).change_id;
   for (const change_id of [first, second])
     for (const approver of ["bo", "cy"]) await before.post("approve", { change_id, approver });
   const api = await now(before, { approvers: ["ana", "dee"], self_approval: false });
-  const told = "nobody who approved it can decide today: whoever may approve it may revoke it";
+  const words = "nobody who approved it can decide today: each person who may approve it may revoke it";
   const refused = await api.act("apply", first);
   expect(refused.body).toMatchObject({ code: "consent_incomplete", allowed: ["approve", "revoke"] });
-  expect(refused.body.error).toContain(`which nobody is left to give; ${told}`);
+  expect(refused.body.error).toContain(`which nobody is left to give; ${words}`);
   expect(refused.body.missing).toEqual([{ rule: "required_approvers", count: 2, of: ["dee"], unreachable: true }]);
   expect(await gate(api, first, "consent")).toMatchObject({
     state: "block",
-    message: `0 of 2 consents; too few are left who may, and ${told}`,
+    message: `0 of 2 consents; too few are left who may, and ${words}`,
   });
   for (const approver of ["eve", "agent:x"])
     expect((await api.post("revoke", { change_id: first, approver })).body.code).toBe("not_an_approver");
@@ -59,7 +59,7 @@ test("where only signatures count, one who has no key any more cannot decide, an
   expect((await decide(api, BO, "revoke", { change_id, approver: "bo" })).body.decision).toBe("revoked");
 });
 
-test("a minor change, which nobody approved, is revoked by whoever may approve", async () => {
+test("a minor change, which nobody approved, is revoked by one who may approve", async () => {
   const api = await under({ ...MINOR, approvers: ["ana"] });
   const { change_id, status } = await api.propose(MINOR_CHANGE);
   expect(status).toBe("approved");
@@ -76,7 +76,7 @@ test("a minor change on a target that was forbidden since names who may revoke i
   const api = await now(before, { ...MINOR, forbidden_targets: ["ui.*"] });
   expect((await api.act("apply", change_id)).body).toMatchObject({ code: "forbidden_target", allowed: ["revoke"] });
   expect((await gate(api, change_id, "forbidden_target")).message).toBe(
-    "ui.banner is under the intent's forbidden_targets; nobody approved it but the intent: whoever may approve it may revoke it",
+    "ui.banner is under the intent's forbidden_targets; nobody approved it but the intent: each person who may approve it may revoke it",
   );
 });
 
@@ -110,7 +110,7 @@ test("an emergency whose quorum came down likewise", async () => {
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("an emergency's approvers who left leave it to whoever may decide", async () => {
+test("an emergency's approvers who left leave it to those who may decide", async () => {
   const before = await under({ approvers: ["ana"], break_glass: { approvers: ["oncall"] } });
   const { change_id } = await before.propose();
   await before.post("approve", { change_id, approver: "oncall", note: "now", emergency: true });
@@ -140,7 +140,7 @@ test("a pending change that too few are left to approve says so, and is denied",
     self_approval: false,
   });
   expect((await gate(api, change_id, "consent")).message).toBe(
-    "1 of 2 consents; too few are left who may, and whoever may approve it may deny it",
+    "1 of 2 consents; too few are left who may, and each person who may approve it may deny it",
   );
   expect((await api.post("deny", { change_id, approver: "bo" })).body.status).toBe("denied");
 });
