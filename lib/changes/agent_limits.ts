@@ -1,14 +1,19 @@
 /** How much an agent may have waiting and propose in a day, counted within the transaction that proposes. */
 import { AppError } from "../kit/errors.ts";
 import { agentKey } from "./records.ts";
+import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import { sameName } from "./rules/names.ts";
 import { agentLimits } from "./rules/principals.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The 429 `too_many_open` of an agent that has as many live changes as it may, or proposed as many on this UTC day. */
+/**
+ * The 429 `too_many_open` of an agent that has as many live changes as it may, or proposed as many on this UTC day, of which each
+ * entry of a plan is one.
+ */
 export async function limitReached(
   { tx, at, now, product }: Transaction,
   agent: string,
+  input: ChangeEntry,
 ): Promise<AppError | undefined> {
   const { max_open, max_per_day } = agentLimits(agent, product.intent);
   const open = await tx.list("live_by_agent", {
@@ -22,14 +27,20 @@ export async function limitReached(
       max_open,
       `${agent} has ${max_open} changes that wait; have some decided, or withdraw them`,
     );
-  if ((await proposedToday(tx, agent, at)) < max_per_day) return undefined;
+  const today = await proposedToday(tx, agent, at);
+  if (today + listEntries(input).length <= max_per_day) return undefined;
   const seconds = Math.max(1, Math.ceil((nextDay(at) - now) / 1000));
-  return tooMany("max_per_day", max_per_day, `${agent} has proposed ${max_per_day} changes on this UTC day`, seconds);
+  return tooMany(
+    "max_per_day",
+    max_per_day,
+    `${agent} may propose ${max_per_day} changes a UTC day, and has proposed ${today} on this one`,
+    seconds,
+  );
 }
 
 /** Counts a proposal of an agent. */
-export async function countProposal({ tx, at }: Transaction, agent: string): Promise<void> {
-  const count = (await proposedToday(tx, agent, at)) + 1;
+export async function countProposal({ tx, at }: Transaction, agent: string, input: ChangeEntry): Promise<void> {
+  const count = (await proposedToday(tx, agent, at)) + listEntries(input).length;
   tx.put("proposed_by_agent", sameName(agent), { day: at.slice(0, 10), count });
 }
 

@@ -1,6 +1,8 @@
 /** The views that have a place for each tenant and target: many places are read in as few pages as they lie in. */
 import type { Reads, RecordOf, Stored } from "../store/store.ts";
-import { type Place, targetKey } from "./records.ts";
+import { placeOf as placeKey, type Place, targetKey } from "./records.ts";
+import type { Change } from "./rules/change.ts";
+import { listEntries } from "./rules/list_entries.ts";
 
 /** Their ids begin with `targetKey`, and have one part behind it. */
 type View = "live_by_target" | "owners" | "leases";
@@ -44,3 +46,7 @@ export async function byTarget<V extends View>(
   }
   return found;
 }
+
+/** The keys of a change in a view by target: one for each target that it sets. */
+export const targetRows = (change: Change): string[] =>
+  listEntries(change).map((entry) => placeKey({ ...entry, change_id: change.change_id }));

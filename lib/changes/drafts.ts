@@ -1,7 +1,8 @@
 /** What is kept of models' drafts: which still wait, and which people turned down, so that neither piles up or comes twice. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { readRecord, readRecords } from "./records.ts";
-import type { Change, Resolution } from "./rules/change.ts";
+import type { ChangeEntry } from "./rules/list_entries.ts";
+import type { Change, PlanEntry, Resolution } from "./rules/change.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Open drafts of models at most: what nobody looks at must not pile up. */
@@ -18,11 +19,11 @@ export type NotFiled = { open: string[] } | { waits: string } | { turned_down: T
 export type TurnedDown = Pick<Change, "change_id" | "resolution" | "approver" | "approval_note" | "decided_at">;
 
 /** What a draft does, whatever words it comes in: they are the model's, and easily others. */
-type Deed = Pick<Change, "tenant_id" | "kind" | "target" | "value">;
+type DraftedChange = ChangeEntry & Pick<Change, "kind">;
 
 /** Why this draft of a model is not to be filed, if so. */
-export async function whyNotFiled(transaction: Transaction, deed: Deed): Promise<NotFiled | undefined> {
-  const last = await lastOf(transaction, deed);
+export async function whyNotFiled(transaction: Transaction, drafted: DraftedChange): Promise<NotFiled | undefined> {
+  const last = await lastOf(transaction, drafted);
   // Beside itself it would outlive its own denial.
   if (last?.status === "pending_consent") return { waits: last.change_id };
   const turned_down = last && turnedDown(last, transaction.now);
@@ -34,12 +35,12 @@ export async function whyNotFiled(transaction: Transaction, deed: Deed): Promise
 /** Keeps in mind that a model's draft was filed. */
 export function keepDraft({ tx, sha256 }: Transaction, change: Change): void {
   tx.put("llm_drafts", change.change_id, true);
-  tx.put("llm_drafted", deedDigest(change, sha256), change.change_id);
+  tx.put("llm_drafted", digestDraft(change, sha256), change.change_id);
 }
 
-/** The last draft of the same deed. */
-async function lastOf({ tx, sha256 }: Transaction, deed: Deed): Promise<Change | undefined> {
-  const kept = await tx.get("llm_drafted", deedDigest(deed, sha256));
+/** The last draft of the same change. */
+async function lastOf({ tx, sha256 }: Transaction, drafted: DraftedChange): Promise<Change | undefined> {
+  const kept = await tx.get("llm_drafted", digestDraft(drafted, sha256));
   return kept && (await readRecord(tx, kept.value))?.change;
 }
 
@@ -52,8 +53,16 @@ function turnedDown(change: Change, now: number): TurnedDown | undefined {
 }
 
 /** A tenant as people read it: spaces around it and wide letters make it no other. Case may. */
-const deedDigest = ({ tenant_id, kind, target, value }: Deed, sha256: Transaction["sha256"]): string =>
-  sha256(canonicalJson({ tenant_id: tenant_id.normalize("NFKC").trim(), kind, target: target.toLowerCase(), value }));
+function digestDraft({ kind, sets, ...change }: DraftedChange, sha256: Transaction["sha256"]): string {
+  const compared = { ...asCompared(change), kind, ...(sets && { sets: sets.map(asCompared) }) };
+  return sha256(canonicalJson(compared));
+}
+
+const asCompared = ({ tenant_id, target, value }: PlanEntry): PlanEntry => ({
+  tenant_id: tenant_id.normalize("NFKC").trim(),
+  target: target.toLowerCase(),
+  value,
+});
 
 /** The drafts that still wait for consent; others are taken off the list. */
 async function openDrafts({ tx }: Transaction): Promise<string[]> {

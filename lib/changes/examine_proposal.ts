@@ -6,11 +6,11 @@ import { findRolloutProblem, NO_SPLIT, NoTargetSystem, type ProductAdapter } fro
 import { readUnowned, type SystemReading } from "./judge_values.ts";
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
-import { listEntries } from "./rules/list_entries.ts";
+import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import { describeSplitProblem, readSplit } from "../rollout/split_value.ts";
 import { examinePlaces } from "./seen.ts";
 
-type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value"> & { stages?: Content["stages"] };
+type Placed = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"] };
 
 /** Findings of the target systems about a proposal. */
 export interface Findings {
@@ -37,8 +37,8 @@ async function askSystems(deps: ChangesDeps, stated: Stated): Promise<Findings> 
     const not_allowed = checkValues(adapter, stated);
     const isJudged = judgesByReading(adapter, stated);
     if (not_allowed || !adapter?.reader || !(isMinor || isJudged)) return { not_allowed };
-    const target = await readLedger(deps, (ledger) => ledger.spelling(stated));
-    const examined = await examinePlaces(deps, { ...stated, target }, isJudged);
+    const spelled = await readLedger(deps, (ledger) => ledger.respell(stated));
+    const examined = await examinePlaces(deps, spelled, isJudged);
     const unfit = examined?.find(({ problem }) => problem !== undefined);
     return {
       ...(isMinor && { seen: examined?.map(({ seen }) => seen.digest) }),

@@ -5,14 +5,15 @@ import { findPlaces, requireFreePlaces } from "./places.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { listVisibleIds } from "./read_scope.ts";
-import { liveOn, readRecord } from "./records.ts";
+import { LISTED, liveOn, readRecord } from "./records.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
 import { requireAgentScope } from "./rules/agent_scope.ts";
 import { requireApplyWhen } from "./rules/apply_when.ts";
+import type { PlanEntry } from "./rules/change.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { digestOf } from "./rules/content.ts";
-import { findCovered } from "./rules/list_entries.ts";
+import { findCovered, listEntries } from "./rules/list_entries.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
@@ -51,16 +52,16 @@ export async function fileProposal(
   const forbidden = { targets: policy.forbidden_targets };
   const isForbidden = findCovered(input, forbidden) !== undefined;
   const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
-  const target_owner = input.tier === "minor" ? await transaction.ledger.owner(input) : null;
+  const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
   const blocks = policy.on_conflict === "block";
-  const conflicts = await (blocks ? transaction.ledger.live(input) : liveOn(tx, input));
+  const conflicts = await findLive(input, (entry) => (blocks ? transaction.ledger.live(entry) : liveOn(tx, entry)));
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
     const superseded = (await readRecord(tx, input.supersedes))?.change;
     const problem = superseded && maySee(reader, superseded) ? whyNotSuperseding(superseded, input) : "names no change";
     if (problem !== undefined) throw invalidField("supersedes", problem);
   }
-  const limit_reached = agent ? await limitReached(transaction, agent) : undefined;
+  const limit_reached = agent ? await limitReached(transaction, agent, input) : undefined;
   const signature = await verifySignature(transaction, facts, proof);
   const actor = actorBehind(input.proposer ?? "", signature, stated);
   let enacted: Enacted;
@@ -84,17 +85,32 @@ export async function fileProposal(
     return error;
   }
   await requireFreePlaces(tx, places, transaction.sha256, reader);
-  if (agent) await countProposal(transaction, agent);
+  if (agent) await countProposal(transaction, agent, input);
   const missing = missingConsents(enacted.record.change, transaction.product.intent);
   const named = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
-  return { ...enacted, conflicts: named, missing, ...respelling(requested.target, input.target) };
+  return { ...enacted, conflicts: named, missing, ...respelling(requested, input) };
 }
 
-/** Says that the target is recorded as it was first applied, and not as requested. */
-const respelling = (requested: string, recorded: string): { target_spelling?: string } =>
-  requested === recorded
-    ? {}
-    : { target_spelling: `Recorded as ${recorded}, as it was first applied; the request spelled it ${requested}.` };
+/** Says which targets are recorded as they were first applied, and not as requested. */
+function respelling(requested: ProposeInput, recorded: ProposeInput): { target_spelling?: string } {
+  const asked = listEntries(requested);
+  const sentences = listEntries(recorded).flatMap(({ target }, index) => {
+    const spelled = asked[index]!.target;
+    return spelled === target
+      ? []
+      : [`Recorded as ${target}, as it was first applied; the request spelled it ${spelled}.`];
+  });
+  return sentences.length === 0 ? {} : { target_spelling: sentences.join(" ") };
+}
+
+/** Lists the live changes of all targets of a proposal, ten at most. */
+async function findLive(
+  input: ProposeInput,
+  find: (entry: PlanEntry) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const found = await Promise.all(listEntries(input).map(find));
+  return [...new Set(found.flat())].slice(0, LISTED);
+}
 
 async function verifySignature(
   transaction: Transaction,

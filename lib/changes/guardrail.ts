@@ -28,6 +28,8 @@ const EVERY_KPI = "*";
 interface Watched {
   change_id: string;
   target: string;
+  /** Targets that a plan sets. */
+  sets?: readonly string[];
   at: number;
 }
 
@@ -39,10 +41,11 @@ export type Tripped = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: str
 
 /** Lists an applied change for the guardrails that may watch it. */
 export function watch({ tx, now }: Transaction, { change, applied }: ChangeRecord): void {
-  const { kpi, reversible, change_id, target } = change;
+  const { kpi, reversible, change_id, target, sets } = change;
   if (!reversible) return;
+  const watched = { change_id, target, ...(sets && { sets: sets.map((entry) => entry.target) }), at: now };
   for (const key of kpi === null ? [EVERY_KPI] : [kpi, EVERY_KPI])
-    tx.put("kpi_applied", `${key}\n${entryKey(applied!.entry)}`, { change_id, target, at: now });
+    tx.put("kpi_applied", `${key}\n${entryKey(applied!.entry)}`, watched);
 }
 
 /** Marks what a feed trips, queues the rollbacks that the intent orders, and returns what was not marked before. */
@@ -76,7 +79,7 @@ async function newestWatched(
     const page = await tx.list("kpi_applied", { prefix, limit: PAGE, reverse: true, ...(after && { after }) });
     for (const { value } of page) {
       if (now - value.at > hours * HOUR_MS) return undefined;
-      if (targets && !matchesAny(value.target, targets)) continue;
+      if (targets && ![value.target, ...(value.sets ?? [])].some((target) => matchesAny(target, targets))) continue;
       const record = await unlessMismatched(change(value.change_id));
       if (record?.change.status === "applied") return record;
     }

@@ -10,6 +10,7 @@ import { findCarrier } from "./places.ts";
 import type { Place } from "./records.ts";
 import type { Content } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
+import type { ChangeEntry } from "./rules/list_entries.ts";
 import type { Policy } from "./rules/intent.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { samePlace } from "./rules/same_target.ts";
@@ -126,7 +127,7 @@ export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): P
   return detailIn(proposal?.detail ?? "").step_base ?? [];
 }
 
-type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+type Placed = ChangeEntry & Pick<Content, "kind">;
 
 /** Reads the targets of limited steps that our record does not show a value of; none where they cannot be read at all. */
 export async function readUnowned(

@@ -5,7 +5,7 @@ import type { Reads, Tx } from "../store/store.ts";
 import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
 import type { Change, ValuePlace } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
-import { listEntries } from "./rules/list_entries.ts";
+import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import type { Reader } from "./rules/reader.ts";
 import { samePlace } from "./rules/same_target.ts";
 
@@ -19,7 +19,7 @@ declare module "../store/store.ts" {
 /** The first tenant and target that a place was set for. */
 export type PlaceOwner = Pick<ValuePlace, "tenant_id" | "target">;
 
-type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value">;
+type Placed = ChangeEntry & Pick<Content, "kind">;
 
 /** Lists the places of the values that a change sets; undefined where it sets none. Errors: 400 `no_target_system`. */
 export function findPlaces(adapter: ProductAdapter | undefined, change: Placed): ValuePlace[] | undefined {
@@ -33,7 +33,10 @@ export function findPlaces(adapter: ProductAdapter | undefined, change: Placed):
 }
 
 /** Returns undefined for an entry that is only recorded. */
-function locate(adapter: ProductAdapter, entry: Placed): Pick<ValuePlace, "system" | "place"> | undefined {
+function locate(
+  adapter: ProductAdapter,
+  entry: Parameters<NonNullable<ProductAdapter["locate"]>>[0],
+): Pick<ValuePlace, "system" | "place"> | undefined {
   try {
     if (adapter.carries?.(entry) === false) return undefined;
     return adapter.locate?.(entry) ?? { system: adapter.name, place: adapter.name };
@@ -43,10 +46,11 @@ function locate(adapter: ProductAdapter, entry: Placed): Pick<ValuePlace, "syste
   }
 }
 
-/** Returns the adapter that carries a change; undefined where it is only recorded. */
+/** Returns the adapter that carries a change, or an entry of it at least; undefined where it is only recorded. */
 export function findCarrier(adapter: ProductAdapter | undefined, change: Placed): ProductAdapter | undefined {
+  const { kind } = change;
   try {
-    return adapter?.carries?.(change) === false ? undefined : adapter;
+    return listEntries(change).every((entry) => adapter?.carries?.({ ...entry, kind }) === false) ? undefined : adapter;
   } catch (error) {
     // No system covers it any more: its operation says so.
     if (error instanceof NoTargetSystem) return adapter;
@@ -64,12 +68,12 @@ export interface MovedPlaces {
 export function findMove(
   adapter: ProductAdapter | undefined,
   change: Change,
-  target = change.target,
+  spelled: Pick<Change, "target" | "sets"> = change,
 ): MovedPlaces | undefined {
   const { places: recorded = [] } = change;
   let now: readonly ValuePlace[] = [];
   try {
-    now = findPlaces(adapter, { ...change, target }) ?? [];
+    now = findPlaces(adapter, { ...change, ...spelled }) ?? [];
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
   }

@@ -4,6 +4,7 @@ import { type ValueFacts, judgeValues, type ValueJudgement } from "./judge_value
 import { minorToday } from "./minor_quota.ts";
 import { unapprovedRollback } from "./recent_rollback.ts";
 import type { ProposeInput } from "./rules/command.ts";
+import { listEntries } from "./rules/list_entries.ts";
 import type { Graded } from "./rules/propose.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 
@@ -24,14 +25,23 @@ export async function proposalFacts(
   { ledger, evidence, ...by }: Sources,
   stated: ProposeInput,
 ): Promise<ProposalFacts> {
-  const input = { ...stated, target: await ledger.spelling(stated) };
+  const input = await ledger.respell(stated);
   const values = await judgeValues(ledger, input, by);
   if (input.tier !== "minor") return { facts: { input, minor_today: 0 }, values };
   const facts = {
     input,
     minor_today: await minorToday(evidence, by.at),
-    rolled_back: await unapprovedRollback(evidence, input, by.at),
+    rolled_back: await findRolledBack(evidence, input, by.at),
     first_value: values.first,
   };
   return { facts, values };
+}
+
+/** Finds the first target of a proposal that was rolled back lately and of which no person has approved a change since. */
+async function findRolledBack(evidence: Evidence, input: ProposeInput, at: string): Promise<Graded["rolled_back"]> {
+  for (const entry of listEntries(input)) {
+    const since = await unapprovedRollback(evidence, entry, at);
+    if (since !== undefined) return { target: entry.target, at: since };
+  }
+  return undefined;
 }

@@ -5,7 +5,8 @@ import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
 import { findCarrier, findMove, findPlaces } from "./places.ts";
 import type { Change } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
-import { listEntries } from "./rules/list_entries.ts";
+import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
+import { samePlace } from "./rules/same_target.ts";
 import { digestReading, type Seen } from "./rules/moved_value.ts";
 
 /** Dependencies of a reading. */
@@ -15,7 +16,7 @@ interface ReadingDeps {
   sha256: Sha256;
 }
 
-type Placed = Pick<Content, "tenant_id" | "target" | "kind" | "value"> & { stages?: Content["stages"] };
+type Placed = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"] };
 
 /** How long a reading may be shown again. */
 const FRESH_MS = 5000;
@@ -48,10 +49,12 @@ function listReaders(adapter: ProductAdapter | undefined, change: Placed | Chang
   // A consent is given for the recorded places: what another one holds says nothing of them.
   if ("change_id" in change && findMove(adapter, change)) return [];
   const places = findPlaces(adapter, change) ?? [];
-  return listEntries(change).flatMap(({ tenant_id, target, value }, index) => {
+  return listEntries(change).flatMap(({ tenant_id, target, value }) => {
     const { kind, stages } = change;
-    const read = value === undefined ? undefined : adapter.reader!({ tenant_id, target, value, kind, stages });
-    return read ? [{ place: places[index]!.place, tenant_id, target, value, read }] : [];
+    // An entry that is only recorded has no place.
+    const found = places.find((place) => samePlace(place, { tenant_id, target }));
+    const read = found && adapter.reader!({ tenant_id, target, value, kind, stages });
+    return read ? [{ place: found.place, tenant_id, target, value, read }] : [];
   });
 }
 

@@ -13,6 +13,7 @@ import type { Change } from "./rules/change.ts";
 import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
 import { isLive } from "./rules/in_force.ts";
+import { isPlan, listEntries } from "./rules/list_entries.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
@@ -39,10 +40,11 @@ export async function readStandings(
   if (records.length === 0) return [];
   const { store } = deps;
   const changes = records.map(({ change }) => change);
-  const approved = changes.filter(({ status }) => status === "approved");
+  const targets = changes.map(listEntries);
+  const approved = changes.flatMap(({ status }, index) => (status === "approved" ? targets[index]! : []));
   const [proven, live, leases, marks, owners, beside, disallowed, promotions] = await Promise.all([
     allProven(deps, records),
-    byTarget(store, "live_by_target", changes, { most: LISTED + 1 }),
+    byTarget(store, "live_by_target", targets.flat(), { most: LISTED + 1 }),
     store.getMany("leases", changes.map(placeOf)),
     store.getMany(
       "guardrail_marks",
@@ -57,23 +59,26 @@ export async function readStandings(
   const visible = new Set(await listVisibleIds(deps, liveIds));
   const standings = records.map((record, index) => {
     const { change } = record;
-    const key = targetKey(change);
+    const keys = targets[index]!.map(targetKey);
     const isApproved = change.status === "approved";
     const lease = leases[index]?.value;
-    const others = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
+    const others = keys.flatMap((key) => (live.get(key) ?? []).map(({ id }) => id.slice(key.length)));
+    const ownersNow = keys.map((key) => owners.get(key)?.[0]?.value ?? null);
     return standingIn(deps, proven[index]!, {
-      conflicts: others.filter((id) => id !== change.change_id && visible.has(id)).slice(0, LISTED),
+      conflicts: [...new Set(others)].filter((id) => id !== change.change_id && visible.has(id)).slice(0, LISTED),
       holds: [...(promotions.get(change.change_id) ?? []), ...findHolds(change)],
       operation: lease?.state,
       beside: isApproved
         ? selectOtherLease(
             change,
-            (beside.get(key) ?? []).map(({ value }) => value),
+            keys.flatMap((key) => (beside.get(key) ?? []).map(({ value }) => value)),
           )
         : undefined,
       guardrail: marks[index]?.value,
       not_allowed: disallowed.get(change.change_id),
-      owners: isApproved ? { before: targetOwnerOf(record), now: owners.get(key)?.[0]?.value ?? null } : undefined,
+      owners: isApproved
+        ? { before: targetOwnerOf(record), now: isPlan(change) ? ownersNow : ownersNow[0]! }
+        : undefined,
     });
   });
   return deps.reader ? Promise.all(standings.map((standing) => withoutOthers(deps, standing))) : standings;
@@ -92,7 +97,9 @@ async function findDisallowed(
   records: readonly ChangeRecord[],
 ): Promise<ReadonlyMap<string, string>> {
   const { policy } = deps.product!.intent;
-  const judged = records.filter(({ change }) => isLive(change.status) && rulesFor(change, policy).length > 0);
+  const judged = records.filter(
+    ({ change }) => isLive(change.status) && listEntries(change).some((entry) => rulesFor(entry, policy).length > 0),
+  );
   if (judged.length === 0) return new Map();
   const at = new Date(deps.clock.now()).toISOString();
   return readLedger(deps, async (ledger) => {

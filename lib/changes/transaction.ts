@@ -17,6 +17,7 @@ import { currentTrace, type Trace } from "../kit/trace.ts";
 import { frozen, Json, json } from "../store/json.ts";
 import { StoreUnavailable, type Tx } from "../store/store.ts";
 import { noteFailedWrite } from "../store/write_proof.ts";
+import { targetRows } from "./by_target.ts";
 import type { Caller } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
@@ -25,7 +26,7 @@ import { createLedger } from "./ledger/ledger.ts";
 import { mismatch } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
 import { reading, refuseBroken } from "./reading.ts";
-import { agentPlace, applyKey, changeNotFound, placeOf } from "./records.ts";
+import { agentPlace, applyKey, changeNotFound } from "./records.ts";
 import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
@@ -294,7 +295,7 @@ function begin(
 /** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */
 function moveLive(tx: Tx, change: Change): void {
   const views = [
-    ["live_by_target", placeOf(change)],
+    ...targetRows(change).map((row) => ["live_by_target", row] as const),
     ["live_by_agent", agentPlace(change)],
   ] as const;
   for (const [view, place] of views)

@@ -1,6 +1,7 @@
 /** Completions of a query: fields, their words, and the names that are on record. */
 import * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
+import { listGoverned } from "../changes/rules/list_entries.ts";
 import { sameName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
@@ -64,8 +65,10 @@ async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names>
   for (const [index, row] of rows.entries()) {
     if (index % SLICE === SLICE - 1) await turn();
     const { change } = row;
-    tenants.add(change.tenant_id);
-    targets.add(change.target);
+    for (const entry of listGoverned(change)) {
+      tenants.add(entry.tenant_id);
+      targets.add(entry.target);
+    }
     if (change.kpi !== null) kpis.add(change.kpi);
     for (const name of [change.proposer, change.asked_by, findDenier(row), ...listApprovers(row)]) add(people, name);
     if (change.proposer_kind === "agent") add(agents, change.proposer);

@@ -4,6 +4,7 @@ import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../chan
 import { awaits } from "../changes/rules/awaits.ts";
 import { isLive, isReviewDue, limitOf } from "../changes/rules/in_force.ts";
 import type { Intent } from "../changes/rules/intent.ts";
+import { isPlan, listGoverned } from "../changes/rules/list_entries.ts";
 import { missingConsents } from "../changes/rules/missing.ts";
 import { isOneOf } from "../changes/rules/names.ts";
 import { type Verdict, VERDICTS } from "../changes/rules/outcome.ts";
@@ -94,8 +95,8 @@ const LATER: Field = { type: "later", of: () => [] };
 
 export const FIELDS = {
   is: { type: "is", values: [...STATUSES, ...STATES], is: isState },
-  tenant: { type: "text", of: ({ change }) => [change.tenant_id] },
-  target: { type: "pattern", of: ({ change }) => [change.target] },
+  tenant: { type: "text", of: ({ change }) => listGoverned(change).map(({ tenant_id }) => tenant_id) },
+  target: { type: "pattern", of: ({ change }) => listGoverned(change).map(({ target }) => target) },
   kind: { type: "words", values: KINDS, of: ({ change }) => [change.kind] },
   risk: { type: "words", values: RISKS, of: ({ change }) => [change.risk] },
   tier: { type: "words", values: TIERS, of: ({ change }) => [change.tier] },
@@ -130,7 +131,7 @@ export const FIELDS = {
   expires: { type: "date", of: ({ change }, { intent }) => present(limitOf(change, intent.policy)) },
   system: LATER,
   stage: LATER,
-  plan: LATER,
+  plan: { type: "pattern", of: ({ change }) => (isPlan(change) ? [change.target] : []) },
   mandate: LATER,
 } as const satisfies Record<string, Field>;
 export type FieldName = keyof typeof FIELDS;

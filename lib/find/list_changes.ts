@@ -4,6 +4,7 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
 import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
+import { listGoverned } from "../changes/rules/list_entries.ts";
 import { isOneOf } from "../changes/rules/names.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { isRecord } from "../changes/rules/record.ts";
@@ -90,14 +91,16 @@ const wordsOf = (text: string): string[] =>
 
 function matches(row: Row, filter: Filter): boolean {
   const { change } = row;
-  const { person, role = "either", event, from, to, target, emergency } = filter;
-  const same = (["status", "tenant_id", "proposer_kind", "kind", "risk", "tier", "kpi", "resolution"] as const).every(
+  const { person, role = "either", event, from, to, target, tenant_id, emergency } = filter;
+  const governed = listGoverned(change);
+  const same = (["status", "proposer_kind", "kind", "risk", "tier", "kpi", "resolution"] as const).every(
     (name) => filter[name] === undefined || filter[name] === change[name],
   );
   const isDated = event !== undefined || from !== undefined || to !== undefined;
   return (
     same &&
-    (target === undefined || matchesPattern(change.target, target)) &&
+    (target === undefined || governed.some((entry) => matchesPattern(entry.target, target))) &&
+    (tenant_id === undefined || governed.some((entry) => entry.tenant_id === tenant_id)) &&
     (person === undefined || peopleIn(row, role).some((name) => isOneOf(name, person))) &&
     (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
     (!isDated ||

@@ -1,4 +1,4 @@
-/** A change as queries see it: everything but its value, with the text that free words are looked for in. */
+/** A change as queries see it: everything but its values, with the text that free words are looked for in. */
 import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -25,10 +25,11 @@ export interface Found {
 }
 
 /** Makes the row of a change. */
-export function makeRow({ value: _, rationale, ...stored }: Change): Row {
+export function makeRow({ value: _, rationale, sets, ...stored }: Change): Row {
   // A record that was edited by hand may hold anything.
   const approvals = stored.approvals.filter((one) => typeof one?.approver === "string" && isTime(one.at));
-  const change = { ...stored, approvals };
+  const named = sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));
+  const change = { ...stored, approvals, ...(named && { sets: named }) };
   const terms = textTerms(textsOf(change, rationale).join("\n"));
   return {
     change,
@@ -54,7 +55,20 @@ function textsOf(change: Row["change"], rationale: unknown): string[] {
   const late = change.late_notes?.flatMap(({ note, actor }) => [note, actor]) ?? [];
   const given = approvals.flatMap(({ approver: name, note }) => [name, note]);
   const reviewed = review ? [review.approver, review.note] : [];
-  const all = [summary, rationale, target, tenant_id, kpi, proposer, asked_by, ...given, ...reviewed, ...late];
+  const entries = change.sets?.flatMap((entry) => [entry.target, entry.tenant_id]) ?? [];
+  const all = [
+    summary,
+    rationale,
+    target,
+    tenant_id,
+    ...entries,
+    kpi,
+    proposer,
+    asked_by,
+    ...given,
+    ...reviewed,
+    ...late,
+  ];
   // The last decision may be one of the approvals.
   if (!approvals.some((one) => one.approver === approver && one.note === approval_note))
     all.push(approver, approval_note);

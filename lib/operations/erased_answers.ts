@@ -1,6 +1,8 @@
 /** Answers that are kept to be given again, without contents that were erased since. */
 import type { Change } from "../changes/rules/change.ts";
 import { ERASED_FIELDS } from "../changes/rules/erasure.ts";
+import { type ChangeEntry, listEntries } from "../changes/rules/list_entries.ts";
+import { samePlace } from "../changes/rules/same_target.ts";
 
 /** Changes as they are now, by their ids: what they do not hold any more is erased. */
 export type Erased = ReadonlyMap<string, Change>;
@@ -30,7 +32,9 @@ function redacted(value: unknown, erased: Erased): unknown {
 /** A change, or a part of one, as it is now. */
 function asErased(object: Members, erased: Erased): Members {
   const change = erased.get(String(object["change_id"]));
-  const held = ERASED_FIELDS.filter((field) => field in object && object[field] !== change?.[field]);
+  const held = [...ERASED_FIELDS, "sets" as const].filter(
+    (field) => field in object && JSON.stringify(object[field]) !== JSON.stringify(change?.[field]),
+  );
   if (!change || held.length === 0) return object;
   const { value: _, ...rest } = object;
   return {
@@ -43,10 +47,14 @@ function asErased(object: Members, erased: Erased): Members {
 function withoutPreview(object: Members, erased: Erased): Members {
   const { adapter, change } = object as { adapter?: Members | null; change?: Partial<Change> };
   if (!adapter || !("preview" in adapter) || !change) return object;
-  const isThere = [...erased.values()].some(
-    ({ target, tenant_id }) => tenant_id === change.tenant_id && target.toLowerCase() === change.target?.toLowerCase(),
+  const shown = isPlace(change) ? listEntries(change) : [];
+  const isThere = [...erased.values()].some((one) =>
+    listEntries(one).some((entry) => shown.some((place) => samePlace(place, entry))),
   );
   if (!isThere) return object;
   const { preview: _, ...rest } = adapter;
   return { ...object, adapter: rest };
 }
+
+const isPlace = (change: Partial<Change>): change is ChangeEntry =>
+  typeof change.target === "string" && typeof change.tenant_id === "string";

@@ -6,6 +6,7 @@ import { memories } from "../projections/memory.ts";
 import { forgetMemory } from "../projections/memory.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import type { ErasureDue } from "../changes/commands/erase.ts";
+import { listEntries } from "../changes/rules/list_entries.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { SweptCollection } from "../store/schema.ts";
 import type { RecordOf, Stored, Tx } from "../store/store.ts";
@@ -135,7 +136,7 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
       removed = true;
       await forgetMemory(tx, source, id);
     });
-  const places = changes.map(({ target }) => JSON.stringify(target));
+  const places = changes.flatMap(listEntries).map(({ target }) => JSON.stringify(target));
   await each(deps, "idempotency", [...marks, ...places.map(escaped)], (tx, id, kept) => {
     const text = withoutContent(kept.answer.text, erased);
     if (text === kept.answer.text) return;

@@ -7,6 +7,7 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { readRecordsAtTime } from "../changes/expiry.ts";
 import { byTarget } from "../changes/by_target.ts";
 import { LISTED, liveOn, targetKey } from "../changes/records.ts";
+import { listEntries } from "../changes/rules/list_entries.ts";
 import { type Change, changeSchema } from "../changes/rules/change.ts";
 
 export const RELATIONS = ["live", "holds", "supersedes", "superseded_by"] as const;
@@ -30,17 +31,18 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   const { change_id, supersedes } = change;
   const prefix = successorPrefix(change_id);
   const newest = { prefix, limit: LISTED, reverse: true, keysOnly: true } as const;
+  const entries = listEntries(change);
   const [live, owners, successors] = await Promise.all([
-    liveOn(store, change, change_id),
-    byTarget(store, "owners", [change], { most: 1, reverse: true }),
+    Promise.all(entries.map((entry) => liveOn(store, entry, change_id))),
+    byTarget(store, "owners", entries, { most: 1, reverse: true }),
     readProjection(deps, waiting).then((read) => read.list("successors", newest)),
   ]);
   const relations = new Map<string, Relation[]>();
   const relate = (id: string | null | undefined, relation: Relation): void => {
     if (id && id !== change_id) relations.set(id, [...(relations.get(id) ?? []), relation]);
   };
-  for (const id of live) relate(id, "live");
-  relate(owners.get(targetKey(change))?.[0]?.value, "holds");
+  for (const id of new Set(live.flat())) relate(id, "live");
+  for (const id of new Set(entries.map((entry) => owners.get(targetKey(entry))?.[0]?.value))) relate(id, "holds");
   relate(supersedes, "supersedes");
   for (const { id } of successors) relate(id.slice(prefix.length), "superseded_by");
   const ids = [...relations.keys()].sort().toReversed();

@@ -6,7 +6,8 @@ import { tenantPrefix, valueKey, values, type ValueSource } from "../projections
 import { listLaterOwners, readVerifiedChanges, type VerifiedChange } from "../changes/ledger/read_changes.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Place, readRecords } from "../changes/records.ts";
-import { listEntries } from "../changes/rules/list_entries.ts";
+import { type ChangeEntry, listEntries } from "../changes/rules/list_entries.ts";
+import { samePlace } from "../changes/rules/same_target.ts";
 import { changeSchema, KINDS } from "../changes/rules/change.ts";
 import type { Exposure } from "../rollout/exposure.ts";
 import { maySee } from "../changes/rules/reader.ts";
@@ -244,17 +245,19 @@ async function valueOf(
 ): Promise<Value | typeof MOVED> {
   if ("problem" in verified) return withheld(one, verified.problem);
   const { change, applied } = verified;
-  const { change_id, tenant_id, value, kind, digest, status, erased } = change;
-  const target = applied?.target_spelling ?? change.target;
+  const { change_id, kind, digest, status, erased } = change;
+  const set = listEntries(change).find((each) => valueKey(each.tenant_id, each.target) === one.place);
   const { entry } = one.source;
   if (erased) return withheld(one, "its content was erased");
-  if (status !== "applied" || applied?.entry !== entry || valueKey(tenant_id, target) !== one.place) return MOVED;
+  if (status !== "applied" || applied?.entry !== entry || !set) return MOVED;
+  const { tenant_id, value } = set;
+  const target = applied.target_spelling ?? set.target;
   if (value === undefined) return withheld(one, "the change sets no value");
   // A change that sets no value leaves the target to the one before it.
-  const since = (await listLaterOwners(deps, change, one.source))?.filter((id) => id !== over);
+  const since = (await listLaterOwners(deps, set, one.source))?.filter((id) => id !== over);
   if (!since) return withheld(one, "an entry about its target is not the one that the log had");
   const later = since.length === 0 ? [] : await readVerifiedChanges(deps, since);
-  if (later.some((other) => "problem" in other || other.change.value !== undefined)) return MOVED;
+  if (later.some((other) => "problem" in other || setsTarget(other.change, set))) return MOVED;
   const exposure = isRollingOut(change) ? findExposure(change) : undefined;
   return {
     ...{ tenant_id, target, change_id, entry, applied_at: applied.at, state: "governed", value, kind, digest },
@@ -262,14 +265,16 @@ async function valueOf(
   };
 }
 
+/** Returns true for a change that sets a value at a place. */
+const setsTarget = (change: ChangeEntry, place: Place): boolean =>
+  listEntries(change).some((entry) => entry.value !== undefined && samePlace(entry, place));
+
 /** Returns true where an applied change sets the target, as far as this process has read the log. */
 async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> {
   const held = await listLaterOwners(deps, place, { change_id: "", entry: 0 });
   if (!held) return true;
   const verified = held.length === 0 ? [] : await readVerifiedChanges(deps, held);
-  return verified.some(
-    (one) => "problem" in one || (one.change.value !== undefined && one.change.status === "applied"),
-  );
+  return verified.some((one) => "problem" in one || (setsTarget(one.change, place) && one.change.status === "applied"));
 }
 
 /** Named by its place: what the record says of it is not to be believed. */

@@ -4,11 +4,12 @@
  */
 import { POLICY_GUARDRAIL } from "../changes/rules/actor.ts";
 import { targetKey } from "../changes/records.ts";
+import { isPlan, listEntries } from "../changes/rules/list_entries.ts";
 import { feed } from "../changes/rules/kpi.ts";
 import { lookedBackTo, openOutcome } from "../changes/rules/outcome.ts";
 import type { Entry } from "./entries.ts";
 import { type ProjectionDeps, type Projection, type ProjectionContext, MAX_WRITES_PER_STEP } from "./projection.ts";
-import { indexOpen, listDue, listNewestOpen } from "./outcomes/indexes.ts";
+import { indexOpen, indexTargets, listDue, listNewestOpen } from "./outcomes/indexes.ts";
 import { addClosed, addLateItem, closeChange, closeOutcome } from "./outcomes/closing.ts";
 import { START, type State, getWindows } from "./outcomes/state.ts";
 import { forgetVerdict } from "./outcomes/verdict_memory.ts";
@@ -31,7 +32,7 @@ export const outcomes: Projection<State> = {
   ],
   start: START,
 
-  apply(context, entry, step) {
+  async apply(context, entry, step) {
     if (entry.facts.manifest_hash !== undefined)
       context.state = { ...context.state, manifest: entry.facts.manifest_hash };
     switch (entry.event_type) {
@@ -40,7 +41,8 @@ export const outcomes: Projection<State> = {
       case "consent_decision":
         return entry.facts.status === "denied" ? closeDenied(context, entry) : undefined;
       case "change_applied":
-        return step === "" ? replaceOutcome(context, entry) : openNext(context, entry);
+        if (step === "targets") return indexTargets(context.tx, await context.readChange(entry.change_id));
+        return step === "open" ? openNext(context, entry) : replaceOutcomes(context, entry);
       case "change_rolled_back":
         return endByRollback(context, entry);
       case "note_added":
@@ -89,20 +91,23 @@ export async function countVerdicts(
   return { closed: after.timed_out - timed_out, new_verdicts: after.verdicts - verdicts };
 }
 
-/** Ends the outcome that is open on the target of an apply, and opens that of the applied change. */
-async function replaceOutcome(context: ProjectionContext<State>, entry: Entry): Promise<string | void> {
+/** Ends the outcomes that are open on the targets of an apply, and opens that of the applied change. */
+async function replaceOutcomes(context: ProjectionContext<State>, entry: Entry): Promise<string | void> {
   const { change_id, timestamp: at } = entry;
-  const replaced = (await context.tx.get("outcomes_by_target", targetKey(await context.readChange(change_id))))?.value;
-  if (replaced === undefined) return openNext(context, entry);
-  const record = (await context.tx.get("outcomes", replaced))!.value;
-  await closeOutcome(context, record, { at, by: "change", replaced_by: change_id });
+  for (const target of listEntries(await context.readChange(change_id))) {
+    const replaced = (await context.tx.get("outcomes_by_target", targetKey(target)))?.value;
+    if (replaced === undefined) continue;
+    if (!context.hasRoom(MAX_WRITES_PER_STEP)) return "replace";
+    const record = (await context.tx.get("outcomes", replaced))!.value;
+    if (!record.final) await closeOutcome(context, record, { at, by: "change", replaced_by: change_id });
+  }
   return context.hasRoom(MAX_WRITES_PER_STEP) ? openNext(context, entry) : "open";
 }
 
 async function openNext(
   context: ProjectionContext<State>,
   { change_id, tenant, timestamp: at, id: entry }: Entry,
-): Promise<void> {
+): Promise<string | void> {
   const change = await context.readChange(change_id);
   const { kpi } = change;
   const { kpis, windows: all, due } = context.state;
@@ -115,11 +120,13 @@ async function openNext(
   const earlier = then?.value.values[kpi ?? ""];
   const record = openOutcome(change, { at, entry, tenant, kpis, earlier, intent, windows, open: others });
   context.tx.put("outcomes", change_id, record);
-  await indexOpen(context.tx, record, change);
+  await indexOpen(context.tx, record);
   const { judged_from } = record;
   context.state = { ...context.state, due: due !== null && due < judged_from ? due : judged_from };
   if (kpi !== null)
     context.state = { ...context.state, windows: { ...all, [kpi]: { ...windows, opened: windows.opened + 1 } } };
+  if (isPlan(change)) return "targets";
+  indexTargets(context.tx, change);
 }
 
 async function endByRollback(

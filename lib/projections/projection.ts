@@ -52,6 +52,7 @@ export type ProjectedChange = Pick<
   | "reversible"
   | "target"
   | "value"
+  | "sets"
   | "erased"
   | "status"
   | "summary"

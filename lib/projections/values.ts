@@ -1,6 +1,8 @@
 /** Projection of the value that each target should have: that of its newest applied change that sets one. */
 import { entryKey } from "../audit/chain.ts";
-import type { Projection, ProjectionContext } from "./projection.ts";
+import type { PlanEntry } from "../changes/rules/change.ts";
+import { listEntries as listTargets } from "../changes/rules/list_entries.ts";
+import { MAX_WRITES_PER_STEP, type ProjectedChange, type Projection, type ProjectionContext } from "./projection.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -29,27 +31,45 @@ export const values: Projection<null> = {
   name: "values",
   collections: ["values", "values_order"],
   start: null,
-  apply(context, { id, event_type, timestamp, change_id }) {
-    if (event_type === "change_applied") return setValue(context, { change_id, entry: id, applied_at: timestamp });
-    if (event_type === "change_rolled_back") return restoreValue(context, change_id);
+  async apply(context, { id, event_type, timestamp, change_id }, step) {
+    if (event_type !== "change_applied" && event_type !== "change_rolled_back") return;
+    const change = await context.readChange(change_id);
+    const targets = listTargets(change);
+    // A target takes two writes, and a plan has up to twenty of them.
+    const begin = Number(step);
+    const source = { change_id, entry: id, applied_at: timestamp };
+    for (const entry of targets.slice(begin, begin + TARGETS_PER_STEP))
+      if (event_type === "change_applied") setValue(context, { change, entry, source });
+      else await restoreValue(context, change_id, valueKey(entry.tenant_id, entry.target));
+    return begin + TARGETS_PER_STEP < targets.length ? String(begin + TARGETS_PER_STEP) : undefined;
   },
 };
 
+const TARGETS_PER_STEP = MAX_WRITES_PER_STEP / 2;
+
 const orderKey = (key: string, entry: number): string => `${key}\n${entryKey(entry)}`;
 
-async function setValue({ tx, readChange }: ProjectionContext<null>, source: ValueSource): Promise<void> {
-  const { tenant_id, target, value, erased, status } = await readChange(source.change_id);
+/** A target that an apply sets. */
+interface SetTarget {
+  change: Pick<ProjectedChange, "erased" | "status">;
+  entry: PlanEntry;
+  source: ValueSource;
+}
+
+function setValue({ tx }: ProjectionContext<null>, { change, entry, source }: SetTarget): void {
   // An applied change is erased without its value. One that was rolled back may have had a value; a later entry removes it.
-  if (value === undefined && !(erased && status === "rolled_back")) return;
-  const key = valueKey(tenant_id, target);
+  if (entry.value === undefined && !(change.erased && change.status === "rolled_back")) return;
+  const key = valueKey(entry.tenant_id, entry.target);
   tx.put("values_order", orderKey(key, source.entry), source);
   tx.put("values", key, source);
 }
 
 /** Restores the value before that of a change, unless a later change has replaced it. */
-async function restoreValue({ tx, readChange, listEntries }: ProjectionContext<null>, changeId: string): Promise<void> {
-  const { tenant_id, target } = await readChange(changeId);
-  const key = valueKey(tenant_id, target);
+async function restoreValue(
+  { tx, listEntries }: ProjectionContext<null>,
+  changeId: string,
+  key: string,
+): Promise<void> {
   const current = (await tx.get("values", key))?.value;
   if (current?.change_id === changeId) {
     tx.delete("values_order", orderKey(key, current.entry));

@@ -135,8 +135,8 @@ export const model = [
   {
     ...drafts,
     name: "a draft that people turned down is filed again in capitals",
-    find: "target: target.toLowerCase(), value",
-    replace: "target, value",
+    find: "target: target.toLowerCase(),",
+    replace: "target,",
     only: "in these words or others",
   },
   {
@@ -149,8 +149,8 @@ export const model = [
   {
     ...drafts,
     name: "a draft that people turned down is filed again for a tenant with a space behind it",
-    find: 'tenant_id: tenant_id.normalize("NFKC").trim(), kind',
-    replace: "tenant_id, kind",
+    find: 'tenant_id: tenant_id.normalize("NFKC").trim(),',
+    replace: "tenant_id,",
     only: "in these words or others",
   },
   {

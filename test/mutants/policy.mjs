@@ -225,7 +225,7 @@ export const policy = [
   {
     name: "a proposal takes the place of another tenant's change",
     file: "lib/changes/rules/supersede.ts",
-    find: "if (of.tenant_id !== by.tenant_id)",
+    find: "if (!setBy.some(({ tenant_id }) => tenant_id === entry.tenant_id))",
     replace: "if (false)",
     tests: PUT_BACK,
   },

@@ -163,8 +163,8 @@ export const projections = [
   {
     ...outcomes,
     name: "an outcome goes on after another change took its target",
-    find: "if (replaced === undefined) return openNext(context, entry);",
-    replace: "if (replaced !== null) return openNext(context, entry);",
+    find: "if (replaced === undefined) continue;",
+    replace: "if (replaced !== null) continue;",
     tests: ["test/lib/projections/outcomes.test.ts"],
   },
   {

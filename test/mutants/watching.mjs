@@ -63,7 +63,7 @@ export const watching = [
   {
     ...guardrail,
     name: "a guardrail by target blames a change of another target",
-    find: "if (targets && !matchesAny(value.target, targets)) continue;",
+    find: "if (targets && ![value.target, ...(value.sets ?? [])].some((target) => matchesAny(target, targets))) continue;",
     replace: "void matchesAny;",
   },
   {

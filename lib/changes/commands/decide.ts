@@ -71,7 +71,15 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const signature = await present(transaction, decided, { proof, at });
     const command =
       type === "approve"
-        ? { type, name, note, emergency, seen, signature, target_owner: await transaction.ledger.owner(before.change) }
+        ? {
+            type,
+            name,
+            note,
+            emergency,
+            seen,
+            signature,
+            target_owner: await transaction.ledger.targetOwner(before.change),
+          }
         : { type, name, note, signature };
     const actor = actorBehind(name, signature, findActor(caller, name));
     const judged = type === "approve" ? await asProven(transaction, before) : before.change;

@@ -71,7 +71,7 @@ export async function eraseContent(caller: Caller, input: EraseInput): Promise<E
     );
     if (await readLease(tx, change)) throw inProgressError(change_id);
     requireRevision(caller, change.revision);
-    const owner = await transaction.ledger.owner(change);
+    const owner = await transaction.ledger.targetOwner(change);
     const command = { type: "erase", name, note, owner, signature } as const;
     const enacted = transaction.enact(before, command, actorBehind(name, signature, claimed));
     const { value: entry } = enacted.entry;

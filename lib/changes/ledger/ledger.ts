@@ -4,7 +4,9 @@ import { consultLog, type Evidence } from "../evidence.ts";
 import type { Reading } from "../reading.ts";
 import { readStoredChange, type Place, targetKey } from "../records.ts";
 import { contentIn } from "../rules/content.ts";
+import { type ChangeEntry, isPlan, listEntries } from "../rules/list_entries.ts";
 import { changeOf, type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import type { TargetOwner } from "../rules/stale_target.ts";
 import { findOwnedSince, findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
 import { heldNow, heldSince, lastValue } from "./values_held.ts";
 import { entryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
@@ -33,6 +35,13 @@ export function createLedger(sources: LedgerSources) {
   const state = async (changeId: string, record: ChangeRecord | undefined): Promise<ChangeState | undefined> =>
     foldEntries(await entries(changeId, record)) ?? foldEntries(await evidence.about(changeId, 1));
 
+  const findTargetOwner = (target: Place): Promise<string | null> => {
+    const key = targetKey(target);
+    const owner = owners.get(key) ?? findOwner(sources, target);
+    owners.set(key, owner);
+    return owner;
+  };
+
   return {
     entries,
     state,
@@ -49,15 +58,22 @@ export function createLedger(sources: LedgerSources) {
       return differences(recorded, record, sha256).length === 0 ? record : undefined;
     },
     /** Returns the newest applied change of a target. */
-    owner(target: Place): Promise<string | null> {
-      const key = targetKey(target);
-      const owner = owners.get(key) ?? findOwner(sources, target);
-      owners.set(key, owner);
-      return owner;
+    owner: findTargetOwner,
+    /** Returns the newest applied change of the target of a change; of a plan those of its entries. */
+    async targetOwner(change: ChangeEntry): Promise<TargetOwner> {
+      const found = await Promise.all(listEntries(change).map(findTargetOwner));
+      return isPlan(change) ? found : found[0]!;
     },
     ownedSince: (target: Place) => findOwnedSince(sources, target),
     ownerWithout: (record: ChangeRecord) => findOwnerWithout(sources, record),
     spelling: (target: Place) => findSpelling(sources, target),
+    /** Returns a change with each target that it sets spelled as it was first applied. */
+    async respell<C extends ChangeEntry>(change: C): Promise<C> {
+      const { sets } = change;
+      if (!sets) return { ...change, target: await findSpelling(sources, change) };
+      const spelled = sets.map(async (entry) => ({ ...entry, target: await findSpelling(sources, entry) }));
+      return { ...change, sets: await Promise.all(spelled) };
+    },
     live: (target: Place) => listLive(sources, target),
     heldSince: (target: Place, moment: string) => heldSince(sources, target, moment),
     heldNow: (target: Place) => heldNow(sources, target),

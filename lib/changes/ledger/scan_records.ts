@@ -3,8 +3,10 @@ import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { RecordOf, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { agentPlace, applyKey, placeOf, targetKey } from "../records.ts";
+import { targetRows } from "../by_target.ts";
+import { agentPlace, applyKey, targetKey } from "../records.ts";
 import { isLive, isReviewDue } from "../rules/in_force.ts";
+import { listEntries } from "../rules/list_entries.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
 import { asRead } from "../rules/written_record.ts";
@@ -55,23 +57,25 @@ export async function scanEntries({ store }: Scanning, entries: readonly AuditEn
   return mismatches;
 }
 
-/** The row of a change in each index; a value of undefined: it has none. */
+/** The rows of a change in each index; a value of undefined: it has none. */
 const INDEXES = {
-  live_by_target: ({ change }: ChangeRecord) => row(placeOf(change), isLive(change.status), true),
+  live_by_target: ({ change }: ChangeRecord) => targetRows(change).map((key) => row(key, isLive(change.status), true)),
   owners: ({ change, applied }: ChangeRecord) =>
     applied
-      ? row(targetKey(change) + entryKey(applied.entry), change.status === "applied", change.change_id)
-      : undefined,
+      ? listEntries(change).map((entry) =>
+          row(targetKey(entry) + entryKey(applied.entry), change.status === "applied", change.change_id),
+        )
+      : [],
   live_by_agent: ({ change }: ChangeRecord) => {
     const key = agentPlace(change);
-    return key === undefined ? undefined : row(key, isLive(change.status), true);
+    return key === undefined ? [] : [row(key, isLive(change.status), true)];
   },
-  review_due: ({ change }: ChangeRecord) => row(change.change_id, isReviewDue(change), true),
+  review_due: ({ change }: ChangeRecord) => [row(change.change_id, isReviewDue(change), true)],
   rollouts_running: ({ change }: ChangeRecord) =>
-    change.stages ? row(change.change_id, isRollingOut(change), true) : undefined,
+    change.stages ? [row(change.change_id, isRollingOut(change), true)] : [],
   applies_due: ({ change }: ChangeRecord) => {
     const key = applyKey(change);
-    return key === undefined ? undefined : row(key, true, true);
+    return key === undefined ? [] : [row(key, true, true)];
   },
 } as const;
 
@@ -81,10 +85,7 @@ const INDEX_NAMES = Object.keys(INDEXES) as (keyof typeof INDEXES)[];
 async function scanIndexes({ store }: Scanning, records: readonly StoredRecord[]): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
   for (const index of INDEX_NAMES) {
-    const rows = records.flatMap((record) => {
-      const expected = INDEXES[index](record.value);
-      return expected ? [{ record, ...expected }] : [];
-    });
+    const rows = records.flatMap((record) => INDEXES[index](record.value).map((expected) => ({ record, ...expected })));
     if (rows.length === 0) continue;
     const found = await store.getMany(
       index,
@@ -102,7 +103,4 @@ async function scanIndexes({ store }: Scanning, records: readonly StoredRecord[]
 
 /** Returns the rows of a change in the indexes, as they should be. */
 export const indexRows = (record: ChangeRecord) =>
-  INDEX_NAMES.flatMap((index) => {
-    const expected = INDEXES[index](record);
-    return expected ? [{ index, ...expected }] : [];
-  });
+  INDEX_NAMES.flatMap((index) => INDEXES[index](record).map((expected) => ({ index, ...expected })));

@@ -116,7 +116,7 @@ async function requireAllowedValues(
 
 /** Rejects an apply that would set a value elsewhere than it was consented to (409 `target_moved`). */
 async function refuseMovedPlaces({ ledger, product }: Transaction, change: Change): Promise<void> {
-  const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.spelling(change)));
+  const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (!moved) return;
   const { change_id } = change;
   const details = { change_id, places: moved, allowed: allowedInstead(change, product.intent) };
@@ -169,7 +169,7 @@ async function refuseHeldBack(
 ): Promise<void> {
   const { product, now } = transaction;
   const { policy } = product.intent;
-  const owners = { before: target_owner, now: await transaction.ledger.owner(change) };
+  const owners = { before: target_owner, now: await transaction.ledger.targetOwner(change) };
   const { change_id } = change;
   refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
   if (targetMoved(owners) !== undefined) request.target_moved = owners;

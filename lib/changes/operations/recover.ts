@@ -183,7 +183,7 @@ async function standingConsent(
     if (error instanceof AppError) return undefined;
     throw error;
   }
-  const target_moved = { before: before.target_owner, now: await transaction.ledger.owner(before.change) };
+  const target_moved = { before: before.target_owner, now: await transaction.ledger.targetOwner(before.change) };
   if (targetMoved(target_moved) === undefined) return {};
   return policy.on_stale === "block" ? undefined : { target_moved };
 }

@@ -145,7 +145,7 @@ function refuseDriftedPlaces({ product }: Transaction, change: Change): void {
 
 /** Finds the change that this one replaced and that is no longer applied: a rollback restores the value before it. */
 async function findPassed({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
-  const replaced = target_owner && (await readRecord(tx, target_owner))?.change;
+  const replaced = typeof target_owner === "string" && (await readRecord(tx, target_owner))?.change;
   return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
 }
 

@@ -55,7 +55,7 @@ export async function startRestore(
   if (own) throw leaseError(own);
   const other = selectOtherLease(change, await listOtherLeases(tx, change));
   if (other) throw targetInUseError(change_id, other);
-  const moved = findMove(product.adapter, change, await transaction.ledger.spelling(change));
+  const moved = findMove(product.adapter, change, await transaction.ledger.respell(change));
   if (moved)
     throw new AppError("target_moved", `${describeMove(moved)}; set the configuration as it was`, {
       change_id,

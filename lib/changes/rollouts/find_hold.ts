@@ -31,7 +31,7 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   const problem = findStagesProblem(change, policy.stages);
   if (problem !== undefined)
     return new AppError("value_not_allowed", `the plan of ${change_id} ${problem}`, { change_id });
-  const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.spelling(change)));
+  const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (moved) return new AppError("target_moved", describeMove(moved), { change_id, places: moved });
   if (isEmergency(proven, intent)) return undefined;
   const holds = [

@@ -1,7 +1,7 @@
 /** The scope of an agent: the changes that it may propose. */
 import { AppError } from "../../kit/errors.ts";
 import type { ProposeInput } from "./command.ts";
-import { isInScope, listEntries } from "./list_entries.ts";
+import { isInScope, listGoverned } from "./list_entries.ts";
 import { agentLimits, type Principals } from "./principals.ts";
 
 /** Requires that the intent lets an agent propose this. Errors: 403 `agent_may_not`. */
@@ -14,7 +14,7 @@ export function requireAgentScope(agent: string, input: ProposeInput, intent: { 
     });
   };
   if (kinds && !kinds.includes(input.kind)) refuse("kind", `a change of the kind ${input.kind}`, kinds);
-  for (const entry of listEntries(input)) {
+  for (const entry of listGoverned(input)) {
     if (!isInScope(entry, { targets })) refuse("target", `a change of ${entry.target}`, targets);
     if (!isInScope(entry, { tenants })) refuse("tenant_id", `a change for tenant ${entry.tenant_id}`, tenants);
   }

@@ -5,6 +5,7 @@ import type { LateItem, ValuePlace, Verdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
+import type { TargetOwner } from "./stale_target.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { Presented } from "./require_signature.ts";
 
@@ -43,11 +44,11 @@ export type Command =
       input: ProposeInput;
       /** Minor changes granted on this UTC day. */
       minor_today: number;
-      /** When the target was rolled back in the last 24 hours, if no person has approved a change of it since. */
-      rolled_back?: string | undefined;
+      /** The first target that was rolled back in the last 24 hours, and when, if no person has approved a change of it since. */
+      rolled_back?: { target: string; at: string } | undefined;
       /** The newest applied change of the target, for a change that may be minor. */
-      target_owner?: string | null;
-      /** Other live changes of the same tenant and target. */
+      target_owner?: TargetOwner;
+      /** Other live changes of the same tenant and target, or of one that a plan sets. */
       live: readonly string[];
       /** The error of an agent that has reached one of its limits. */
       limit_reached?: Error | undefined;
@@ -69,7 +70,7 @@ export type Command =
       type: "approve";
       name: string;
       note: string;
-      target_owner: string | null;
+      target_owner: TargetOwner;
       emergency?: boolean | undefined;
       /** Digests of what the places held, as the approver saw them. */
       seen?: readonly string[] | undefined;
@@ -82,7 +83,7 @@ export type Command =
   | { type: "expire" }
   | { type: "lapse" }
   /** `owner`: the newest applied change of the target. */
-  | { type: "erase"; name: string; note: string; owner: string | null; signature?: Presented | undefined }
+  | { type: "erase"; name: string; note: string; owner: TargetOwner; signature?: Presented | undefined }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */

@@ -5,6 +5,7 @@ import { isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { Intent } from "./intent.ts";
+import type { TargetOwner } from "./stale_target.ts";
 import { allowedActions } from "./transitions.ts";
 
 /** What stands in the place of words that were erased. */
@@ -34,7 +35,7 @@ export const STAYS = [
  * Refuses to erase what may still be needed. Errors: 400 `illegal_transition` while the change may go on or where its content is
  * erased already, 409 `content_needed`. `owner`: the change that its target holds.
  */
-export function refuseErasure(change: Change, { owner }: { owner: string | null }, intent: Intent): void {
+export function refuseErasure(change: Change, { owner }: { owner: TargetOwner }, intent: Intent): void {
   const { change_id, status } = change;
   const allowed = allowedActions(change, intent);
   const details = { change_id, current_status: status, allowed };
@@ -50,7 +51,7 @@ export function refuseErasure(change: Change, { owner }: { owner: string | null 
     new AppError("content_needed", `cannot erase the content of ${change_id}: ${why}`, details);
   if (isReviewDue(change)) throw needed("its emergency waits for a review");
   if (status !== "applied") return;
-  if (owner === change_id) throw needed("it is what its target holds now; roll it back first");
+  if ([owner].flat().includes(change_id)) throw needed("it is what its target holds now; roll it back first");
   if (!setsNothing(change))
     throw needed(
       "a rollback of a later change brings its value back; roll it back first, which leaves the host product as it is, since a later change holds the target",

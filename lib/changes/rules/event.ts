@@ -3,6 +3,7 @@ import { once } from "../../kit/once.ts";
 import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { samePlace } from "./same_target.ts";
+import type { TargetOwner } from "./stale_target.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
 
@@ -99,7 +100,7 @@ export interface Detail {
   previous_digest?: string | null;
   /** Numbers that targets held at a proposal or an apply and which no change of ours had set, where steps are limited. */
   step_base?: readonly StepBase[];
-  target_owner?: string | null;
+  target_owner?: TargetOwner;
   emergency?: boolean;
   /** Stands in the consent with which an emergency's quorum is reached. */
   review_hours?: number;

@@ -4,7 +4,7 @@ import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { canBeApprover } from "./approver_name.ts";
-import { type ChangeEntry, findCovered, isInScope, listEntries, type Scope } from "./list_entries.ts";
+import { type ChangeEntry, findCovered, isInScope, listEntries, listGoverned, type Scope } from "./list_entries.ts";
 import { sameName } from "./names.ts";
 import { isAgent } from "./principals.ts";
 import { canSign, isSignedAsAsked } from "./signing.ts";
@@ -51,14 +51,14 @@ export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number
   const owned = policy.owners.map((rule) => findCovered(claimed, rule)).find((target) => target !== undefined);
   if (owned !== undefined) return `It is not minor: ${owned} has owners, who must consent.`;
   if (!minor.kinds.includes(kind)) return `It is not minor: the intent lets no ${kind} be minor.`;
-  const uncovered = listEntries(claimed).find((entry) => !isInScope(entry, minor));
+  const uncovered = listGoverned(claimed).find((entry) => !isInScope(entry, minor));
   if (uncovered)
     return `It is not minor: the intent lets no change of ${uncovered.target}${tenantOf(uncovered, minor)} be minor.`;
   if (affected_users! > (minor.max_affected_users ?? Infinity))
     return `It is not minor: it reaches more than ${minor.max_affected_users} users.`;
   if (RISKS.indexOf(risk!) > RISKS.indexOf(minor.max_risk))
     return `It is not minor: its risk is above ${minor.max_risk}.`;
-  if (minorToday >= (minor.max_per_day ?? Infinity))
+  if (minorToday + listEntries(claimed).length > (minor.max_per_day ?? Infinity))
     return `It is not minor: the ${minor.max_per_day} minor changes of this day are used up.`;
   return undefined;
 }

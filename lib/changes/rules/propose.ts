@@ -4,7 +4,7 @@ import { isKnown, POLICY_MINOR, proposerKindOf } from "./actor.ts";
 import { type Tier, UNSTATED } from "./change.ts";
 import { type Content, digestOf } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
-import { setsNothing } from "./list_entries.ts";
+import { isPlan, listEntries, setsNothing } from "./list_entries.ts";
 import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from "./policy.ts";
 import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
@@ -31,13 +31,16 @@ export function propose(command: Proposal, context: Context): Decided {
   if (policy.on_conflict === "block" && live.length > 0)
     throw new AppError(
       "target_conflict",
-      `another live change is on ${input.target} of this tenant; decide that one first`,
+      isPlan(input)
+        ? `another live change is on a target of ${input.target}; decide that one first`
+        : `another live change is on ${input.target} of this tenant; decide that one first`,
       { conflicts: live },
     );
   const detail = {
     status: minor ? "approved" : "pending_consent",
     kind: content.kind,
     target: content.target,
+    ...(content.sets && { sets: content.sets.map(({ tenant_id, target }) => ({ tenant_id, target })) }),
     tier,
     tier_asked: input.tier ?? null,
     ...(tier_reason === undefined ? {} : { tier_reason }),
@@ -57,7 +60,7 @@ export function propose(command: Proposal, context: Context): Decided {
     proposer_kind,
     approver: minor ? POLICY_MINOR : null,
     required_approvers: requiredApprovers(tier, policy),
-    ...(minor ? { minor_number: minor_today + 1, target_owner } : {}),
+    ...(minor ? { minor_number: minor_today + listEntries(content).length, target_owner } : {}),
     ...(input.supersedes === undefined ? {} : { supersedes: input.supersedes }),
     // Before it no other was live, so that nobody need look further back.
     ...(policy.on_conflict === "block" ? { alone: true } : {}),
@@ -120,7 +123,7 @@ export function grade(
     return waits(`It is not minor: it is the first value of ${first_value}, from which its steps are counted.`);
   if (rolled_back !== undefined)
     return waits(
-      `It is not minor: ${input.target} was rolled back at ${rolled_back}, and for 24 hours a person must approve a change of it first.`,
+      `It is not minor: ${rolled_back.target} was rolled back at ${rolled_back.at}, and for 24 hours a person must approve a change of it first.`,
     );
   return { tier };
 }
@@ -129,10 +132,14 @@ export function grade(
 const unstatedIn = (input: ProposeInput) => UNSTATED.filter((field) => input[field] === undefined);
 
 /** A string of an agent that reads as JSON of another type may have been meant as that. */
-function hintOf({ value }: ProposeInput, proposer_kind: string): { value_hint?: string } {
-  if ((proposer_kind !== "agent" && proposer_kind !== "model") || typeof value !== "string") return {};
-  const type = typeOfJson(value);
-  return type === undefined ? {} : { value_hint: `The value is text that reads as ${type}; it is set as text.` };
+function hintOf(input: ProposeInput, proposer_kind: string): { value_hint?: string } {
+  if (proposer_kind !== "agent" && proposer_kind !== "model") return {};
+  for (const { target, value } of listEntries(input)) {
+    const type = typeof value === "string" ? typeOfJson(value) : undefined;
+    const what = isPlan(input) ? `The value of ${target}` : "The value";
+    if (type !== undefined) return { value_hint: `${what} is text that reads as ${type}; it is set as text.` };
+  }
+  return {};
 }
 
 function typeOfJson(text: string): string | undefined {

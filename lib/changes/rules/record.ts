@@ -2,6 +2,7 @@
 import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { type Change, changeSchema } from "./change.ts";
+import type { TargetOwner } from "./stale_target.ts";
 import { type Content, CONTENT_FIELDS, digestOf } from "./content.ts";
 
 /** Everything about a change that its events decide. */
@@ -42,7 +43,7 @@ export interface ChangeState {
   /** `null` before its apply; stays when it is rolled back. */
   applied: Applied | null;
   /** Whose change the target held at the last approval; absent: the log does not say. */
-  target_owner?: string | null;
+  target_owner?: TargetOwner;
   /** Present for a change that is rolled out in steps. */
   rollout?: Rollout;
 }
@@ -70,7 +71,7 @@ export function differences(told: ChangeState, record: ChangeRecord, sha256: Sha
   if (!same(told.audit, audit)) differing.push("audit");
   if (!same(told.applied, applied)) differing.push("applied");
   if (!same(told.rollout, rollout)) differing.push("rollout");
-  if (target_owner !== told.target_owner) differing.push("target_owner");
+  if (!same(told.target_owner, target_owner)) differing.push("target_owner");
   if (digestOf(change, sha256) !== (told.change.erased ?? told.change).digest) differing.push("content");
   return differing;
 }

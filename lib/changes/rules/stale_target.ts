@@ -2,15 +2,27 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Policy } from "./intent.ts";
 
+/** The newest applied change of the target of a change; of a plan those of its entries, in their order. */
+export type TargetOwner = string | null | readonly (string | null)[];
+
 /** Whose change a target holds: at the last approval, where the log says it, and now. */
 export interface TargetOwners {
-  before: string | null | undefined;
-  now: string | null;
+  before: TargetOwner | undefined;
+  now: TargetOwner;
 }
 
 /** What became of the target since the consent, in a sentence; undefined where nothing did. */
 export function targetMoved({ before, now }: TargetOwners): string | undefined {
-  if (before === undefined || before === now) return undefined;
+  if (before === undefined) return undefined;
+  const [then, current] = [listOwners(before), listOwners(now)];
+  const moved = current.findIndex((owner, index) => owner !== then[index]);
+  return moved === -1 ? undefined : describeMoved(then[moved] ?? null, current[moved]!);
+}
+
+const listOwners = (owner: TargetOwner): readonly (string | null)[] =>
+  typeof owner === "object" && owner !== null ? owner : [owner];
+
+function describeMoved(before: string | null, now: string | null): string {
   if (now === null) return `${before}, which the target held at the consent, was rolled back since`;
   return `the target holds ${now} now, and held ${before === null ? "no change" : before} at the consent`;
 }

@@ -1,6 +1,8 @@
 /** Indexes of outcomes by horizon, KPI and target. */
 import { entryKey } from "../../audit/chain.ts";
 import { targetKey } from "../../changes/records.ts";
+import type { Change } from "../../changes/rules/change.ts";
+import { type ChangeEntry, isPlan, listEntries } from "../../changes/rules/list_entries.ts";
 import { NAMED, type OutcomeRecord } from "../../changes/rules/outcome.ts";
 import type { Reads, Tx } from "../../store/store.ts";
 
@@ -10,16 +12,20 @@ declare module "../../store/store.ts" {
     outcomes_due: true;
     /** `outcomes_by_kpi/<kpi>\n<open or over>\n<applied entry>\n<change_id>` */
     outcomes_by_kpi: true;
-    /** `outcomes_by_target/<target key>`: the change whose outcome is open on the target. */
+    /** `outcomes_by_target/<target key>`: the change whose outcome is open on the target, or a plan whose outcome was. */
     outcomes_by_target: string;
   }
 }
 
-/** Adds an open outcome to the indexes. */
-export async function indexOpen(tx: Tx, record: OutcomeRecord, target: Parameters<typeof targetKey>[0]): Promise<void> {
+/** Adds the open outcome of a change to the index by target: a plan has a row for each target that it sets, twenty at most. */
+export function indexTargets(tx: Tx, { change_id, ...change }: ChangeEntry & Pick<Change, "change_id">): void {
+  for (const entry of listEntries(change)) tx.put("outcomes_by_target", targetKey(entry), change_id);
+}
+
+/** Adds an open outcome to the other indexes. */
+export async function indexOpen(tx: Tx, record: OutcomeRecord): Promise<void> {
   const { judged_from, change_id, kpi } = record;
   tx.put("outcomes_due", dueKey(judged_from, change_id), true);
-  tx.put("outcomes_by_target", targetKey(target), change_id);
   if (kpi === null) return;
   tx.put("outcomes_by_kpi", kpiKey(kpi, "open", record), true);
   const over = await listNewest(tx, kpi, "over", NAMED + MAX_OBSOLETE);
@@ -30,15 +36,13 @@ export async function indexOpen(tx: Tx, record: OutcomeRecord, target: Parameter
 const MAX_OBSOLETE = 3;
 
 /** Moves an outcome from the open ones to those that are over. */
-export async function indexEnded(
-  tx: Tx,
-  record: OutcomeRecord,
-  target: Parameters<typeof targetKey>[0],
-): Promise<void> {
+export async function indexEnded(tx: Tx, record: OutcomeRecord, change: ChangeEntry): Promise<void> {
   const { judged_from, change_id, kpi } = record;
   tx.delete("outcomes_due", dueKey(judged_from, change_id));
-  const key = targetKey(target);
-  if ((await tx.get("outcomes_by_target", key))?.value === change_id) tx.delete("outcomes_by_target", key);
+  const key = targetKey(change);
+  // The rows of a plan stay until another change is applied: they are too many for one step.
+  if (!isPlan(change) && (await tx.get("outcomes_by_target", key))?.value === change_id)
+    tx.delete("outcomes_by_target", key);
   if (kpi === null) return;
   tx.delete("outcomes_by_kpi", kpiKey(kpi, "open", record));
   tx.put("outcomes_by_kpi", kpiKey(kpi, "over", record), true);

@@ -16,7 +16,7 @@ import type { Intent, LoadedIntent } from "../../../../lib/changes/rules/intent.
 import { missingConsents } from "../../../../lib/changes/rules/missing.ts";
 import { overdueStep, refuseOverdue, whyOverdue } from "../../../../lib/changes/rules/overdue.ts";
 import { changeOf, type ChangeRecord, differences } from "../../../../lib/changes/rules/record.ts";
-import { refuseMovedTarget } from "../../../../lib/changes/rules/stale_target.ts";
+import { refuseMovedTarget, type TargetOwner } from "../../../../lib/changes/rules/stale_target.ts";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import { keysOf } from "../../../../lib/changes/rules/signing.ts";
 import type { Presented } from "../../../../lib/changes/rules/require_signature.ts";
@@ -77,7 +77,7 @@ function machine() {
     intent: Intent,
   ): Command => {
     const isRecent = rolledBack !== undefined && now - rolledBack <= DAY_MS;
-    const rolled_back = isRecent ? iso(rolledBack) : undefined;
+    const rolled_back = isRecent ? { target, at: iso(rolledBack) } : undefined;
     const reach = minor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
     const input = { tenant_id: "t1", kind: "config", target, summary: "s", proposer, ...reach } as const;
     const signature = signatureOf(proposer, key, intent);
@@ -85,7 +85,7 @@ function machine() {
   };
   const admit = (
     change: Change,
-    target_owner: string | null | undefined,
+    target_owner: TargetOwner | undefined,
     world: World,
     freeze: Freeze | undefined,
     intent: Intent,
