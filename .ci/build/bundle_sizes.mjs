@@ -21,10 +21,13 @@ export const BUDGETS = [
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 96_000 },
   // Its list of changes is a query, as Find runs it.
   { of: /^edge\/product\/runtime\b/, bytes: 84_000 },
-  { of: /^edge\/product\/(?!runtime\b)/, bytes: 98_000 },
+  // It judges each act for its reader, by the rules of the act.
+  { of: /^edge\/product\/change\b/, bytes: 100_500 },
+  { of: /^edge\/product\/(?!runtime\b|change\b)/, bytes: 98_000 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 147_000 },
   { of: /^lambda\/product\/runtime\b/, bytes: 148_000 },
-  { of: /^lambda\/product\/(?!runtime\b)/, bytes: 156_000 },
+  { of: /^lambda\/product\/change\b/, bytes: 157_500 },
+  { of: /^lambda\/product\/(?!runtime\b|change\b)/, bytes: 156_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

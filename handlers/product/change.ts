@@ -1,17 +1,19 @@
 import * as z from "zod";
 import { withRequestCache } from "../../lib/kit/request_cache.ts";
 import { awaitStatus, LONGEST_WAIT } from "../../lib/changes/await_status.ts";
+import { callerName, findActor } from "../../lib/changes/caller.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { episodeSchema } from "../../lib/changes/drift.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { findWaiterName } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, flag, wholeNumber } from "../../lib/kit/fields.ts";
+import { changeId, flag, personName, wholeNumber } from "../../lib/kit/fields.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
 import { rolloutSchema } from "../../lib/changes/rollouts/rollout_view.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { gateSchema } from "../../lib/changes/rules/gates.ts";
+import { offersSchema } from "../../lib/changes/rules/offers.ts";
 import { seenSchema } from "../../lib/changes/rules/moved_value.ts";
 import { missingSchema } from "../../lib/changes/rules/missing.ts";
 import { signerSchema } from "../../lib/changes/rules/signers.ts";
@@ -36,6 +38,7 @@ export const change = endpoint(
     description: "One change with its entries, outcome, consents and what blocks it.",
     example: { change_id: CHANGE_ID },
     ownReads: "filtered",
+    names: "person",
     product: true,
     input: () =>
       z.object({
@@ -43,6 +46,7 @@ export const change = endpoint(
         wait: wholeNumber(0, LONGEST_WAIT)
           .optional()
           .describe("Seconds to wait until the status moves, or with If-None-Match the revision."),
+        person: personName().optional().describe("The reader; absent: whom the proxy names."),
         seen: flag().optional().describe("Also reads what its places hold now."),
       }),
     output: () =>
@@ -54,6 +58,7 @@ export const change = endpoint(
           .meta({ description: "What may be asked of it now.", examples: [["approve", "deny", "withdraw"]] }),
         missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule."),
         signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
+        caller: offersSchema(),
         gates: z.array(gateSchema()).describe("What stands between it and its apply."),
         drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
         rollout: rolloutSchema().optional(),
@@ -61,12 +66,13 @@ export const change = endpoint(
         seen: z.array(seenSchema()).optional().describe("With seen: what its places hold now."),
         evidence: evidenceSchema().nullable().describe("Results of similar changes at peers; null without any."),
       }),
-    shared: ({ wait, seen }) => wait === undefined && !seen,
+    shared: ({ wait, seen, person }) => wait === undefined && !seen && person === undefined,
     notModified: true,
-    errors: ["change_not_found", "evidence_mismatch", "too_many_waiting"],
+    errors: ["change_not_found", "evidence_mismatch", "identity_mismatch", "too_many_waiting"],
   },
-  async ({ change_id, wait, seen: isAsked }, call: Call<ChangesDeps>) => {
+  async ({ change_id, wait, person, seen: isAsked }, call: Call<ChangesDeps>) => {
     const { deps, request } = call;
+    const reader = findActor(call, callerName(call, person) ?? undefined);
     if (wait !== undefined) {
       const has = alreadyHas(request);
       const { change: now, moved } = await awaitStatus(deps, change_id, {
@@ -78,7 +84,7 @@ export const change = endpoint(
       // Whoever asks again at once after a 304 would do so without end.
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
-    const detail = await changeDetail(withRequestCache(deps), change_id);
+    const detail = await changeDetail(withRequestCache(deps), change_id, reader);
     // Results of peers are other proposers' changes.
     const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
     const read = isAsked ? await showSeen(deps, detail) : {};

@@ -1,19 +1,37 @@
 import * as z from "zod";
+import { findActor } from "../../lib/changes/caller.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { type Preview, type Previewed, previewProposal, previewSchema } from "../../lib/changes/preview_proposal.ts";
 import { KINDS } from "../../lib/changes/rules/change.ts";
-import { valuePolicy, valuePolicySchema } from "../../lib/changes/value_policy.ts";
+import { type ValueQuestion, valuePolicy, valuePolicySchema } from "../../lib/changes/value_policy.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { proposalFields } from "../../lib/http/proposal_fields.ts";
 import { line, target, word } from "../../lib/kit/fields.ts";
 
-/** GET /api/product/policy: the rules for the values of a target, and the numbers that they allow now. */
+/** Fields of a proposal that its tier depends on. */
+const statedFields = () => {
+  const { tier, risk, affected_users, reversible, apply_when, proposer } = proposalFields({ product: undefined });
+  return { tier, risk, affected_users, reversible, apply_when, proposer };
+};
+
+type Described = ValueQuestion & Partial<Omit<Previewed, keyof ValueQuestion>>;
+
+function preview({ kind, tenant_id = "", ...rest }: Described, call: Call<ChangesDeps>): Preview | null {
+  if (kind === undefined) return null;
+  const actor = findActor(call, rest.proposer);
+  const proposer = actor.actor ?? undefined;
+  return previewProposal({ ...rest, kind, tenant_id, proposer }, actor, call.deps.product!.intent);
+}
+
+/** GET /api/product/policy: the rules for the values of a target and the numbers that they allow now, and a preview of a proposal. */
 export const policy = endpoint(
   {
     method: "GET",
     path: "/api/product/policy",
     summary: "Rules for the values of a target",
     operation: "getPolicy",
-    description: "Schemas and limits that a value of this target must meet.",
+    description: "Schemas and limits for a value of this target; with kind, tier and consents of a proposal.",
     example: { target: "limits.seats", tenant_id: "t-100" },
     ownReads: "filtered",
     product: true,
@@ -21,9 +39,14 @@ export const policy = endpoint(
       z.object({
         target: target().describe("Target of the change."),
         tenant_id: line(200).optional().describe("Whose target it is; absent: no numbers are given."),
-        kind: word(KINDS).optional().describe("The kind of change, where it decides about the target system."),
+        kind: word(KINDS).optional().describe("The kind of change; absent: no preview is given."),
+        ...statedFields(),
       }),
-    output: valuePolicySchema,
+    output: () =>
+      valuePolicySchema().extend({
+        preview: previewSchema().nullable().describe("Answer of the rules to such a proposal; null without kind."),
+      }),
   },
-  async (input, { deps }: Call<ChangesDeps>) => answer(await valuePolicy(deps, input)),
+  async (input, call: Call<ChangesDeps>) =>
+    answer({ ...(await valuePolicy(call.deps, input)), preview: preview(input, call) }),
 );

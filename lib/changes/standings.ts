@@ -28,6 +28,11 @@ export interface Standing {
   gates: Gate[];
 }
 
+/** A standing with the change that it was judged by: those consents alone that count. */
+export interface ProvenStanding extends Standing {
+  proven: Change;
+}
+
 /**
  * Reads how these changes stand, in their order. Consents whose proof does not verify now do not count, as at an apply. Each read is
  * made once for all of them.
@@ -36,7 +41,7 @@ export async function readStandings(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
   findHolds: FindHolds,
-): Promise<Standing[]> {
+): Promise<ProvenStanding[]> {
   if (records.length === 0) return [];
   const { store } = deps;
   const changes = records.map(({ change }) => change);
@@ -85,7 +90,7 @@ export async function readStandings(
 }
 
 /** Returns a standing whose gates name no change that the reader may not see. */
-async function withoutOthers(deps: ChangesDeps, { gates, ...standing }: Standing): Promise<Standing> {
+async function withoutOthers(deps: ChangesDeps, { gates, ...standing }: ProvenStanding): Promise<ProvenStanding> {
   const sentences = gates.map(({ message }) => message);
   const masked = await maskOthers(deps, sentences);
   return { ...standing, gates: gates.map((gate, index) => ({ ...gate, message: masked[index]! })) };
@@ -130,10 +135,11 @@ async function findPromotions(
 
 type Around = Omit<Circumstances, "intent" | "overdue">;
 
-function standingIn({ clock, product }: ChangesDeps, change: Change, around: Around): Standing {
+function standingIn({ clock, product }: ChangesDeps, change: Change, around: Around): ProvenStanding {
   const { intent } = product!;
   const timed = { intent, now: clock.now() };
   return {
+    proven: change,
     allowed_actions: allowedInTime(change, timed),
     missing: isLive(change.status) || isRollingOut(change) ? missingConsents(change, intent) : [],
     gates: gatesOf(change, { ...around, intent, overdue: whyOverdue(change, timed) }),

@@ -6,8 +6,10 @@ import { showAtTime } from "./expiry.ts";
 import { heldNow } from "./freeze.ts";
 import { findVisibleChange, listVisibleIds } from "./read_scope.ts";
 import { readRecord } from "./records.ts";
+import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { detailIn } from "./rules/event.ts";
+import { judgeOffers, type Offers } from "./rules/offers.ts";
 import { maySee } from "./rules/reader.ts";
 import { type Signer, signersOf } from "./rules/signers.ts";
 import { type Standing, readStandings } from "./standings.ts";
@@ -16,18 +18,24 @@ import { type Standing, readStandings } from "./standings.ts";
 export interface ChangeView extends Change, Standing {
   audit_entries: AuditEntry[];
   signers: Signer[];
+  /** Acts of the reader, where the view is for one. */
+  caller?: Offers;
 }
 
-/** Returns one change with its entries, its allowed actions and what blocks it; 404 `change_not_found`. */
-export async function changeView(deps: ChangesDeps, changeId: string): Promise<ChangeView> {
+/** Returns one change with its entries, its allowed actions, what blocks it and the acts of a reader; 404 `change_not_found`. */
+export async function changeView(deps: ChangesDeps, changeId: string, reader?: Actor): Promise<ChangeView> {
   const { store } = deps;
   const records = await showAtTime(deps, [await findVisibleChange(deps, changeId)]);
   const { change, audit } = records[0]!;
-  const [entries, standings] = await Promise.all([
+  const [entries, drift, standings] = await Promise.all([
     entriesOf(store, audit),
+    reader && store.get("drift", changeId),
     heldNow(deps).then((findHolds) => readStandings(deps, records, findHolds)),
   ]);
-  const { allowed_actions, missing, gates } = standings[0]!;
+  const { allowed_actions, missing, gates, proven } = standings[0]!;
+  const offering = { record: records[0]!, proven, gates, isDrifted: drift !== undefined };
+  const { intent, manifest_hash } = deps.product!;
+  const judging = { intent, manifest_hash, sha256: deps.sha256, now: deps.clock.now() };
   return {
     ...change,
     audit_entries: entries,
@@ -35,6 +43,7 @@ export async function changeView(deps: ChangesDeps, changeId: string): Promise<C
     missing,
     signers: signersOf(entries),
     gates,
+    ...(reader && { caller: judgeOffers(offering, reader, judging) }),
   };
 }
 

@@ -8,6 +8,7 @@ import { waiting, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
 import { heldNow } from "../changes/freeze.ts";
+import type { Actor } from "../changes/rules/actor.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/in_force.ts";
 import type { Gate } from "../changes/rules/gates.ts";
@@ -98,9 +99,9 @@ async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[
 
 const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 
-/** Everything about one change; 404 `change_not_found`. */
-export async function changeDetail(deps: ChangesDeps, changeId: string) {
-  const view = await changeView(deps, changeId);
+/** Returns everything about one change, with the acts of a reader where there is one; 404 `change_not_found`. */
+export async function changeDetail(deps: ChangesDeps, changeId: string, reader?: Actor) {
+  const view = await changeView(deps, changeId, reader);
   const [outcome, drift, related, rollout] = await Promise.all([
     outcomeNow(deps, changeId),
     deps.store.get("drift", changeId),

@@ -2,7 +2,7 @@
 
 const DOMAIN = ["test/ui/domain.test.ts"];
 const check = { file: "local/ui/domain/audit_check.ts", tests: DOMAIN };
-const offers = { file: "local/ui/domain/offers.ts", tests: DOMAIN };
+const offers = { file: "lib/changes/rules/offers.ts", tests: ["test/lib/changes/offers.test.ts"] };
 const walk = {
   file: "local/ui/domain/walk_chain.ts",
   tests: ["test/ui/audit.browser.long.test.ts"],
@@ -103,15 +103,15 @@ export const console = [
   },
   {
     ...offers,
-    name: "the console offers proposers their own change to approve",
-    find: "return !hasApproved(change, name) && isMissing(change, name) && !isOwn(change, name, policy);",
-    replace: "return !hasApproved(change, name);",
+    name: "an answer offers everybody what a change of its status takes",
+    find: "return reader ? judgeCommand(change, { type }, { reader, judging }) : [];",
+    replace: "return [];",
   },
   {
     ...offers,
-    name: "the console offers an apply that a gate blocks",
-    find: 'return listBlocking(action, change).length === 0 && (name === "" || isPermitted(action, name, policy));',
-    replace: "return true;",
+    name: "an answer offers an apply to those whom the intent does not list for it",
+    find: "requirePermission(type, claimed, intent);",
+    replace: "",
   },
   {
     ...sending,

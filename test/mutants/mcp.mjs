@@ -107,8 +107,8 @@ export const mcp = [
   },
   {
     ...tools,
-    file: "lib/mcp/tools/explain_policy.ts",
-    name: "what is forbidden is foretold as allowed",
+    file: "lib/changes/preview_proposal.ts",
+    name: "what is forbidden is previewed as allowed",
     find: "refuseForbiddenTarget(proposal, intent.policy);",
     replace: "void refuseForbiddenTarget;",
   },

@@ -1,8 +1,5 @@
 /** What the console works out by itself: it must say what the service will say. */
 import { expect, test } from "vitest";
-import { loadIntent } from "../../lib/changes/rules/intent.ts";
-import { allowedActions } from "../../lib/changes/rules/transitions.ts";
-import { STATUSES } from "../../lib/changes/rules/change.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
@@ -17,10 +14,6 @@ import { listObstacles, listOffers } from "../../local/ui/domain/offers.ts";
 import { asText, describeRequest, standingOf } from "../../local/ui/domain/sentences.ts";
 import { stepsOf } from "../../local/ui/domain/timeline.ts";
 import { listValueRules } from "../../local/ui/domain/value_rules.ts";
-import { INTENT } from "./service.ts";
-
-const { intent } = loadIntent(JSON.stringify(INTENT), sha256);
-const { policy } = intent;
 
 /** The vector of the decided encoding. */
 const FIRST: AuditEntry = {
@@ -153,78 +146,24 @@ test("where a change stands", () => {
   expect(plain(standingOf({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
 });
 
-const owners = (...of: string[]) => ({ rule: "owners crm.*", count: 1, of });
 const consent = (approver: string, over = {}) => ({ approver, note: "", at: "", ...over });
 
-test("what a status allows is offered to an approver, except the proposer's withdrawal", () => {
-  for (const status of STATUSES) {
-    const bare = { ...CHANGE, status, missing: [{ ...quorum(1), of: ["cy"] }] } as ChangeDetail;
-    const allowed = allowedActions(bare, intent);
-    const offers = listOffers({ ...bare, allowed_actions: allowed } as ChangeDetail, "cy", policy);
-    expect(offers.toSorted()).toEqual(allowed.filter((action) => action !== "withdraw").toSorted());
-  }
-});
-
-test.each<[string, Partial<ChangeDetail>, string, string[], string[]]>([
-  ["who has approved", { approvals: [consent("Bo")], missing: [{ ...quorum(1), of: ["ana"] }] }, "bo ", ["deny"], ["You have approved it."]],
-  ["who comes after the deadline", { allowed_actions: ["deny"], missing: [{ ...quorum(1), of: ["bo"] }] }, "bo", ["deny"], ["It is too late."]],
-  ["an outsider", { missing: [{ ...quorum(1), of: ["ana", "bo"] }] }, "eve", [], ["It can be approved by ana or bo."]],
-  ["an approver where an owner is missing", { missing: [owners("cy")] }, "bo", ["deny"], ["It can be approved by cy."]],
-  ["an owner", { missing: [owners("cy")] }, "CY", ["approve", "deny"], []],
-  ["anybody", { missing: [quorum(1)] }, "eve", ["approve", "deny"], []],
-  ["nobody who may", { missing: [{ ...quorum(1), unreachable: true as const }] }, "eve", [], ["Nobody who may is left."]],
-  ["the proposer", { proposer: "ＡＮＡ", missing: [{ ...quorum(1), of: ["bo"] }] }, "ana", ["withdraw"], ["It can be approved by bo."]],
-  ["a blocked apply", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "forbidden_target", state: "block", message: "no" }] }, "bo", [], ["no."]],
-  ["an apply with a warning", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "target_conflict", state: "warn", message: "x" }] }, "bo", ["apply"], []],
-  ["a rollback during an operation", { status: "applied", allowed_actions: ["rollback"], gates: [{ gate: "operation", state: "block", message: "busy" }] }, "bo", [], ["busy."]],
-])("%s gets what the service answers", (_name, over, name, offers, reasons) => {
-  const change = { ...CHANGE, ...over } as ChangeDetail;
-  expect(listOffers(change, name, policy)).toEqual(offers);
-  expect(listObstacles(change, name, policy).map(([, reason]) => reason)).toEqual(reasons);
-}); // prettier-ignore
-
-test("what the rules reserve for others is not offered", () => {
-  const may = (over: Partial<ChangeDetail>, name: string, rules: object = {}) => {
-    const [shown, under] = [{ ...CHANGE, ...over } as ChangeDetail, { ...policy, ...rules }];
-    return [listOffers(shown, name, under), listObstacles(shown, name, under).map(([, reason]) => reason)];
+test("acts are shown as the service offers them, and closed ones with their reasons", () => {
+  const caller = {
+    name: "eve",
+    may: ["review" as const, "deny" as const, "restore" as const],
+    may_not: [
+      { action: "approve" as const, reasons: ["eve is not among the intent's approvers"] },
+      { action: "withdraw" as const, reasons: ["only Ana, who proposed this change, may withdraw it"] },
+      { action: "apply" as const, reasons: ["0 of 2 consents", "apply is for bo, and eve is not one of them"] },
+    ],
   };
-  const anybody = { missing: [quorum(1)], proposer: "pat" };
-  expect(may(anybody, "pat", { approvers: undefined })).toEqual([["deny", "withdraw"], ["You proposed it."]]);
-  expect(may(anybody, "pat", { self_approval: true })[0]).toEqual(["approve", "deny", "withdraw"]);
-  const reached: Partial<ChangeDetail> = { status: "pending_consent", missing: [owners("cy")] };
-  expect(may(reached, "eve")[0]).toEqual([]);
-  const approved: Partial<ChangeDetail> = { status: "approved", allowed_actions: ["apply"], missing: [] };
-  const permissions = { apply: ["bo"], rollback: ["bo"] };
-  expect(may(approved, "eve", { permissions })).toEqual([[], ["It can be applied by bo."]]);
-  expect(may(approved, "Bo", { permissions })).toEqual([["apply"], []]);
-  const applied: Partial<ChangeDetail> = { status: "applied", allowed_actions: ["rollback"], missing: [] };
-  const break_glass = { approvers: ["sam"] };
-  expect(may(applied, "eve", { permissions, break_glass })).toEqual([[], ["It can be rolled back by bo or sam."]]);
-  expect(may(applied, "sam", { permissions, break_glass })[0]).toEqual(["rollback"]);
-});
-
-test("a consent that no longer counts lets another approver close the change", () => {
-  const change = { ...CHANGE, status: "approved" as const, approvals: [consent("gone")], allowed_actions: ["revoke"] };
-  const may = (over: Partial<ChangeDetail>, name: string) => listOffers({ ...change, ...over }, name, policy);
-  expect(may({ missing: [{ ...quorum(1), of: ["bo"] }] }, "bo")).toEqual(["revoke"]);
-  expect(may({ missing: [] }, "bo")).toEqual([]);
-  expect(may({ missing: [] }, "gone")).toEqual(["revoke"]);
-  expect(may({ approvals: [] }, "bo"), "a minor one, which the intent approved").toEqual(["revoke"]);
-});
-
-test("an emergency is reviewed by a person who had no part in it", () => {
-  const review = { due_at: "2027-01-01T00:00:00.000Z", verdict: null };
-  const over = {
-    status: "applied",
-    allowed_actions: ["rollback"],
-    review,
-    approvals: [consent("bo", { emergency: true })],
-  };
-  const change = { ...CHANGE, ...over } as unknown as ChangeDetail;
-  expect(listOffers(change, "cy", policy)).toEqual(["accept_emergency", "reject_emergency", "rollback"]);
-  expect(listOffers(change, "bo", policy)).toEqual(["rollback"]);
-  expect(listObstacles(change, "bo", policy)).toEqual([
-    ["Can't review", "You had a part in this change; someone else reviews it."],
+  const change = { ...CHANGE, caller, missing: [{ ...quorum(2), of: ["ana", "bo"] }], approvals: [consent("cy")] };
+  expect(listOffers(change as ChangeDetail)).toEqual(["accept_emergency", "reject_emergency", "deny"]);
+  expect(listObstacles(change as ChangeDetail)).toEqual([
+    ["Can't approve", "eve is not among the intent's approvers. It can be approved by ana or bo."],
+    ["Can't apply yet", "0 of 2 consents; apply is for bo, and eve is not one of them."],
+    ["Not counted", "1 approval does not count under the intent in force."],
   ]);
 });
 

@@ -1,5 +1,4 @@
 /** Acts of a person on a rollout: hold it, resume it, or advance a step that waits for a person. */
-import { AppError } from "../../kit/errors.ts";
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { listOtherLeases, leaseError, readLease, selectOtherLease, targetInUseError } from "../operations/lease.ts";
 import { resolveLeases } from "../operations/recover.ts";
@@ -8,14 +7,12 @@ import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import { requirePermission } from "../rules/permissions.ts";
-import { approvesOwn, isDecider, requireApprover } from "../rules/policy.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { refuseStage, requireRollout } from "../rules/require_rollout.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
 import type { StageAction } from "../rules/stage_action.ts";
+import { requireStageOpen, requireStagePerson } from "../rules/stage_rules.ts";
 import { changeFacts } from "../rules/statement.ts";
-import type { Intent } from "../rules/intent.ts";
 import { judgeRollout } from "../rollouts/judge_rollout.ts";
 import { type OrderedAdvance, orderAdvance, runAdvance } from "../rollouts/advance_target.ts";
 import { recordAdvance } from "../rollouts/record_advance.ts";
@@ -46,6 +43,7 @@ export async function changeStage(caller: Caller, input: StageInput): Promise<Op
         const { change } = record;
         const standing = change.exposure?.step ?? -1;
         requireRollout(change, action === "hold" && step < standing ? standing : step, intent);
+        requireStageOpen(action, record, intent);
         const prepared = await ACTS[action](transaction, record);
         const by = await authorize(transaction, caller, change, input);
         await prepared.requireFree?.();
@@ -90,8 +88,7 @@ async function authorize(
   const { intent } = transaction.product;
   requirePerson(caller, "actor", name);
   const claimed = findActor(caller, name);
-  if (action === "hold") requireBraker(change, claimed, name, intent);
-  else requireApprover(change, name, intent);
+  requireStagePerson(action, change, { claimed, name, intent });
   const about = { decision: "stage", ...changeFacts("stage", change), step, action, approver: name, note } as const;
   const signature = await present(transaction, about, { proof, at });
   const actor = actorBehind(name, signature, claimed);
@@ -99,22 +96,7 @@ async function authorize(
   return { ...actor, signed: signatureFacts({ type, name, signature }, intent.policy, actor) };
 }
 
-/** Requires one who may approve, freeze or roll back. */
-function requireBraker(change: Change, claimed: Actor, name: string, intent: Intent): void {
-  if (isDecider(change, name, intent) && !approvesOwn(change, name, intent.policy)) return;
-  try {
-    requirePermission("freeze", claimed, intent);
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    requirePermission("rollback", claimed, intent);
-  }
-}
-
 async function hold(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
-  const { change, rollout } = record;
-  if (rollout!.stopped !== undefined)
-    throw refuseStage(change, "its rule ordered its rollback, which no hold stops", transaction);
-  if (rollout!.by_hand !== undefined) throw refuseStage(change, "it is held by a person already", transaction);
   return {
     enact: (act) => enact(transaction, record, "held", { decision: "hold", reason: "by_hand", ...saidIn(act) }, act),
   };
@@ -123,11 +105,7 @@ async function hold(transaction: Transaction, record: ChangeRecord): Promise<Pre
 /** Ends a hold; after a mismatch the entry has the totals from which the split and an advance are judged again. */
 async function resume(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
   const { change, rollout } = record;
-  const { by_hand, mismatch, stopped } = rollout!;
-  if (stopped !== undefined) throw refuseStage(change, "its rule ordered its rollback", transaction);
-  if (by_hand === undefined && !mismatch)
-    throw refuseStage(change, "nobody holds it, and it has no mismatch", transaction);
-  const totals = mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFed);
+  const totals = rollout!.mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFed);
   return {
     enact: (act) => enact(transaction, record, "resumed", { ...(totals && { totals }), ...saidIn(act) }, act),
   };
@@ -136,9 +114,6 @@ async function resume(transaction: Transaction, record: ChangeRecord): Promise<P
 /** Takes a step that waits for a person, where nothing else holds it. */
 async function advance(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
   const { change } = record;
-  const { step } = change.exposure!;
-  const { advance: condition } = change.stages!.steps[step]!;
-  if (condition !== "manual") throw refuseStage(change, `its step ${step} is not manual`, transaction);
   const verdict = await judgeRollout(transaction, record, { byHand: true });
   if (!verdict.error && verdict.decision !== "advance")
     throw refuseStage(change, `it waits for ${verdict.reason}`, transaction);

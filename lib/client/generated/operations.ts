@@ -156,6 +156,7 @@ export const OPERATIONS = {
         type: "integer",
         description: "Seconds to wait until the status moves, or with If-None-Match the revision.",
       },
+      person: { type: "string", description: "The reader; absent: whom the proxy names." },
       seen: { type: "boolean", description: "Also reads what its places hold now." },
     },
   },

@@ -662,6 +662,9 @@ export interface paths {
           /** Seconds to wait until the status moves, or with If-None-Match the revision. */
           wait?: number | undefined;
 
+          /** The reader; absent: whom the proxy names. */
+          person?: string | undefined;
+
           /** Also reads what its places hold now. */
           seen?: boolean | undefined;
         };
@@ -694,6 +697,49 @@ export interface paths {
 
               /** Who consented, and how that is known. */
               signers: components["schemas"]["Signer"][];
+
+              /** Acts of the reader, by the rules of the intent. */
+              caller: {
+                /** The reader; null: no name. */
+                name: string | null;
+
+                /** Acts that are open to the reader now. */
+                may: (
+                  | "review"
+                  | "advance"
+                  | "resume"
+                  | "hold"
+                  | "approve"
+                  | "apply"
+                  | "rollback"
+                  | "deny"
+                  | "withdraw"
+                  | "revoke"
+                  | "approve_emergency"
+                  | "restore"
+                )[];
+
+                /** Acts that are closed to the reader. */
+                may_not: {
+                  /** The act. */
+                  action:
+                    | "review"
+                    | "advance"
+                    | "resume"
+                    | "hold"
+                    | "approve"
+                    | "apply"
+                    | "rollback"
+                    | "deny"
+                    | "withdraw"
+                    | "revoke"
+                    | "approve_emergency"
+                    | "restore";
+
+                  /** Why it is closed, in sentences. */
+                  reasons: string[];
+                }[];
+              };
 
               /** What stands between it and its apply. */
               gates: components["schemas"]["Gate"][];
@@ -898,7 +944,7 @@ export interface paths {
   "/api/product/policy": {
     /** Rules for the values of a target
      *
-     * Schemas and limits that a value of this target must meet. */
+     * Schemas and limits for a value of this target; with kind, tier and consents of a proposal. */
     get: {
       parameters: {
         query: {
@@ -908,8 +954,26 @@ export interface paths {
           /** Whose target it is; absent: no numbers are given. */
           tenant_id?: string | undefined;
 
-          /** The kind of change, where it decides about the target system. */
+          /** The kind of change; absent: no preview is given. */
           kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
+
+          /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
+          tier?: "minor" | "standard" | "major" | undefined;
+
+          /** Absent: not stated, taken as medium. High is major. */
+          risk?: "low" | "medium" | "high" | undefined;
+
+          /** How many users it reaches. */
+          affected_users?: number | undefined;
+
+          /** Can be undone; absent: not stated. False makes it major; minor needs true. */
+          reversible?: boolean | undefined;
+
+          /** When it applies by itself: approved, or a time; absent: a person applies it. */
+          apply_when?: "manual" | "approved" | string | undefined;
+
+          /** The proposer; absent: whom the proxy or the secret names. */
+          proposer?: string | undefined;
         };
         header?: never;
         path?: never;
@@ -943,6 +1007,21 @@ export interface paths {
                 /** Why no number can be proposed now. */
                 problem: string | null;
               }[];
+
+              /** Answer of the rules to such a proposal; null without kind. */
+              preview: {
+                /** Why its target would be refused; null: it would not. Other live changes on it are not looked at. */
+                refused: string | null;
+
+                /** The tier it would have; minor as long as changes of this day are left for it. */
+                tier: "minor" | "standard" | "major";
+
+                /** Why it would not be minor, where minor is asked for. */
+                tier_reason: string | null;
+
+                /** Whose consent it would need; an empty `of` means anybody. */
+                missing: components["schemas"]["MissingConsent"][];
+              } | null;
             };
           };
         };

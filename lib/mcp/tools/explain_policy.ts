@@ -1,16 +1,12 @@
 import * as z from "zod";
 import { findActor } from "../../changes/caller.ts";
 import { type FindHolds, heldNow } from "../../changes/freeze.ts";
-import { type Change, KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
-import { requireAgentScope } from "../../changes/rules/agent_scope.ts";
-import { missingConsents, missingSchema } from "../../changes/rules/missing.ts";
-import { refuseForbiddenTarget, requiredApprovers } from "../../changes/rules/policy.ts";
-import { grade, proposedContent } from "../../changes/rules/propose.ts";
+import { KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
+import { type Preview, previewProposal, previewSchema } from "../../changes/preview_proposal.ts";
 import { rulesInForce } from "../../changes/rules/rules_in_force.ts";
 import { valuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
 import { flag, line, target, wholeNumber, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
-import { refusalOf } from "../refusal.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
 import { tool, type ToolCall } from "../tool.ts";
 
@@ -26,21 +22,6 @@ const stated = z.strictObject({
   reversible: flag()
     .optional()
     .describe("What would be stated: whether it can be undone; a minor change must state true."),
-});
-
-const foretoldSchema = z.object({
-  refused: z
-    .string()
-    .nullable()
-    .describe(
-      "Why its target would be refused outright; null: it would not. Other live changes on it are not looked at.",
-    ),
-  tier: z.enum(TIERS).describe("The tier it would have; a minor one as long as today's number of them is not used up."),
-  tier_reason: z
-    .string()
-    .nullable()
-    .describe("Why it would not be minor, where minor would be asked for; null: it would be, or nobody would ask."),
-  missing: z.array(missingSchema()).describe("Whose consent it would need; an empty `of` means anybody."),
 });
 
 /** The rules in force, and what they would say to a proposal. */
@@ -60,7 +41,7 @@ export const explainPolicy = tool(
       holds: z
         .array(z.string())
         .describe("What blocks every apply now, or with target that of such a change; a note on it is in quotes."),
-      foretold: foretoldSchema
+      preview: previewSchema()
         .nullable()
         .describe("What the rules would say to the proposal; null where none was described."),
       values: valuePolicySchema()
@@ -77,7 +58,7 @@ export const explainPolicy = tool(
       manifest_hash,
       rules: rulesInForce(intent),
       holds: holdsFor(input, await heldNow(call.deps)),
-      foretold: foretold(input, call),
+      preview: preview(input, call),
       values: input.target === undefined ? null : await valuePolicy(call.deps, { ...input, target: input.target }),
       about_texts: ABOUT_TEXTS,
     };
@@ -87,29 +68,11 @@ export const explainPolicy = tool(
 const holdsFor = ({ target: changed, tenant_id = "" }: z.output<typeof stated>, find: FindHolds): string[] =>
   find(changed === undefined ? undefined : { tenant_id, target: changed }).map(({ message }) => message);
 
-function foretold(input: z.output<typeof stated>, call: ToolCall): z.infer<typeof foretoldSchema> | null {
+function preview(input: z.output<typeof stated>, call: ToolCall): Preview | null {
   const { kind, target: changed, tenant_id = "", ...rest } = input;
   if (kind === undefined && changed === undefined) return null;
   if (kind === undefined || changed === undefined)
-    throw invalidField(kind === undefined ? "kind" : "target", "is needed to foretell what the rules would say");
-  const { intent } = call.deps.product!;
-  const proposal = { ...rest, kind, target: changed, tenant_id, summary: "", proposer: call.identity.agent };
-  const graded = [
-    { input: proposal, minor_today: 0 },
-    { intent, actor: findActor(call) },
-  ] as const;
-  const content = proposedContent(...graded);
-  const required_approvers = requiredApprovers(content.tier, intent.policy);
-  return {
-    refused: refusalOf(() => {
-      if (proposal.proposer !== undefined) requireAgentScope(proposal.proposer, proposal, intent);
-      refuseForbiddenTarget(proposal, intent.policy);
-    }),
-    tier: content.tier,
-    tier_reason: grade(...graded).tier_reason ?? null,
-    missing: missingConsents(
-      { ...content, required_approvers, approvals: [] as Change["approvals"] } as Change,
-      intent,
-    ),
-  };
+    throw invalidField(kind === undefined ? "kind" : "target", "is needed to preview what the rules would say");
+  const proposal = { ...rest, kind, target: changed, tenant_id, proposer: call.identity.agent };
+  return previewProposal(proposal, findActor(call), call.deps.product!.intent);
 }

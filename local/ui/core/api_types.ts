@@ -1,6 +1,8 @@
 /** What the service answers, by the library's own declarations. Only types come over; no code of the library does. */
 import type { Seen } from "../../../lib/changes/rules/moved_value.ts";
 import type * as z from "zod";
+import type { Preview } from "../../../lib/changes/preview_proposal.ts";
+import type { ValuePolicy } from "../../../lib/changes/value_policy.ts";
 import type { verifyReport } from "../../../lib/changes/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
 import type { FindAnswer, FindRow } from "../../../lib/find/answer.ts";
@@ -34,6 +36,9 @@ export type { ActionName, ActionRecord, ChatAnswer, EvolvedFile, Evidence, Insig
 
 /** The rules of the intent. */
 export type Policy = Omit<Intent["policy"], "signing">;
+
+/** Rules for the values of a target, and the answer of the rules to a proposal of it. */
+export type PolicyAnswer = ValuePolicy & { preview: Preview | null };
 
 /** The intent in force; its rules and KPIs where the service shows them. */
 export type IntentView = z.infer<ReturnType<typeof intentSummary>> & { policy?: Policy; kpis?: Intent["kpis"] };

@@ -108,7 +108,7 @@ export function readStated({ tenant_id, kind, target, affected_users, reversible
     tenant_id: tenant_id.trim(),
     kind,
     target: target.trim(),
-    ...(users !== "" && Number.isFinite(Number(users)) && { affected_users: Number(users) }),
+    ...(users !== "" && Number.isSafeInteger(Number(users)) && { affected_users: Number(users) }),
     ...(reversible !== "" && { reversible: reversible === "true" }),
     ...(risk !== "" && { risk }),
     ...(tier !== "" && { tier }),

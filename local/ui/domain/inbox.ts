@@ -1,6 +1,6 @@
 /** What waits, and for whom. */
 import type { Capability, CapabilityMap, InboxAnswer, InboxItem, IntentView, State } from "../core/api_types.ts";
-import { get, Refused } from "../core/api.ts";
+import { getAs } from "../core/api.ts";
 import { counted } from "../core/format.ts";
 import { readOutcomes } from "./outcomes.ts";
 import { titled } from "./statuses.ts";
@@ -65,16 +65,9 @@ export async function readWorseKpis(signal: AbortSignal): Promise<Concern[]> {
   }));
 }
 
-/** What waits for a person. A name that is not their own is told at the decision; what waits is shown all the same. */
-export async function waitingFor(person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> {
-  const read = (query: { person?: string }) => get<InboxAnswer>("api/inbox", { ...query, limit }, signal);
-  try {
-    return await read({ person });
-  } catch (error) {
-    if (error instanceof Refused && error.refusal.code === "identity_mismatch") return read({});
-    throw error;
-  }
-}
+/** Reads what waits for a person. */
+export const waitingFor = (person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> =>
+  getAs(person, "api/inbox", { limit }, signal);
 
 /** What is wrong with the service itself, as far as it is known yet. */
 export function serviceConcerns(

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive, isReviewDue } from "../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, IntentView } from "../core/api_types.ts";
-import { get, Refused } from "../core/api.ts";
+import { getAs, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
@@ -61,12 +61,13 @@ const KEYS: readonly (readonly [string, ChangeAction])[] = [
 /** The page of one change. */
 export function ChangePage({ id }: { id: string }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
+  const name = useValue(personName);
   const shown = useRef<ChangeDetail | undefined>();
   const {
     data: change,
     error,
     reload,
-  } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, { seen: 1 }, signal), {
+  } = useResource(`change ${id} of ${name}`, (signal) => getAs<ChangeDetail>(name, path, { seen: 1 }, signal), {
     concerns: (news) =>
       news?.type === "audit"
         ? isAbout(news.data, id, shown.current)
@@ -80,7 +81,6 @@ export function ChangePage({ id }: { id: string }) {
   );
   const isRead = (data: unknown, fault: unknown) => data !== undefined || fault !== undefined;
   const known = change !== undefined && isRead(intent, noIntent) && isRead(history, noHistory);
-  const name = useValue(personName);
   const signs = hasPasskey(name, intent);
   const needed = [signs && OneTap, change?.drift && Drifted, change?.stages && Rollout];
   const [ready, setReady] = useState(false);
@@ -129,7 +129,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     setMissed(undefined);
     setDeciding({ action, change });
   };
-  const offers = listOffers(change, name, intent?.policy);
+  const offers = listOffers(change);
   const isOpen = (action: ChangeAction) => offers.includes(action);
   const neighbours = useNeighbours(change.change_id);
   usePageKeys([

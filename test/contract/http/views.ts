@@ -75,6 +75,7 @@ export function viewRules(open: Open): void {
       audit_entries: _a,
       outcome: _o,
       allowed_actions: _l,
+      caller: _c,
       gates: _g,
       missing: _m,
       signers: _s,

@@ -183,22 +183,22 @@ test("the list is paged and filtered, and every row names its page", async () =>
   expect((await mcp.tool("list_changes", { status: "applied" })).changes).toEqual([]);
 });
 
-test("the policy is explained, and what it would say to a proposal is foretold as it comes", async () => {
+test("the policy is explained, and what it would say to a proposal is previewed as it comes", async () => {
   const owners = [{ targets: ["billing.*"], approvers: ["fin"], required: 1 }];
   const { mcp, api } = await served({ intent: withAgents({ owners, forbidden_targets: ["secrets.*"] }) });
   const told = await mcp.tool("explain_policy");
-  expect(told).toMatchObject({ product_id: "acme-crm", foretold: null, holds: [] });
+  expect(told).toMatchObject({ product_id: "acme-crm", preview: null, holds: [] });
   expect(told.rules).toContain(
     'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
   );
-  const foretell = async (over: object) => (await mcp.tool("explain_policy", { kind: "config", ...over })).foretold;
-  expect(await foretell({ target: "secrets.key" })).toMatchObject({ refused: expect.stringContaining("forbidden") });
+  const preview = async (over: object) => (await mcp.tool("explain_policy", { kind: "config", ...over })).preview;
+  expect(await preview({ target: "secrets.key" })).toMatchObject({ refused: expect.stringContaining("forbidden") });
   for (const over of [
     { target: "ui.x" },
     { target: "ui.x", risk: "high" },
     { target: "billing.plan", tier: "minor" },
   ]) {
-    const { tier, missing, refused } = await foretell(over);
+    const { tier, missing, refused } = await preview(over);
     const proposed = await mcp.tool("propose_change", { ...PROPOSAL, ...over });
     expect({ tier, missing, refused }).toEqual({ tier: proposed.tier, missing: proposed.missing, refused: null });
   }

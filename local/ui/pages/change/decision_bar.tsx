@@ -1,9 +1,6 @@
 import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { dateTime, ended } from "../../core/format.ts";
-import { useValue } from "../../core/hooks.tsx";
-import { personName } from "../../core/session.ts";
-import { useIntent } from "../../core/shared.ts";
 import { listWays } from "../../domain/again.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
 import { listObstacles } from "../../domain/offers.ts";
@@ -34,9 +31,7 @@ export function DecisionBar({
   soon: boolean;
   onDecide: (action: ChangeAction) => void;
 }) {
-  const name = useValue(personName);
-  const { data: intent } = useIntent();
-  const obstacles = listObstacles(change, name, intent?.policy);
+  const obstacles = listObstacles(change);
   // Those of a drifted change stand beside the picture of it.
   const ways = !change.drift && listWays(change).length > 0;
   const isUnusual = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, soon);

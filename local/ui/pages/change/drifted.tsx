@@ -24,7 +24,7 @@ export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore
         </p>
       )}
       <div class="buttons">
-        {change.value !== undefined && (
+        {change.caller?.may.includes("restore") && (
           <button type="button" onClick={onRestore}>
             Restore the consented value…
           </button>

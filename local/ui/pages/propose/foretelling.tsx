@@ -1,21 +1,19 @@
 import type { ComponentChildren } from "preact";
-import type { ValuePolicy } from "../../../../lib/changes/value_policy.ts";
-import type { IntentView, RuntimePage } from "../../core/api_types.ts";
-import { get } from "../../core/api.ts";
+import { useRef } from "preact/hooks";
+import type { IntentView, PolicyAnswer as PolicyReply, RuntimePage } from "../../core/api_types.ts";
+import { get, type Query } from "../../core/api.ts";
 import { counted, pretty } from "../../core/format.ts";
 import { useRested } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { listCautions } from "../../domain/cautions.ts";
 import { formOf, valueOf } from "../../domain/kinds.ts";
-import { listValueRules } from "../../domain/value_rules.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames } from "../../parts/change_name.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Given } from "../../parts/text.tsx";
 import { PolicyAnswer } from "./policy_answer.tsx";
-import { type Draft, readStated } from "../../domain/draft.ts";
+import { type Draft, fieldsOf, readStated } from "../../domain/draft.ts";
 
 /** What the intent's rules will say, before anything is sent; below it stands what sends. */
 export function Foretelling({
@@ -33,6 +31,7 @@ export function Foretelling({
   children: ComponentChildren;
 }) {
   const { policy } = intent;
+  const answer = usePolicyAnswer(draft);
   const { kind, value, target } = draft;
   const { json, fault } = valueOf(formOf(kind, value), value);
   const setsNothing = json === undefined && fault === undefined;
@@ -47,10 +46,7 @@ export function Foretelling({
   });
   return (
     <Panel title="What the policy will say">
-      <div aria-live="polite">
-        {policy && <PolicyAnswer draft={draft} policy={policy} />}
-        <ValueRules draft={draft} />
-      </div>
+      <div aria-live="polite">{answer && <PolicyAnswer answer={answer} policy={policy} />}</div>
       <Conflicts
         tenant={draft.tenant_id.trim()}
         target={draft.target.trim()}
@@ -73,25 +69,20 @@ export function Foretelling({
   );
 }
 
-/** Lists what the policy allows as a value of this target. */
-function ValueRules({ draft }: { draft: Draft }) {
-  const query = { target: draft.target.trim(), tenant_id: draft.tenant_id.trim(), kind: draft.kind };
-  const rested = useRested(JSON.stringify(query));
-  const isComplete = query.target !== "" && !query.target.includes("*") && rested === JSON.stringify(query);
-  const { data } = useResource(isComplete ? `value rules ${rested}` : null, (signal) =>
-    get<ValuePolicy>("api/product/policy", query, signal),
+/** Reads the answer of the rules to the draft, once it names its target and the typing rests. */
+function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
+  const { apply_when, proposer } = fieldsOf(draft, undefined);
+  const typed = JSON.stringify({ ...readStated(draft), apply_when, proposer });
+  const rested = useRested(typed);
+  const { target } = readStated(draft);
+  const isComplete = target !== "" && !target.includes("*");
+  const { data } = useResource(isComplete ? `policy ${rested}` : null, (signal) =>
+    get<PolicyReply>("api/product/policy", JSON.parse(rested) as Query, signal),
   );
-  const rules = data ? listValueRules(data) : [];
-  if (rules.length === 0) return null;
-  return (
-    <ul class="reasons" aria-label="Allowed values">
-      {rules.map((rule) => (
-        <li key={rule}>
-          <Given text={rule} />
-        </li>
-      ))}
-    </ul>
-  );
+  // Nothing below moves while the next answer is on its way.
+  const last = useRef<PolicyReply | undefined>();
+  if (data) last.current = data;
+  return isComplete ? (data ?? last.current) : undefined;
 }
 
 const LIVE = ["pending_consent", "approved"] as const;

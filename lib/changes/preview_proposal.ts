@@ -1,0 +1,61 @@
+/** Answers of the rules in force to a proposal that nobody has filed yet. */
+import * as z from "zod";
+import { AppError } from "../kit/errors.ts";
+import { once } from "../kit/once.ts";
+import type { Actor } from "./rules/actor.ts";
+import { requireAgentScope } from "./rules/agent_scope.ts";
+import { type Change, TIERS } from "./rules/change.ts";
+import type { ProposeInput } from "./rules/command.ts";
+import type { Intent } from "./rules/intent.ts";
+import { missingConsents, missingSchema } from "./rules/missing.ts";
+import { refuseForbiddenTarget, requiredApprovers } from "./rules/policy.ts";
+import { isAgent } from "./rules/principals.ts";
+import { grade, proposedContent } from "./rules/propose.ts";
+
+export const previewSchema = once(() =>
+  z.object({
+    refused: z
+      .string()
+      .nullable()
+      .describe("Why its target would be refused; null: it would not. Other live changes on it are not looked at."),
+    tier: z.enum(TIERS).describe("The tier it would have; minor as long as changes of this day are left for it."),
+    tier_reason: z.string().nullable().describe("Why it would not be minor, where minor is asked for."),
+    missing: z.array(missingSchema()).describe("Whose consent it would need; an empty `of` means anybody."),
+  }),
+);
+export type Preview = z.infer<ReturnType<typeof previewSchema>>;
+
+/** Facts that a proposer states; absent is "not stated". */
+export type Previewed = Omit<ProposeInput, "summary">;
+
+/** Judges a proposal by the rules that judge it when it is filed. Nothing is read or written. */
+export function previewProposal(stated: Previewed, actor: Actor, intent: Intent): Preview {
+  const proposal = { ...stated, summary: "" };
+  const graded = [
+    { input: proposal, minor_today: 0 },
+    { intent, actor },
+  ] as const;
+  const content = proposedContent(...graded);
+  const required_approvers = requiredApprovers(content.tier, intent.policy);
+  const { proposer } = stated;
+  const change = { ...content, required_approvers, approvals: [] as Change["approvals"] } as Change;
+  return {
+    refused: findRejection(() => {
+      if (proposer !== undefined && isAgent(proposer, intent)) requireAgentScope(proposer, proposal, intent);
+      refuseForbiddenTarget(proposal, intent.policy);
+    }),
+    tier: content.tier,
+    tier_reason: grade(...graded).tier_reason ?? null,
+    missing: missingConsents(change, intent),
+  };
+}
+
+function findRejection(judge: () => void): string | null {
+  try {
+    judge();
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}

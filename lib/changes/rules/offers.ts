@@ -1,0 +1,215 @@
+/** Judges which acts on a change are open to a reader, by the rules that judge the act itself. Pure. */
+import * as z from "zod";
+import { AppError } from "../../kit/errors.ts";
+import { once } from "../../kit/once.ts";
+import { type Actor, signerActor } from "./actor.ts";
+import type { Change } from "./change.ts";
+import type { Command, Context } from "./command.ts";
+import type { Gate } from "./gates.ts";
+import { isLive, isReviewDue } from "./in_force.ts";
+import { whyOverdue } from "./overdue.ts";
+import { requirePermission } from "./permissions.ts";
+import type { Proof } from "./proof.ts";
+import type { ChangeRecord } from "./record.ts";
+import { type Presented, signatureFacts } from "./require_signature.ts";
+import { isRollingOut } from "./rollout_state.ts";
+import { keysOf } from "./signing.ts";
+import type { StageAction } from "./stage_action.ts";
+import { requireStageOpen, requireStagePerson } from "./stage_rules.ts";
+import { decide, requireOperable } from "./state_machine.ts";
+import { allowedActions } from "./transitions.ts";
+
+/** Acts that a change may offer, in the order in which they are offered. */
+const OFFERED = [
+  "review",
+  "advance",
+  "resume",
+  "hold",
+  "approve",
+  "apply",
+  "rollback",
+  "deny",
+  "withdraw",
+  "revoke",
+  "approve_emergency",
+  "restore",
+] as const;
+export type Offered = (typeof OFFERED)[number];
+
+export const offersSchema = once(() =>
+  z
+    .object({
+      name: z
+        .string()
+        .nullable()
+        .meta({ description: "The reader; null: no name.", examples: ["ana@acme.example"] }),
+      may: z.array(z.enum(OFFERED)).describe("Acts that are open to the reader now."),
+      may_not: z
+        .array(
+          z.object({
+            action: z.enum(OFFERED).describe("The act."),
+            reasons: z.array(z.string()).describe("Why it is closed, in sentences."),
+          }),
+        )
+        .describe("Acts that are closed to the reader."),
+    })
+    .describe("Acts of the reader, by the rules of the intent."),
+);
+
+/** Acts of a reader on one change. */
+export type Offers = z.infer<ReturnType<typeof offersSchema>>;
+
+/** A change as its acts are judged. */
+export interface Offering {
+  record: Pick<ChangeRecord, "change" | "rollout">;
+  /** The change with those consents alone that count. */
+  proven: Change;
+  gates: readonly Gate[];
+  /** Its target holds another value than it set. */
+  isDrifted: boolean;
+}
+
+/** The rules in force, and the moment in milliseconds since the epoch. */
+export interface Judging extends Omit<Context, "actor"> {
+  now: number;
+}
+
+/** A named reader, who is taken to sign where they have a key. */
+interface Reader {
+  name: string;
+  claimed: Actor;
+  actor: Actor;
+  signature: Presented | undefined;
+}
+
+/** Judges each act for a reader; for one without a name by the change alone. */
+export function judgeOffers(offering: Offering, claimed: Actor, judging: Judging): Offers {
+  const reader = claimed.actor === null ? undefined : toReader({ ...claimed, actor: claimed.actor }, judging);
+  const offers: Offers = { name: claimed.actor, may: [], may_not: [] };
+  // An agent's secret opens no other act.
+  const judged = claimed.authenticated === "agent" ? (["withdraw"] as const) : OFFERED;
+  for (const action of judged) {
+    const reasons = JUDGES[action](offering, judging, reader);
+    if (reasons?.length === 0) offers.may.push(action);
+    else if (reasons) offers.may_not.push({ action, reasons });
+  }
+  return offers;
+}
+
+function toReader(claimed: Actor & { actor: string }, { intent }: Judging): Reader {
+  const name = claimed.actor;
+  const key = keysOf(name, intent.policy.signing)[0];
+  if (!key) return { name, claimed, actor: claimed, signature: undefined };
+  return { name, claimed, actor: signerActor(name), signature: { key, statement: "", proof: {} as Proof } };
+}
+
+/** Returns why an act is closed, empty where it is open; undefined where the change does not have it now. */
+type Judge = (offering: Offering, judging: Judging, reader: Reader | undefined) => string[] | undefined;
+
+/** Returns the sentence of a rejection; undefined where the change does not have the act now. */
+function attempt(act: () => void): string[] | undefined {
+  try {
+    act();
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return error.code === "illegal_transition" ? undefined : [error.message];
+  }
+}
+
+const judgeCommand = (
+  change: Change,
+  command: Pick<Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "review" }>, "type"> & object,
+  { reader, judging }: { reader: Reader; judging: Judging },
+): string[] | undefined => {
+  const { name, actor, signature } = reader;
+  const stated = { note: "-", name, signature, target_owner: null, verdict: "accepted", ...command } as Command;
+  return attempt(() => void decide(change, stated, { ...judging, actor }));
+};
+
+const consent =
+  (type: "approve" | "deny" | "withdraw" | "revoke"): Judge =>
+  ({ record, proven }, judging, reader) => {
+    const change = type === "approve" ? proven : record.change;
+    if (!allowedActions(change, judging.intent).includes(type)) return undefined;
+    const overdue = type === "approve" ? whyOverdue(change, judging) : undefined;
+    if (overdue !== undefined) return [overdue];
+    return reader ? judgeCommand(change, { type }, { reader, judging }) : [];
+  };
+
+/** An emergency has no deadline but that of the change; only those whom the intent names see it. */
+const emergency: Judge = ({ proven }, judging, reader) => {
+  if (!reader || !judging.intent.policy.break_glass || whyOverdue(proven, judging) !== undefined) return undefined;
+  const command = { type: "approve", emergency: true } as const;
+  return judgeCommand(proven, command, { reader, judging });
+};
+
+const review: Judge = ({ record: { change } }, judging, reader) => {
+  if (!isReviewDue(change)) return undefined;
+  return reader ? judgeCommand(change, { type: "review" }, { reader, judging }) : [];
+};
+
+const stage =
+  (action: StageAction): Judge =>
+  ({ record }, { intent }, reader) => {
+    const { change, rollout } = record;
+    if (!isRollingOut(change) || !rollout) return undefined;
+    if (action === "advance" && change.exposure!.waits_for !== "manual") return undefined;
+    return attempt(() => {
+      requireStageOpen(action, record, intent);
+      if (!reader) return;
+      const { name, claimed, actor, signature } = reader;
+      requireStagePerson(action, change, { claimed, name, intent });
+      signatureFacts({ type: action === "hold" ? "stage_hold" : "stage", name, signature }, intent.policy, actor);
+    });
+  };
+
+/** Requires the rights and the signature that an operation asks of its actor. */
+const judgeActor = (
+  type: "apply" | "rollback" | "restore",
+  { claimed, actor, name, signature }: Reader,
+  { intent }: Judging,
+): string[] =>
+  attempt(() => {
+    requirePermission(type, claimed, intent);
+    signatureFacts({ type, name, signature }, intent.policy, actor);
+  })!;
+
+const listBlocks = (gates: readonly Gate[], only?: Gate["gate"]): string[] =>
+  gates
+    .filter(({ gate, state }) => state === "block" && (only === undefined || gate === only))
+    .map(({ message }) => message);
+
+const apply: Judge = ({ record, proven, gates }, judging, reader) => {
+  if (!isLive(record.change.status)) return undefined;
+  const blocks = listBlocks(gates);
+  const operable = attempt(() => requireOperable(proven, "apply", judging.intent));
+  if (blocks.length === 0 && operable === undefined) return undefined;
+  const closed = blocks.length > 0 ? blocks : operable!;
+  return [...closed, ...(reader ? judgeActor("apply", reader, judging) : [])];
+};
+
+const rollback: Judge = ({ record: { change }, gates }, judging, reader) => {
+  if (!attempt(() => requireOperable(change, "rollback", judging.intent))) return undefined;
+  return [...listBlocks(gates, "operation"), ...(reader ? judgeActor("rollback", reader, judging) : [])];
+};
+
+const restore: Judge = ({ record: { change }, isDrifted }, judging, reader) => {
+  if (!isDrifted || change.value === undefined || change.status !== "applied") return undefined;
+  return reader ? judgeActor("restore", reader, judging) : [];
+};
+
+const JUDGES: Readonly<Record<Offered, Judge>> = {
+  review,
+  advance: stage("advance"),
+  resume: stage("resume"),
+  hold: stage("hold"),
+  approve: consent("approve"),
+  apply,
+  rollback,
+  deny: consent("deny"),
+  withdraw: consent("withdraw"),
+  revoke: consent("revoke"),
+  approve_emergency: emergency,
+  restore,
+};

@@ -1,0 +1,51 @@
+/** Conditions of a person's act on a rollout: its state, and the person. */
+import { AppError } from "../../kit/errors.ts";
+import type { Actor } from "./actor.ts";
+import type { Change } from "./change.ts";
+import type { Intent } from "./intent.ts";
+import { requirePermission } from "./permissions.ts";
+import { approvesOwn, isDecider, requireApprover } from "./policy.ts";
+import type { ChangeRecord } from "./record.ts";
+import { refuseStage } from "./require_rollout.ts";
+import type { StageAction } from "./stage_action.ts";
+
+/** Requires that the state of a rollout has room for an act. Errors: 400 `illegal_transition`. */
+export function requireStageOpen(
+  action: StageAction,
+  { change, rollout }: Pick<ChangeRecord, "change" | "rollout">,
+  intent: Intent,
+): void {
+  const refuse = (why: string): never => {
+    throw refuseStage(change, why, { product: { intent } });
+  };
+  const step = change.exposure!.step;
+  const { stopped, by_hand, mismatch } = rollout!;
+  switch (action) {
+    case "hold":
+      if (stopped !== undefined) refuse("its rule ordered its rollback, which no hold stops");
+      if (by_hand !== undefined) refuse("it is held by a person already");
+      return;
+    case "resume":
+      if (stopped !== undefined) refuse("its rule ordered its rollback");
+      if (by_hand === undefined && !mismatch) refuse("nobody holds it, and it has no mismatch");
+      return;
+    case "advance":
+      if (change.stages!.steps[step]!.advance !== "manual") refuse(`its step ${step} is not manual`);
+  }
+}
+
+/** Requires a person who may do this to a rollout. Errors: 403 `not_permitted`, `not_an_approver`, `self_approval_forbidden`. */
+export function requireStagePerson(
+  action: StageAction,
+  change: Change,
+  { claimed, name, intent }: { claimed: Actor; name: string; intent: Intent },
+): void {
+  if (action !== "hold") return requireApprover(change, name, intent);
+  if (isDecider(change, name, intent) && !approvesOwn(change, name, intent.policy)) return;
+  try {
+    requirePermission("freeze", claimed, intent);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    requirePermission("rollback", claimed, intent);
+  }
+}

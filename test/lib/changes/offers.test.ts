@@ -1,0 +1,148 @@
+/** Offers of a change: an act is open to a reader exactly where the act itself is taken. */
+import { expect, test } from "vitest";
+import { change } from "../../../handlers/product/change.ts";
+import type { Actor } from "../../../lib/changes/rules/actor.ts";
+import type { Offered } from "../../../lib/changes/rules/offers.ts";
+import { changeView } from "../../../lib/changes/views.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { core, type Core } from "../../support/core.ts";
+import { AGENTS, AS_OTHER, actOnRollout, rollout } from "../../support/rollouts.ts";
+import { passkey } from "../../support/passkeys.ts";
+import type { Fields } from "../../support/requests.ts";
+import { person } from "../../support/signed.ts";
+
+const POLICY = {
+  approvers: ["ana", "bo", "cy"],
+  self_approval: false,
+  required_approvers: { standard: 2 },
+  owners: [{ targets: ["billing.*"], approvers: ["fin"], required: 1 }],
+  break_glass: { approvers: ["sam"], required: 1, review_hours: 1 },
+  permissions: { apply: ["bo"], rollback: ["cy"] },
+};
+
+type Step = [path: string, fields: Fields];
+const by = (approver: string, over: Fields = {}): Step => ["approve", { approver, ...over }];
+const APPROVED = [by("ana"), by("cy")];
+const URGENT = by("sam", { emergency: "true", note: "fire" });
+const APPLY: Step = ["apply", { actor: "bo" }];
+const STATES: Record<string, Step[]> = {
+  pending: [],
+  begun: [by("ana")],
+  approved: APPROVED,
+  urgent: [URGENT],
+  "urgent and applied": [URGENT, APPLY],
+  applied: [...APPROVED, APPLY],
+  "taken back": [...APPROVED, APPLY, ["rollback", { actor: "cy" }]],
+  denied: [["deny", { approver: "bo" }]],
+};
+
+const ACTS: Partial<Record<Offered, (name: string) => Step>> = {
+  approve: (approver) => ["approve", { approver }],
+  deny: (approver) => ["deny", { approver }],
+  withdraw: (proposer) => ["withdraw", { proposer }],
+  revoke: (approver) => ["revoke", { approver }],
+  approve_emergency: (approver) => ["approve", { approver, emergency: "true", note: "fire" }],
+  review: (approver) => ["review", { approver, verdict: "accepted" }],
+  apply: (actor) => ["apply", { actor }],
+  rollback: (actor) => ["rollback", { actor }],
+};
+
+const read = async (api: Core, change_id: string, actor: string | null, authenticated: Actor["authenticated"] = null) =>
+  (await changeView(api.deps, change_id, { actor, authenticated })).caller!;
+
+async function bring(api: Core, target: string, steps: readonly Step[]): Promise<string> {
+  const { change_id } = await api.propose({ target, proposer: "pat", summary: "One" });
+  for (const [path, fields] of steps) expect((await api.post(path, { change_id, ...fields })).status, path).toBe(200);
+  return change_id;
+}
+
+test.each([
+  ["ui.banner", Object.keys(STATES), ["pat", "ana", "BO ", "cy", "sam", "eve"]],
+  ["billing.rate", ["pending", "begun"], ["fin", "ana"]],
+])("an act on %s is offered exactly where it is taken", async (target, states, names) => {
+  const api = await core({ intent: { policy: POLICY } });
+  let offered = 0;
+  for (const state of states)
+    for (const name of names) {
+      const closed = await bring(api, target, STATES[state]!);
+      const { may, may_not } = await read(api, closed, name);
+      expect(may_not.every(({ action, reasons }) => !may.includes(action) && reasons.length > 0)).toBe(true);
+      for (const [action, step] of Object.entries(ACTS)) {
+        const isOffered = may.includes(action as Offered);
+        const change_id = isOffered ? await bring(api, target, STATES[state]!) : closed;
+        const [path, fields] = step(name);
+        const { status, body } = await api.post(path, { change_id, ...fields });
+        expect(status === 200, `${state}: ${action} by ${name}, ${body.code}`).toBe(isOffered);
+        offered += Number(isOffered);
+      }
+    }
+  expect(offered).toBeGreaterThan(names.length);
+});
+
+test("what is closed says why, and what a status does not have is left out", async () => {
+  const api = await core({ intent: { policy: POLICY } });
+  const change_id = await bring(api, "ui.banner", [by("ana")]);
+  const reasons = async (name: string) =>
+    Object.fromEntries((await read(api, change_id, name)).may_not.map((one) => [one.action, one.reasons]));
+  expect(await reasons("ana")).toMatchObject({
+    approve: ["ana has approved this change already"],
+    apply: ["1 of 2 consents", "apply is for bo, and ana is not one of them"],
+    withdraw: ["only pat, who proposed this change, may withdraw it"],
+  });
+  expect((await reasons("pat")).approve).toEqual(["pat is not among the intent's approvers"]);
+  expect(await reasons("ana")).not.toHaveProperty("rollback");
+  expect((await read(api, change_id, null)).may).toEqual(["approve", "deny", "withdraw", "revoke"]);
+});
+
+test("who must sign and has no key is offered nothing that counts", async () => {
+  const policy = { self_approval: true };
+  const api = await core({ intent: { principals: { ana: person(passkey()) }, policy } });
+  const { change_id } = await api.propose({ target: "ui.banner", proposer: "pat" });
+  expect((await read(api, change_id, "ana")).may).toEqual(["approve", "deny"]);
+  const { may, may_not } = await read(api, change_id, "bo");
+  expect(may).not.toContain("approve");
+  expect(may_not.find(({ action }) => action === "approve")!.reasons[0]).toMatch(/no key of bo/);
+});
+
+test("an agent is offered its own withdrawal alone", async () => {
+  const api = await core({ intent: { principals: AGENTS } });
+  const { change_id } = (await api.post("propose", PROPOSAL, AS_OTHER)).body;
+  const offers = async (actor: string) => (await read(api, change_id, actor, "agent")).may;
+  expect(await offers("agent:other")).toEqual(["withdraw"]);
+  expect(await offers("agent:analytics")).toEqual([]);
+});
+
+test("acts on a rollout follow its state and the person", async () => {
+  const policy = {
+    approvers: ["ana", "bo"],
+    self_approval: false,
+    permissions: { freeze: ["ops"], rollback: ["ops"] },
+  };
+  const { api, change_id } = await rollout({ policy, proposal: { proposer: "pat" } });
+  const { act } = actOnRollout(api, change_id);
+  const stageActs = async (name: string) =>
+    (await read(api, change_id, name, "proxy")).may.filter((one) => ["hold", "resume", "advance"].includes(one));
+  expect(await Promise.all(["ana", "ops", "eve"].map(stageActs))).toEqual([["hold"], ["hold"], []]);
+  expect((await act(0, "hold")).status).toBe(200);
+  expect(await Promise.all(["ana", "ops", "eve"].map(stageActs))).toEqual([["resume"], [], []]);
+});
+
+test("an address that names another reader than the proxy does is 403", async () => {
+  const api = await core({ identityHeader: "x-person", intent: { policy: POLICY } });
+  const getChange = change(api.deps);
+  const change_id = (
+    await api.post(
+      "propose",
+      { target: "ui.banner", tenant_id: "t1", kind: "config", summary: "One" },
+      { "x-person": "pat" },
+    )
+  ).body.change_id;
+  const ask = async (query: string) => {
+    const request = new Request(`http://here/api/product/changes/${change_id}${query}`, {
+      headers: { "x-person": "ana" },
+    });
+    return (await getChange(request)).json();
+  };
+  expect((await ask("")).caller).toMatchObject({ name: "ana", may: ["approve", "deny"] });
+  expect((await ask("?person=bo")).code).toBe("identity_mismatch");
+});

@@ -1,0 +1,40 @@
+/** Preview of a proposal: the rules say before it is filed what they say when it is. */
+import { expect, test } from "vitest";
+import { PROPOSAL } from "../../support/client.ts";
+import { service } from "../../support/service.ts";
+
+const POLICY = {
+  approvers: ["ana", "bo"],
+  self_approval: false,
+  required_approvers: { standard: 1, major: 2 },
+  owners: [{ targets: ["billing.*"], approvers: ["fin"], required: 1 }],
+  forbidden_targets: ["secrets.*"],
+  apply_when: ["approved"],
+  minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_risk: "low" },
+};
+const MINOR = { tier: "minor", risk: "low", affected_users: 5, reversible: "true" };
+
+test.each([
+  {},
+  { risk: "high" },
+  { reversible: "false", target: "billing.rate" },
+  { proposer: "ana", target: "billing.rate" },
+  MINOR,
+  { ...MINOR, affected_users: 51 },
+  { ...MINOR, target: "billing.rate" },
+  { ...MINOR, apply_when: "approved" },
+])("the policy says of %j what becomes of it", async (over) => {
+  const api = await service({ intent: { policy: POLICY } });
+  const proposal = { tenant_id: PROPOSAL.tenant_id, kind: "config", target: "ui.x", proposer: "pat", ...over };
+  const query = new URLSearchParams(Object.entries(proposal).map(([name, stated]) => [name, String(stated)]));
+  const { body } = await api.get(`policy?${query.toString()}`);
+  const proposed = await api.propose({ ...proposal, summary: "One" });
+  expect(body.preview).toMatchObject({ refused: null, tier: proposed.tier, missing: proposed.missing ?? [] });
+  expect(body.preview.tier_reason).toBe(proposed.tier_reason ?? null);
+});
+
+test("a forbidden target is named, and without a kind nothing is previewed", async () => {
+  const api = await service({ intent: { policy: POLICY } });
+  expect((await api.get("policy?target=secrets.key&kind=config")).body.preview.refused).toMatch(/forbidden_targets/);
+  expect((await api.get("policy?target=secrets.key")).body.preview).toBeNull();
+});
