@@ -17,6 +17,7 @@ import { find } from "./find.ts";
 import { findSaved } from "./find_saved.ts";
 import { gate } from "./gate.ts";
 import { gateCheck } from "./gate_check.ts";
+import { gateGithub } from "./gate_github.ts";
 import { inbox } from "./inbox.ts";
 import { l1l5Trend } from "./l1l5_trend.ts";
 import { livez } from "./livez.ts";
@@ -88,7 +89,7 @@ export const endpoints: readonly Endpoint<Deps>[] = [
   peers, peerQuery,
   evaluateFlag, evaluateFlags,
   mcp,
-  gate, gateCheck, attestation,
+  gate, gateCheck, gateGithub, attestation,
   addCheckpoint, watchedCheckpoint,
   whoami, livez, readyz, openapi(all), docs(all),
 ];

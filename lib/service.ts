@@ -9,6 +9,7 @@ import { routed, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
 import { step } from "./kit/time_limit.ts";
 import { type CycleReport, runCycle } from "./operations/cycle.ts";
+import { githubAnswers, keepAnswering } from "./operations/github/answers.ts";
 import { keepApplying } from "./operations/keep_applying.ts";
 import { dueCycles } from "./operations/due_cycle.ts";
 import { signalling } from "./store/signalling.ts";
@@ -73,6 +74,8 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
   const projecting = longLived ? keepProjecting(deps) : undefined;
   const applying = longLived && deps.product ? keepApplying(deps) : undefined;
+  if (deps.product?.adapter?.githubGates?.length) deps.github ??= githubAnswers(deps);
+  const answering = longLived && deps.github ? keepAnswering(deps, deps.github) : undefined;
   const handler = routed(endpoints, deps, { base });
   let underWay = 0;
   const whenNone: (() => void)[] = [];
@@ -105,7 +108,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
       // What takes longer than a stop may is cut off: a store that is closed refuses it.
       await step(allDone, CLOSE_MS).catch(() => undefined);
       await projecting?.stop();
-      await step(async () => applying?.stop(), CLOSE_MS).catch(() => undefined);
+      await step(async () => Promise.all([applying?.stop(), answering?.stop()]), CLOSE_MS).catch(() => undefined);
       await deps.store.close();
     },
     deps,

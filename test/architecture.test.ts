@@ -13,6 +13,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const ROOMS = [
   "lib/kit",
   "lib/identity",
+  "lib/github",
   "lib/store",
   "lib/audit",
   "lib/llm",

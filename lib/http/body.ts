@@ -7,7 +7,10 @@ export const BODY_LIMIT = 64 * 1024;
 
 const PASS_OVER_LIMIT = 1024 * 1024;
 
-const tooLarge = () => new AppError("payload_too_large", `the request body is over ${BODY_LIMIT} bytes`);
+/** Arguments of one call. */
+const PIECE = 4096;
+
+const tooLarge = (limit = BODY_LIMIT) => new AppError("payload_too_large", `the request body is over ${limit} bytes`);
 
 /**
  * Reads a body as text of at most 64 KiB; 413 when it is larger, 400 when it is not UTF-8. Decoding leaves U+FFFD where
@@ -26,6 +29,23 @@ export async function readBody(request: Request): Promise<string> {
   if (text.length * 3 > BODY_LIMIT && new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLarge();
   if (text.includes("\uFFFD")) throw invalidField("body", "is not valid UTF-8 (U+FFFD itself is to be sent escaped)");
   return text;
+}
+
+/** Reads a body of at most `limit` bytes as text with a character for each byte. */
+async function readBytes({ body }: Request, limit: number): Promise<string> {
+  const reader = body?.getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = (await reader?.read().catch(() => {
+      throw invalidField("body", "did not arrive whole");
+    })) ?? { done: true, value: undefined };
+    if (done) return text;
+    if (text.length + value.length > limit) {
+      void reader!.cancel().catch(() => undefined);
+      throw tooLarge(limit);
+    }
+    for (let at = 0; at < value.length; at += PIECE) text += String.fromCharCode(...value.subarray(at, at + PIECE));
+  }
 }
 
 /** Reads what is left of a body, so that its connection can carry the next request; what is longer yet is given up on. */
@@ -96,6 +116,8 @@ interface BodyForm {
   text?: string | undefined;
   /** The media type that it must have then; any where none is named. */
   textType?: string | undefined;
+  /** This text has a character for each byte, and at most so many: for a signature over the bytes. */
+  bytes?: number | undefined;
   /** It is JSON, whatever type it says. */
   json?: boolean | undefined;
 }
@@ -103,12 +125,12 @@ interface BodyForm {
 /** The body and the fields in it. */
 export async function readFields(
   request: Request,
-  { jsonFields = [], text: whole, textType, json }: BodyForm = {},
+  { jsonFields = [], text: whole, textType, bytes, json }: BodyForm = {},
 ): Promise<{ text: string; fields: Record<string, unknown> }> {
   requirePlainBody(request);
   if (whole !== undefined) {
     if (textType !== undefined && mediaType(request) !== textType) throw unsupported(request, textType);
-    const text = await readBody(request);
+    const text = await (bytes === undefined ? readBody(request) : readBytes(request, bytes));
     return { text, fields: { [whole]: text } };
   }
   const format = json ? "json" : formatOf(request);

@@ -48,6 +48,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   json?: true;
   /** The media type that this text must have; plain text, and whatever else is claimed, where none is named. */
   textType?: string;
+  /** This text has a character for each byte of the body, and at most so many. */
+  bytes?: number;
   /** A POST whose fields may stand in the address; its handler reads them there. */
   inAddress?: true;
   /** Query parameters of a POST that the protocol of others names and that change no answer; any other is 400. */

@@ -1,6 +1,7 @@
 /** What stands before a handler: the same site, the admin token, the person a proxy names. */
 import type { HttpDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
+import { sameText } from "../kit/same_text.ts";
 
 /** The host a request was sent to, as its sender named it. */
 export const hostOf = (request: Request): string =>
@@ -63,11 +64,4 @@ export function refuseAnonymousWrites({
     {},
     CHALLENGE,
   );
-}
-
-/** Compares digests without telling by time where they differ. */
-export function sameText(a: string, b: string): boolean {
-  let difference = a.length ^ b.length;
-  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % b.length);
-  return difference === 0;
 }

@@ -1,7 +1,8 @@
 /** Whose request it is: an agent's by its secret, a person's by the trusted proxy's word, or that of whoever holds a token. */
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
-import { carriesToken, CHALLENGE, sameText } from "./guards.ts";
+import { sameText } from "../kit/same_text.ts";
+import { carriesToken, CHALLENGE } from "./guards.ts";
 import { statesPerson, tokenProblem } from "./identity.ts";
 
 type Agent = NonNullable<HttpDeps["agents"]>[number];

@@ -21,7 +21,7 @@ const text = () =>
   z.string("must be text").min(1, "must not be empty").max(1_000, "must have at most 1,000 characters");
 
 /** Returns true for https, and for http on this machine: over plain http anybody on the way could put keys of their own. */
-function isKeyAddress(address: string): boolean {
+export function isSafeAddress(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname, username, hash } = new URL(address);
   if (username !== "" || hash !== "") return false;
@@ -39,5 +39,5 @@ export const issuerFields = () => ({
   algorithms: z
     .array(z.enum(ALGORITHMS, `must be among ${ALGORITHMS.join(", ")}`), "must be a list")
     .min(1, "must name an algorithm"),
-  jwks_url: text().refine(isKeyAddress, "must be an https URL, or http on this machine, without a user name or #"),
+  jwks_url: text().refine(isSafeAddress, "must be an https URL, or http on this machine, without a user name or #"),
 });

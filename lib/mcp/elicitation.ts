@@ -5,7 +5,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { sameText } from "../http/guards.ts";
+import { sameText } from "../kit/same_text.ts";
 import { metaOf } from "./era.ts";
 import { isObject, type Message } from "./jsonrpc.ts";
 import type { Prompt, ToolCall } from "./tool.ts";

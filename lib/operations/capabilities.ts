@@ -26,6 +26,7 @@ export async function listCapabilities(
     evolved,
     notifier,
     auditExport,
+    github,
     link,
     llm,
     anchor,
@@ -90,6 +91,7 @@ export async function listCapabilities(
     auditExport
       ? working("audit_otlp", "audit", auditExport.problem())
       : capability("audit_otlp", "audit", "not configured", "--audit-otlp URL"),
+    ...(github ? [working("github_gate", "product", github.problem())] : []),
     ...storeCapabilities(store.faults?.()),
     ...(link ? [link.capability()] : []),
     ...(await Promise.all(PROJECTIONS.map((one) => projectionCapability(deps, one, off)))),

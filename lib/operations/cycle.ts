@@ -99,6 +99,8 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     await step("restore", () => restoreEdited(deps));
     await step("drift", () => checkDueDrift(deps));
     await step("contested", () => noticeContested(deps));
+    // A process that lasts answers between its cycles.
+    if (!deps.longLived) await step("github", async () => deps.github?.pass());
   }
   await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
   // What time has judged by now is reported and told to peers in this cycle, and not in the next.

@@ -29,6 +29,8 @@ export interface OperationsDeps extends ChangesDeps {
   notifier?: { problem(): string | null } | undefined;
   /** Export of audit entries by OTLP; `problem` says why they do not get through at present. */
   auditExport?: { problem(): string | null } | undefined;
+  /** Answers deployments on GitHub; absent where no gate has a GitHub App. */
+  github?: { problem(): string | null; pass(ended?: AbortSignal): Promise<number> } | undefined;
   /** Peers over the cross-host link. */
   link?: PeersPort | undefined;
   /** Words replies and reports; it can propose and never decide. */

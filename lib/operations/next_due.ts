@@ -42,6 +42,7 @@ async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
     store.list("erasures_due", ANY),
     // Hours and silence decide on them.
     store.list("rollouts_running", ANY),
+    store.list("github_waiting", ANY),
   ]);
   const isOpen = tasks.some(({ id }) => id < orderPrefix("completed"));
   return isOpen || (told?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);

@@ -79,6 +79,9 @@ export const EDIT_EFFECTS: Readonly<Record<Exclude<keyof typeof COLLECTIONS, "me
     "A value is returned only where the log, as far as it was read, has its change applied there last; removed: the target seems to have none until `verify_audit` names it.",
   values_order:
     "A value is returned only where the log, as far as it was read, has its change applied there last; removed: the target seems to have none until `verify_audit` names it.",
+  github_waiting: "Added: a deployment is answered as the log has it; removed: it waits until it is delivered again.",
+  github_answered:
+    "Added: a deployment stays without an answer; removed: one that is delivered again is answered again.",
   notices: UNDECIDED,
   notices_kinds: UNDECIDED,
   values_days: PROJECTED,

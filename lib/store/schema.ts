@@ -106,6 +106,8 @@ export const COLLECTIONS = {
   values: { key: "<tenant>\\n<target>", record: "ValueSource", writer: "projection values", retention: "the target has no value", purpose: "The change that a target has its value from." },
   values_order: { key: "<tenant>\\n<target>\\n<applied entry>", record: "ValueSource", writer: "projection values", retention: "the rollback", purpose: "Applied changes that set a value, by target." },
 
+  github_waiting: { key: "<deployment>\\n<SHA-256>", record: "WaitingDeployment", writer: "operations", retention: "GitHub is answered, or 30 days", purpose: "Deployments on GitHub that wait for an answer." },
+  github_answered: { key: "<deployment>\\n<SHA-256>", record: "{ answer: DeploymentAnswer; at: number }", writer: "operations", retention: "30 days", purpose: "Deployments on GitHub that were answered, so that one that is delivered again is not." },
   notices: { key: "<16 digits>", record: "ActivityRow", writer: "operations", retention: "10,000 newer rows", purpose: "Rows of the growth log that no entry makes." },
   notices_kinds: { key: "<kind>\\n<16 digits>", record: "true", writer: "operations", retention: "the row is removed", purpose: "Index of these rows by kind." },
   values_days: { key: "<UTC day>", record: "Values", writer: "operations", purpose: "Effect, memory, reliability and need at the end of a day." },
@@ -162,6 +164,7 @@ export const META_RECORDS = {
   reported: { record: "{ week: string }", writer: "operations", purpose: "The last week with a weekly report." },
   retrospectives: { record: "{ seq: number }", writer: "operations", purpose: "The last closed change with a retrospective." },
   audit_export: { record: "AuditExportCursor", writer: "operations", purpose: "How far audit entries were exported." },
+  github_sweeps: { record: "Readonly<Record<string, Sweep>>", writer: "operations", purpose: "By gate, how far GitHub's deliveries were searched for lost ones." },
   notify: { record: "EventCursor", writer: "operations", purpose: "How far notifications were sent." },
   write_probe: { record: "{ at: string }", writer: "operations", purpose: "The last proof that writes are taken." },
   memories: { record: "SaidState", writer: "chat", purpose: "Bounds of the collections memories and chat_memories." },

@@ -49,6 +49,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     configuration,
     systems: systems.map(({ name, match, adapter }) => ({ name, match, adapter })),
     gates: systems.flatMap(({ match, adapter }) => (adapter.isGate ? match : [])),
+    githubGates: systems.flatMap(({ adapter }) => adapter.githubGates ?? []),
     locate(entry) {
       const { name, adapter } = find(entry);
       return { system: name, place: adapter.locate?.(entry).place ?? name };

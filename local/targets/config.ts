@@ -137,20 +137,16 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
   }
   const key = ({ tenant_id, target }: Entry): string =>
     expandTemplate(template!.text, { tenant: tenant_id, rest: findRest(target, stated.match) ?? target });
-  const secret = (field: string): string | undefined => {
-    const variable = stated[field];
-    if (typeof variable !== "string") return undefined;
+  const secret = (field: string, variable: string): string => {
     const value = secretIn(env, variable);
     if (value === undefined) throw wrong(field, `names ${variable}, which is not set`);
     return value;
   };
   const secrets = Object.fromEntries(
-    Object.keys(type.fields)
-      .filter((field) => field.endsWith("_env"))
-      .map((field) => [field, secret(field)]),
+    listVariables(stated).map(([field, variable]) => [field, secret(field, variable)]),
   );
   const path = (name: string): string => resolve(folder, name);
-  type.check?.(stated, secrets, wrong);
+  type.check?.(stated, secrets, wrong, path);
   return {
     stated,
     open(parts) {
@@ -160,6 +156,16 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
     },
   };
 }
+
+/** Lists the fields that name a variable, by their paths, and the variables. */
+const listVariables = (fields: object, stem = ""): [field: string, variable: string][] =>
+  Object.entries(fields).flatMap(([name, value]): [string, string][] => {
+    if (typeof value === "string") return name.endsWith("_env") ? [[stem + name, value]] : [];
+    return isRecord(value) ? listVariables(value, `${stem}${name}.`) : [];
+  });
+
+const isRecord = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A field that the system itself rejects fails the start like any other. */
 function opened<T>(open: () => T, wrong: Setting["wrong"]): T {

@@ -7,6 +7,7 @@ import type { Identity } from "../../lib/changes/runtime.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import { keyOf } from "../../lib/kit/webhook_signature.ts";
 import type { Store } from "../../lib/store/store.ts";
+import { checkGithub, githubFields, openGithub } from "./github.ts";
 import { gateAdapter } from "../../lib/targets/gate.ts";
 import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { Entry, TargetSystem } from "../../lib/targets/port.ts";
@@ -48,7 +49,12 @@ interface SystemType {
   fields: z.ZodRawShape;
   /** The key template, and the field that it stands in; absent where the system separates tenants itself. */
   template?(stated: Fields): { field: string; text: string };
-  check?(stated: Fields, secrets: Readonly<Record<string, string | undefined>>, wrong: Wrong): void;
+  check?(
+    stated: Fields,
+    secrets: Readonly<Record<string, string | undefined>>,
+    wrong: Wrong,
+    path: Opening["path"],
+  ): void;
   /** The system for the log: without secrets. */
   show(stated: Fields): object;
   open(opening: Opening): TargetSystem | ProductAdapter;
@@ -210,5 +216,10 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
         ...identity,
       }),
   },
-  gate: { fields: {}, show: asStated, open: ({ stated }) => gateAdapter(stated.name) },
+  gate: {
+    fields: { github: githubFields().optional() },
+    check: checkGithub,
+    show: asStated,
+    open: ({ stated, secrets, clock, path }) => gateAdapter(stated.name, openGithub(stated, { secrets, clock, path })),
+  },
 };

@@ -11,6 +11,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { DAY, HOUR, MINUTE } from "../support/clock.ts";
 import { opened, type TestDeps } from "../support/deps.ts";
+import { API, GithubStub, HOOK_SECRET, hookRequest } from "../support/github_stub.ts";
 import { messageOf } from "../support/mcp.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
 import { fails } from "../support/scripted_adapter.ts";
@@ -271,12 +272,18 @@ async function rollOut({ api, adapter, propose, deps }: Stage): Promise<void> {
 }
 
 /** A release that its tool asks for once it is consented to. */
-async function askForRelease({ api, propose }: Stage): Promise<void> {
+async function askForRelease({ api, adapter, propose, deps }: Stage): Promise<void> {
   const head = "6f1ed002ab5595859014ebf0951522d9c7a4b3f2";
   const target = "deploy/42/production";
   const change_id = await propose({ target, value: { repository_id: 42, environment: "production", head } });
   await api.post("approve", { change_id, approver: "cy" });
   await api.post("/api/gate", { target, tenant_id: "acme", head });
+  const github = new GithubStub(deps.clock);
+  const gate = { name: "deploys", tenant_id: "acme", secret: HOOK_SECRET, app: { api: API } };
+  Object.assign(adapter, { githubGates: [gate] });
+  const deployment = github.deploy({ repository_id: 42, environment: "production", sha: head });
+  const { headers } = hookRequest(JSON.stringify(github.body(deployment)));
+  await api.post("/api/gate/github", github.body(deployment) as Record<string, unknown>, Object.fromEntries(headers));
 }
 
 /** Changes that apply by themselves: one does, one is rejected by its target system, and one waits for its time. */

@@ -28,8 +28,13 @@ export function requireGate(adapter: ProductAdapter | undefined, place: Place): 
 /** Returns the answer to a question for a release; writes nothing. Errors: 400 `no_target_system`. */
 export async function askGate(deps: ChangesDeps, question: GateQuestion): Promise<GateDecision> {
   requireGate(deps.product!.adapter, question);
+  return unlessUndecided(() => governed<GateDecision>({ deps }, (transaction) => judgeRelease(transaction, question)));
+}
+
+/** Returns a decision; waiting where the service decides nothing at present. */
+export async function unlessUndecided(decide: () => Promise<GateDecision>): Promise<GateDecision> {
   try {
-    return await governed<GateDecision>({ deps }, (transaction) => judgeRelease(transaction, question));
+    return await decide();
   } catch (error) {
     if (!(error instanceof AppError && UNDECIDED.has(error.code))) throw error;
     return { state: "waiting", change_id: null, reasons: [error.message] };

@@ -1,3 +1,4 @@
+import type { GithubGate } from "../../github/gate.ts";
 import type { Stages } from "../../rollout/stages.ts";
 import type { Change } from "../rules/change.ts";
 
@@ -137,6 +138,8 @@ export interface ProductAdapter {
   isGate?(entry: Placed): boolean;
   /** Patterns of the targets that others may ask for; absent: every target. */
   readonly gates?: readonly string[] | undefined;
+  /** Gates whose deployments a GitHub App asks for. */
+  readonly githubGates?: readonly GithubGate[] | undefined;
   validate(change: Change & Staged, signal: AbortSignal): Promise<Validation>;
   /** `expected`: the digests of the only values that may be replaced; for another it throws `TargetMoved`. */
   apply(change: Change & Staged, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;

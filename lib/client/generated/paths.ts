@@ -2955,6 +2955,25 @@ export interface paths {
       responses: { 200: { content: { "application/json": components["schemas"]["GateAnswer"] } } };
     };
   };
+  "/api/gate/github": {
+    /** Webhook of a GitHub App: a deployment waits for consent
+     *
+     * Stores a signed `deployment_protection_rule`; the decision is posted to GitHub. Others are ignored. */
+    post: {
+      parameters: { query?: never; header?: never; path?: never; cookie?: never };
+      requestBody: { content: Record<"application/json", string> };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** True for a deployment that will be answered. */
+              accepted: boolean;
+            };
+          };
+        };
+      };
+    };
+  };
   "/api/product/changes/{change_id}/attestation": {
     /** Attestation of a change in force
      *

@@ -24,6 +24,7 @@ const OF_PATH: Readonly<Record<string, Group>> = {
   "/api/product/pack": "product",
   // It is decided in a transaction, and POST records the answer.
   "/api/gate": "product",
+  "/api/gate/github": "product",
   // Some of its tools write, and others wait long: they must not hold the places of those who govern.
   "/mcp": "agent",
 };

@@ -9,12 +9,13 @@ import { entriesAfter } from "../../audit/page.ts";
 import { cappedText } from "../../kit/capped_text.ts";
 import { causeOf } from "../../kit/fetch_failure.ts";
 import { once } from "../../kit/once.ts";
+import { requestedPause } from "../../kit/requested_pause.ts";
 import { stoppable } from "../../kit/time_limit.ts";
 import { version } from "../../kit/version.ts";
 import { bytesOfText } from "../../store/engine/write_set.ts";
 import type { OperationsDeps } from "../deps.ts";
 import { keepSending, SEND_TIMES, type Sender, type Sending, type SendTimes } from "../keep_sending.ts";
-import { type Failed, requestedPause } from "../notify/post.ts";
+import type { Failed } from "../notify/post.ts";
 import { promptedSending, type PromptedSending } from "../prompted_sending.ts";
 import { exportBody, logRecord } from "./records.ts";
 

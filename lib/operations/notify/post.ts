@@ -1,5 +1,6 @@
 /** One attempt to hand a notification over, and in plain words why it failed. Addresses may be secrets: none is told. */
 import { cappedText } from "../../kit/capped_text.ts";
+import { requestedPause } from "../../kit/requested_pause.ts";
 import { stoppable, Unanswered } from "../../kit/time_limit.ts";
 import { type Trace, traceHeaders } from "../../kit/trace.ts";
 import { signatureOf } from "../../kit/webhook_signature.ts";
@@ -117,11 +118,4 @@ function failureOf(format: NotifyFormat, status: number, said: string): string {
   if (status === 400 && format !== "json")
     return `${answered}: it does not read this as a message; does --notify-format fit the address?`;
   return answered;
-}
-
-/** Returns the pause that `Retry-After` asks for, in milliseconds; it is in seconds or a date. */
-export function requestedPause({ headers }: Response, now: number): number | undefined {
-  const asked = headers.get("retry-after")?.trim() ?? "";
-  const ms = /^\d{1,9}$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - now;
-  return ms > 0 ? ms : undefined;
 }

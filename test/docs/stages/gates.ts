@@ -1,7 +1,13 @@
 import { readGateIssuers } from "../../../lib/identity/gate_issuers.ts";
 import type { Own } from "./index.ts";
+import { readTargetsExample } from "./targets.ts";
 
 export const gates: Own = {
   needs: ["curl"],
-  stage: () => ({ readers: { "json issuers": (shown) => void readGateIssuers(JSON.stringify(shown)) } }),
+  stage: () => ({
+    readers: {
+      "json issuers": (shown) => void readGateIssuers(JSON.stringify(shown)),
+      "json targets": (shown) => readTargetsExample(shown as object),
+    },
+  }),
 };

@@ -4,15 +4,17 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { readTargets } from "../../../local/targets/config.ts";
 import { findValueProblem } from "../../../local/targets/unleash_value.ts";
+import { appKeyPem } from "../../support/github_stub.ts";
 import type { Own } from "./index.ts";
 
 /** Reads a file of `--targets` as the service does at its start; the variables that it names are set. */
-function readExample(example: object): void {
+export function readTargetsExample(example: object): void {
   const text = JSON.stringify(example);
   const variables = [...text.matchAll(/_env":"(\w+)"/g)].map(([, name]) => [name, "a secret of some length"]);
   const folder = mkdtempSync(join(tmpdir(), "targets-"));
   try {
     writeFileSync(join(folder, "targets.json"), text);
+    if (text.includes("app.pem")) writeFileSync(join(folder, "app.pem"), appKeyPem("pkcs1"));
     readTargets(join(folder, "targets.json"), Object.fromEntries(variables));
   } finally {
     rmSync(folder, { recursive: true });
@@ -23,10 +25,10 @@ export const targets: Own = {
   needs: [],
   stage: () => ({
     readers: {
-      "json targets": (shown) => readExample(shown as object),
+      "json targets": (shown) => readTargetsExample(shown as object),
       "json release": ({ head }) => expect(head).toMatch(/^[0-9a-f]{40}$/),
       "json value": (shown) => expect(findValueProblem(shown)).toBeUndefined(),
-      "json system": (shown) => readExample({ systems: [{ tenants: ["acme"], ...(shown as object) }] }),
+      "json system": (shown) => readTargetsExample({ systems: [{ tenants: ["acme"], ...(shown as object) }] }),
     },
   }),
 };

@@ -279,7 +279,7 @@ describe("what comes without an intent, and without the token, is documented", (
   test.each(TARGETS.map(named))("$name", async (target) => {
     const sent = sentWith(togetherOf(target.operation), { change_id: "chg_1" });
     const disabled = await (await service({ intent: null })).ask(target, sent);
-    const isProduct = /^\/api\/(?:product\/|inbox$|gate$|find\b)/.test(target.template);
+    const isProduct = /^\/api\/(?:product\/|inbox$|gate\b|find\b)/.test(target.template);
     expect(disabled.body?.code === "product_runtime_disabled").toBe(isProduct);
     const refused = await (await service({ adminToken: "hunter2hunter2" })).ask(target, sent);
     const { security } = target.operation;

@@ -3,11 +3,14 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Identity } from "../../../lib/changes/runtime.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
 import { parseOptions } from "../../../local/options.ts";
 import { type Running, start } from "../../../local/start.ts";
 import { readTargets } from "../../../local/targets/config.ts";
 import { client } from "../../support/client.ts";
+import { appKeyPem } from "../../support/github_stub.ts";
 
 let folder: string;
 const stops: (() => Promise<void>)[] = [];
@@ -47,6 +50,14 @@ const UNLEASH = {
   environment: "production",
   token_env: "CRM_SECRET",
 };
+const GATE = {
+  name: "deploys",
+  type: "gate",
+  match: ["deploy/*"],
+  tenants: ["acme"],
+  github: { app_id: 1, key_file: "app.pem", secret_env: "CRM_SECRET" },
+};
+const github = (over: object) => ({ systems: [{ ...GATE, github: { ...GATE.github, ...over } }] });
 const ENV = { CRM_SECRET: "0123456789abcdef", SETTINGS_DB: "postgres://app:secret@127.0.0.1:1/app" };
 
 async function written(content: unknown): Promise<string> {
@@ -106,6 +117,22 @@ const MISTAKES: Record<string, [unknown, string]> = {
   ],
   "one name twice": [{ systems: [FILE, { ...FLAGS, name: "product" }] }, "two systems have the name product"],
   "one system twice": [{ systems: [FLAGS, { ...FLAGS, name: "again" }] }, "again is the same as flags"],
+  "a GitHub App of two tenants": [
+    { systems: [{ ...GATE, tenants: ["a", "b"] }] },
+    "systems[0] (deploys): tenants must name exactly one tenant, since GitHub names none",
+  ],
+  "a GitHub App of every tenant": [{ systems: [{ ...GATE, tenants: undefined }] }, "tenants must name exactly one"],
+  "a GitHub App without deployments": [{ systems: [{ ...GATE, match: ["tf/*"] }] }, "match must cover deploy/…"],
+  "a GitHub App without its secret": [
+    github({ secret_env: "OTHER" }),
+    "systems[0] (deploys): github.secret_env names OTHER, which is not set",
+  ],
+  "a GitHub App with a short secret": [github({ secret_env: "SHORT" }), "github.secret_env names a secret that must"],
+  "a GitHub App without its key": [github({}), "systems[0] (deploys): github.key_file cannot be read (ENOENT)"],
+  "a GitHub App with another file": [github({ key_file: "targets.json" }), "github.key_file must be a private key"],
+  "a misspelt field of a GitHub App": [github({ appid: 1 }), "github has no field appid: did you mean app_id?"],
+  "an address of GitHub without https": [github({ api: "http://ghe.example/api/v3" }), "github.api must be an https"],
+  "an address of GitHub with a slash": [github({ api: "https://ghe.example/api/v3/" }), "github.api must be an https"],
   "a pattern that matches nothing": [{ systems: [{ ...FILE, match: ["/x"] }] }, "match.0 matches no target"],
 };
 
@@ -198,4 +225,14 @@ test("a system that is down makes its own capability failing, and nothing else",
   });
   const id = await api.bring("approved", { tenant_id: "t1", target: "settings/a", value: "1" });
   expect((await api.post("apply", { change_id: id })).status).toBe(502);
+});
+
+test("a gate opens its GitHub App with the key as GitHub gives it, and the log gets no secret", async () => {
+  await writeFile(join(folder, "app.pem"), appKeyPem("pkcs1"));
+  const file = readTargets(await written({ systems: [GATE] }), ENV);
+  expect(file.systems).toEqual([GATE]);
+  const adapter = file.open(memoryStore(), { product_id: "p", instance_id: "i" } as Identity, folder);
+  const [gate] = adapter.githubGates!;
+  expect(gate).toMatchObject({ name: "deploys", tenant_id: "acme", secret: ENV.CRM_SECRET });
+  expect(gate!.app.api).toBe("https://api.github.com");
 });

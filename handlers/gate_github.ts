@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { hasSignature, readDelivery } from "../lib/github/delivery.ts";
+import { answer } from "../lib/http/answer.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { holdBack } from "../lib/http/wrong_tokens.ts";
+import { AppError } from "../lib/kit/errors.ts";
+import { acceptDeployment } from "../lib/operations/github/deployments.ts";
+import type { OperationsDeps } from "../lib/operations/deps.ts";
+
+/** The largest delivery, in bytes: one lists pull requests, each with its repositories. */
+const MAX_DELIVERY_BYTES = 1024 * 1024;
+
+/** POST /api/gate/github: the webhook of a GitHub App. Its answer says that a deployment is stored; the decision is posted to GitHub. */
+export const gateGithub = endpoint(
+  {
+    method: "POST",
+    path: "/api/gate/github",
+    summary: "Webhook of a GitHub App: a deployment waits for consent",
+    operation: "receiveGithubDelivery",
+    description: "Stores a signed `deployment_protection_rule`; the decision is posted to GitHub. Others are ignored.",
+    example: { delivery: '{"action":"requested","environment":"production"}' },
+    product: true,
+    // Its signature is judged by the handler.
+    open: true,
+    nameless: true,
+    unnamed: true,
+    text: "delivery",
+    textType: "application/json",
+    bytes: MAX_DELIVERY_BYTES,
+    input: z.object({ delivery: z.string().describe("The delivery as GitHub signed it.") }),
+    output: z.object({ accepted: z.boolean().describe("True for a deployment that will be answered.") }),
+    errors: ["not_found", "unauthorized"],
+  },
+  async ({ delivery }, { deps, request }: Call<OperationsDeps>) => {
+    const gates = deps.product!.adapter?.githubGates ?? [];
+    if (gates.length === 0) throw new AppError("not_found", "no gate here has a GitHub App (github in --targets)");
+    const bytes = Uint8Array.from(delivery, (character) => character.charCodeAt(0));
+    const signed = gates.filter(({ secret }) => hasSignature(secret, bytes, request.headers));
+    if (signed.length === 0) {
+      await holdBack(deps, request);
+      throw new AppError("unauthorized", "X-Hub-Signature-256 is not made with the secret of a gate");
+    }
+    const accepted = await acceptDeployment(deps, signed, (api) => readDelivery(bytes, request.headers, api));
+    return answer({ accepted });
+  },
+);

@@ -1,0 +1,82 @@
+/** Deliveries of a GitHub App's webhook: the signature over their bytes, and the deployment that asks for a decision. */
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import * as z from "zod";
+import { invalidField } from "../kit/errors.ts";
+import { once } from "../kit/once.ts";
+import { sameText } from "../kit/same_text.ts";
+import type { Installed } from "./app.ts";
+
+/** A deployment that waits for a decision. */
+export interface DeploymentRequest extends Installed {
+  deployment_id: number;
+  run_id: string;
+  /** `owner/name` */
+  repository: string;
+  environment: string;
+  /** The commit. */
+  head: string;
+  /** Address to which GitHub wants the decision. */
+  callback: string;
+}
+
+/** Returns true where a delivery is signed with a secret; the comparison takes the same time wherever they differ. */
+export function hasSignature(secret: string, bytes: Uint8Array, headers: Headers): boolean {
+  const expected = `sha256=${bytesToHex(hmac(sha256, utf8ToBytes(secret), bytes))}`;
+  return sameText(headers.get("x-hub-signature-256") ?? "", expected);
+}
+
+const deliverySchema = once(() => {
+  const id = () => z.number("must be a number").int().min(1);
+  const sha = () => z.string("must be text").regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "must be a full commit id");
+  return z.object({
+    environment: z.string("must be text").min(1).max(255),
+    deployment_callback_url: z.string("must be text").max(1_000),
+    deployment: z.object({ id: id(), sha: sha() }),
+    sha: sha().nullish(),
+    repository: z.object({
+      id: id(),
+      full_name: z
+        .string("must be text")
+        .regex(/^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, "must be owner/name"),
+    }),
+    installation: z.object({ id: id() }),
+  });
+});
+
+/** Returns the path to which a decision is posted. */
+export const decisionPath = ({ repository, run_id }: Pick<DeploymentRequest, "repository" | "run_id">): string =>
+  `/repos/${repository}/actions/runs/${run_id}/deployment_protection_rule`;
+
+/**
+ * Reads a signed delivery; undefined for one that asks for no decision. `api`: the only address that decisions go to. Errors: 400
+ * `invalid_field`.
+ */
+export function readDelivery(bytes: Uint8Array, headers: Headers, api: string): DeploymentRequest | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw invalidField("body", "is not valid JSON");
+  }
+  const { action } = (value ?? {}) as { action?: unknown };
+  if (headers.get("x-github-event") !== "deployment_protection_rule" || action !== "requested") return undefined;
+  const { data, error } = deliverySchema().safeParse(value);
+  if (error) throw invalidField(error.issues[0]!.path.join(".") || "body", error.issues[0]!.message);
+  const { environment, deployment, repository, installation, deployment_callback_url: callback } = data;
+  if ((data.sha ?? deployment.sha) !== deployment.sha) throw invalidField("sha", "must be equal to deployment.sha");
+  const request = {
+    installation_id: installation.id,
+    repository_id: repository.id,
+    repository: repository.full_name,
+    deployment_id: deployment.id,
+    run_id: /\/runs\/([1-9]\d{0,18})\/[a-z_]+$/.exec(callback)?.[1] ?? "",
+    environment,
+    head: deployment.sha,
+    callback,
+  };
+  if (callback !== api + decisionPath(request))
+    throw invalidField("deployment_callback_url", "must be the run's deployment_protection_rule below the gate's api");
+  return request;
+}

@@ -1,0 +1,225 @@
+/**
+ * Answers deployments that wait on GitHub. Each is judged right before its answer is posted, and the judgement is in the log by
+ * then; what fails is tried again, and survives the process.
+ */
+import { readHead } from "../../audit/chain.ts";
+import { entriesAfter } from "../../audit/page.ts";
+import { requireGate, unlessUndecided } from "../../changes/gate/ask_gate.ts";
+import { checkRelease } from "../../changes/gate/check_release.ts";
+import { readRecords, targetKey } from "../../changes/records.ts";
+import type { GateDecision } from "../../changes/rules/decide_gate.ts";
+import { listEntries } from "../../changes/rules/list_entries.ts";
+import { GithubFailed } from "../../github/app.ts";
+import { decisionPath } from "../../github/delivery.ts";
+import type { GithubGate } from "../../github/gate.ts";
+import { AppError } from "../../kit/errors.ts";
+import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
+import { listPages } from "../../store/pages.ts";
+import type { OperationsDeps } from "../deps.ts";
+import { keepPassing } from "../keep_passing.ts";
+import { retryDelay, SEND_TIMES, type SendTimes } from "../keep_sending.ts";
+import { wordDecision } from "./comment.ts";
+import {
+  claimDeployment,
+  closeDeployment,
+  deploymentTarget,
+  forgetAnswers,
+  MAX_WAIT_MS,
+  postponeDeployment,
+  type WaitingDeployment,
+} from "./deployments.ts";
+import { sweepDeliveries } from "./sweep.ts";
+
+/** Answers deployments. */
+export interface GithubAnswers {
+  /** Why answers do not get through at present; `null` when they do. */
+  problem(): string | null;
+  /** Answers what is due; resolves with the milliseconds until more is. Errors: those of the store. */
+  pass(ended?: AbortSignal): Promise<number>;
+}
+
+/** A deployment is judged again after this time, for what no entry tells of: a window that opens, a freeze that ends. */
+const POLL_MS = 60_000;
+/** A pass begins nothing after this time, so that a cycle ends. */
+const PASS_MS = 20_000;
+const PAGE = 100;
+/** Deployments that are answered concurrently. */
+const CONCURRENT = 5;
+/** GitHub takes ten comments on a deployment; the decision is one of them. */
+const MAX_REPORTS = 5;
+/** Entries that are looked through for what woke a pass; after more, all deployments are judged. */
+const MAX_NEW_ENTRIES = 200;
+/** GitHub answers so where nothing waits for a decision any more, and where the App is not installed there. */
+const GONE: ReadonlySet<number | undefined> = new Set([404, 410, 422]);
+/** Such an answer is believed after this time, and so many failures one after the other. */
+const GONE_AFTER_MS = DAY_MS;
+const GONE_AFTER_FAILURES = 10;
+/** Failures wait longer than those of a notification: an App whose permission is missing is repaired by a person. */
+const TIMES: SendTimes = { ...SEND_TIMES, longestRetry: HOUR_MS };
+
+/** Creates what answers the deployments of the gates that an adapter has. */
+export function githubAnswers(
+  deps: OperationsDeps,
+  { random = Math.random }: { random?: () => number } = {},
+): GithubAnswers {
+  const { store, clock, log } = deps;
+  /** Length of the log that the last pass saw. */
+  let seen: number | undefined;
+  let problem: string | null = null;
+  let unswept: string | null = null;
+
+  /** Finds the deployments whose judgement an entry may have changed since the last pass. */
+  const findWoken = async (): Promise<(waiting: WaitingDeployment) => boolean> => {
+    const after = seen;
+    const { length } = (await readHead(store)) ?? { length: 0 };
+    seen = length;
+    if (after === undefined || after > length || length - after > MAX_NEW_ENTRIES) return () => true;
+    const entries = await entriesAfter(store, after, length - after);
+    const news = entries.filter(({ event_type }) => event_type !== "release_checked");
+    if (news.some(({ change_id }) => change_id === "")) return () => true;
+    const records = await readRecords(store, [...new Set(news.map(({ change_id }) => change_id))]);
+    const places = new Set(records.flatMap((record) => (record ? listEntries(record.change).map(targetKey) : [])));
+    return (waiting) => {
+      const gate = findGate(deps, waiting);
+      return gate !== undefined && places.has(targetKey({ ...gate, target: deploymentTarget(waiting) }));
+    };
+  };
+
+  /** Answers one that is claimed, or says why it waits. Errors: `GithubFailed`. */
+  const answerOne = async (id: string, waiting: WaitingDeployment, ended?: AbortSignal): Promise<void> => {
+    const gate = findGate(deps, waiting);
+    if (!gate) throw new GithubFailed(`the gate ${waiting.gate} has no GitHub App any more`);
+    // Before the judgement, so that nothing but the answer itself comes after it.
+    await gate.app.authorize(waiting, ended);
+    const decision = await judge(deps, gate, waiting);
+    const comment = wordDecision(decision, deps.publicUrl);
+    const post = (fields: object) =>
+      gate.app.send({
+        method: "POST",
+        path: decisionPath(waiting),
+        body: { environment_name: waiting.environment, ...fields, comment },
+        as: waiting,
+        ended,
+      });
+    if (decision.state === "waiting") return report(id, waiting, comment, () => post({}));
+    const answer = decision.state === "allowed" ? "approved" : "rejected";
+    await post({ state: answer });
+    await closeDeployment(store, id, answer, clock.now());
+    log.info("a deployment was answered", { ...shown(waiting), answer, change_id: decision.change_id });
+  };
+
+  /** Says once why a deployment waits; a comment that GitHub does not take holds up no decision. */
+  const report = async (
+    id: string,
+    { reported, reports, failures }: WaitingDeployment,
+    comment: string,
+    post: () => Promise<unknown>,
+  ): Promise<void> => {
+    const isNew = comment !== reported && reports < MAX_REPORTS;
+    if (isNew) await post().catch((error: unknown) => log.warn("a comment was not taken", { error: String(error) }));
+    if (isNew || failures > 0)
+      await postponeDeployment(store, id, { failures: 0, ...(isNew && { reported: comment, reports: reports + 1 }) });
+  };
+
+  /** Tries once where no other process does. `next`: when it is due again. */
+  const attempt = async (id: string, due: number, ended?: AbortSignal): Promise<{ next: number; failed: boolean }> => {
+    const done = { next: clock.now() + POLL_MS, failed: false };
+    const waiting = await claimDeployment(store, id, { due, until: done.next });
+    if (!waiting) return done;
+    const age = clock.now() - waiting.received;
+    try {
+      if (age > MAX_WAIT_MS) await closeDeployment(store, id, "expired", clock.now());
+      else await answerOne(id, waiting, ended);
+      return done;
+    } catch (error) {
+      if (!(error instanceof GithubFailed)) throw error;
+      if (ended?.aborted) return done;
+      const { message, status, after } = error;
+      if (GONE.has(status) && age > GONE_AFTER_MS && waiting.failures >= GONE_AFTER_FAILURES) {
+        log.warn("GitHub takes no answer for a deployment", { ...shown(waiting), failure: message });
+        await closeDeployment(store, id, "gone", clock.now());
+        return done;
+      }
+      if (message !== problem)
+        log.warn("a deployment could not be answered; it is tried again", { ...shown(waiting), failure: message });
+      problem = message;
+      const next = clock.now() + retryDelay({ failure: message, after }, waiting.failures, TIMES, random);
+      await postponeDeployment(store, id, { failures: waiting.failures + 1, due: next });
+      return { next, failed: true };
+    }
+  };
+
+  /** Answers what is due, and returns when the next is. */
+  const answerDue = async (ended?: AbortSignal): Promise<number> => {
+    const isWoken = await findWoken();
+    const begun = clock.now();
+    const isOver = (): boolean => clock.now() - begun > PASS_MS || ended?.aborted === true;
+    let next = Infinity;
+    let isFailing = false;
+    for await (const page of listPages(store, "github_waiting", { limit: PAGE })) {
+      const isDue = ({ value }: (typeof page)[0]): boolean =>
+        value.due <= begun || (value.failures === 0 && isWoken(value));
+      const due = page.filter(isDue);
+      const rest = page.filter((one) => !isDue(one));
+      next = Math.min(next, ...rest.map(({ value }) => value.due));
+      isFailing ||= rest.some(({ value }) => value.failures > 0);
+      for (let first = 0; first < due.length; first += CONCURRENT) {
+        if (isOver()) return begun;
+        const batch = due.slice(first, first + CONCURRENT);
+        const results = await Promise.allSettled(batch.map(({ id, value }) => attempt(id, value.due, ended)));
+        for (const result of results) {
+          if (result.status === "rejected") throw result.reason;
+          next = Math.min(next, result.value.next);
+          isFailing ||= result.value.failed;
+        }
+      }
+    }
+    if (!isFailing) problem = null;
+    return next;
+  };
+
+  return {
+    problem: () => problem ?? unswept,
+    pass: (ended) =>
+      deps.mutex("github", async () => {
+        const next = await answerDue(ended);
+        const { due, failure } = await sweepDeliveries(deps, ended);
+        unswept = failure;
+        await forgetAnswers(store, clock.now());
+        return Math.max(0, Math.min(next, due) - clock.now());
+      }),
+  };
+}
+
+/** Judges and records: the entry is durable when this resolves. */
+const judge = (
+  deps: OperationsDeps,
+  { tenant_id, app }: GithubGate,
+  waiting: WaitingDeployment,
+): Promise<GateDecision> =>
+  unlessUndecided(async () => {
+    const { repository, environment, deployment_id, run_id, head } = waiting;
+    const question = { tenant_id, target: deploymentTarget(waiting), head };
+    try {
+      requireGate(deps.product!.adapter, question);
+    } catch (error) {
+      if (error instanceof AppError) return { state: "waiting", change_id: null, reasons: [error.message] };
+      throw error;
+    }
+    const sub = `repo:${repository}:environment:${environment}:deployment:${deployment_id}`;
+    return checkRelease(deps, question, { iss: app.api, sub, run_id });
+  });
+
+const findGate = ({ product }: OperationsDeps, { gate }: WaitingDeployment): GithubGate | undefined =>
+  product?.adapter?.githubGates?.find(({ name }) => name === gate);
+
+const shown = ({ repository, environment, head, run_id }: WaitingDeployment): object => ({
+  repository,
+  environment,
+  head,
+  run_id,
+});
+
+/** Answers for as long as the process lives. */
+export const keepAnswering = (deps: OperationsDeps, answers: GithubAnswers): { stop(): Promise<void> } =>
+  keepPassing(deps, answers.pass, (error) => deps.log.warn("deployments wait for the store", { error: String(error) }));

@@ -1,0 +1,144 @@
+/** Looks for deliveries that did not arrive, which GitHub does not repeat by itself, and has them delivered again. */
+import * as z from "zod";
+import { type GithubApp, GithubFailed, parsed } from "../../github/app.ts";
+import type { GithubGate } from "../../github/gate.ts";
+import { DAY_MS } from "../../kit/days.ts";
+import { once } from "../../kit/once.ts";
+import type { OperationsDeps } from "../deps.ts";
+
+declare module "../../store/store.ts" {
+  interface Meta {
+    github_sweeps: Readonly<Record<string, Sweep>>;
+  }
+}
+
+/** The sweeps of one App. Times in milliseconds since the epoch. */
+export interface Sweep {
+  due: number;
+  /** Deliveries before this are no longer looked at. */
+  since: number;
+}
+
+const SWEEP_EVERY_MS = 5 * 60_000;
+/** GitHub delivers nothing again that is older. */
+const MAX_AGE_MS = 3 * DAY_MS;
+/** A delivery may still be under way for so long; and clocks differ. */
+const UNDER_WAY_MS = 60_000;
+const MAX_PAGES = 20;
+/** Attempts at one delivery. */
+const MAX_ATTEMPTS = 20;
+
+interface Swept {
+  /** When the next sweep is due. */
+  due: number;
+  failure: string | null;
+}
+
+/** Sweeps the Apps whose time has come. Errors: those of the store. */
+export async function sweepDeliveries(deps: OperationsDeps, ended?: AbortSignal): Promise<Swept> {
+  const { clock, product, log } = deps;
+  const gates = product?.adapter?.githubGates ?? [];
+  let next = Infinity;
+  let failure: string | null = null;
+  for (const gate of gates) {
+    const { claimed, due } = await claimSweep(deps, gate);
+    next = Math.min(next, due);
+    if (!claimed || ended?.aborted) continue;
+    try {
+      const since = await sweep(gate.app, { since: claimed.since, now: clock.now(), ended });
+      await saveSweep(deps, gate, { due, since });
+    } catch (error) {
+      if (!(error instanceof GithubFailed)) throw error;
+      failure = `lost deliveries could not be looked for: ${error.message}`;
+      log.warn("lost deliveries of GitHub could not be looked for", { gate: gate.name, failure: error.message });
+    }
+  }
+  return { due: next, failure };
+}
+
+/** Takes the sweep of a gate for this process where it is due. */
+const claimSweep = (
+  { store, clock }: OperationsDeps,
+  { name }: GithubGate,
+): Promise<{ claimed?: Sweep; due: number }> =>
+  store.transact(async (tx) => {
+    const now = clock.now();
+    const sweeps = (await tx.get("meta", "github_sweeps"))?.value ?? {};
+    const known = Object.hasOwn(sweeps, name) ? sweeps[name]! : { due: now, since: now - MAX_AGE_MS };
+    if (known.due > now) return { due: known.due };
+    const due = now + SWEEP_EVERY_MS;
+    tx.put("meta", "github_sweeps", { ...sweeps, [name]: { ...known, due } });
+    return { claimed: known, due };
+  });
+
+const saveSweep = ({ store }: OperationsDeps, { name }: GithubGate, swept: Sweep): Promise<void> =>
+  store.transact(async (tx) => {
+    const sweeps = (await tx.get("meta", "github_sweeps"))?.value ?? {};
+    tx.put("meta", "github_sweeps", { ...sweeps, [name]: swept });
+  });
+
+const pageSchema = once(() =>
+  z.array(
+    z.object({
+      id: z.string().regex(/^\d{1,20}$/),
+      guid: z.string(),
+      delivered_at: z.iso.datetime({ offset: true }).transform(Date.parse),
+      status_code: z.number(),
+      event: z.string(),
+      action: z.string().nullish(),
+    }),
+  ),
+);
+type Delivery = z.output<ReturnType<typeof pageSchema>>[number];
+
+/** Has deliveries that failed repeated, and returns the time from which the next sweep looks. */
+async function sweep(
+  app: GithubApp,
+  { since, now, ended }: { since: number; now: number; ended: AbortSignal | undefined },
+): Promise<number> {
+  const from = Math.max(since, now - MAX_AGE_MS);
+  const deliveries = await listDeliveries(app, from, ended);
+  let open = now - 2 * UNDER_WAY_MS;
+  for (const attempts of groupByGuid(deliveries)) {
+    if (attempts.some(({ status_code }) => status_code >= 200 && status_code < 300)) continue;
+    if (attempts.length >= MAX_ATTEMPTS) continue;
+    open = Math.min(open, ...attempts.map(({ delivered_at }) => delivered_at));
+    const newest = attempts.reduce((one, other) => (other.delivered_at > one.delivered_at ? other : one));
+    if (now - newest.delivered_at < UNDER_WAY_MS) continue;
+    await app.send({ method: "POST", path: `/app/hook/deliveries/${newest.id}/attempts`, as: "app", ended });
+  }
+  return open;
+}
+
+/** Lists the requests for a decision since a time, newest first. */
+async function listDeliveries(app: GithubApp, since: number, ended: AbortSignal | undefined): Promise<Delivery[]> {
+  const found: Delivery[] = [];
+  for (let page = 0, cursor = ""; page < MAX_PAGES; page++) {
+    const query = `per_page=100${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
+    const { text, headers } = await app.send({
+      method: "GET",
+      path: `/app/hook/deliveries?${query}`,
+      as: "app",
+      ended,
+    });
+    // As text: ids may be larger than a number is exact.
+    const { data } = pageSchema().safeParse(parsed(text.replace(/"id":\s*(\d+)/g, '"id":"$1"')));
+    if (!data) throw new GithubFailed("GitHub answered something other than a list of deliveries");
+    found.push(...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"));
+    cursor = nextCursor(headers);
+    if (cursor === "" || data.every(({ delivered_at }) => delivered_at < since)) break;
+  }
+  return found.filter(({ delivered_at }) => delivered_at >= since);
+}
+
+/** Returns the cursor of the next page, and nothing else of its address; `""` on the last. */
+const nextCursor = (headers: Headers): string => {
+  const [, address = ""] = /<([^>]*)>;\s*rel="next"/.exec(headers.get("link") ?? "") ?? [];
+  return (URL.canParse(address) && new URL(address).searchParams.get("cursor")) || "";
+};
+
+function groupByGuid(deliveries: readonly Delivery[]): Delivery[][] {
+  const groups = new Map<string, Delivery[]>();
+  for (const delivery of deliveries) groups.set(delivery.guid, [...(groups.get(delivery.guid) ?? []), delivery]);
+  return [...groups.values()];
+}

@@ -1,0 +1,93 @@
+/** The field `github` of a gate: the App whose deployments it decides. */
+import { createPrivateKey } from "node:crypto";
+import { readFileSync } from "node:fs";
+import * as z from "zod";
+import { filled, list, object } from "../../lib/changes/rules/fields.ts";
+import { coversDeployments } from "../../lib/changes/rules/release.ts";
+import { githubApp } from "../../lib/github/app.ts";
+import type { GithubGate } from "../../lib/github/gate.ts";
+import { isSafeAddress } from "../../lib/identity/issuer_fields.ts";
+import type { Clock } from "../../lib/kit/platform.ts";
+
+const API = "https://api.github.com";
+const MIN_SECRET_LENGTH = 16;
+
+/** The schema of the field. */
+export const githubFields = () =>
+  object({
+    app_id: z.number("must be a number").int("must be a whole number").min(1, "must be at least 1"),
+    key_file: filled(),
+    secret_env: z
+      .string("must be text")
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable"),
+    api: filled()
+      .refine(
+        (address) => isSafeAddress(address) && !/[?/]$|[?#]/.test(address),
+        "must be an https URL, or http on this machine, without a user name, ?, # and a slash at its end",
+      )
+      .optional(),
+  });
+
+type Stated = { name: string } & Readonly<Record<string, unknown>>;
+type Secrets = Readonly<Record<string, string | undefined>>;
+
+/** Secrets and paths of the gate. */
+interface Facts {
+  secrets: Secrets;
+  /** Resolves a path of the file against its folder. */
+  path(name: string): string;
+}
+
+const readField = ({ github }: Stated) => github as z.output<ReturnType<typeof githubFields>> | undefined;
+
+/** Requires one tenant, deployments, a secret that cannot be guessed, and an RSA key. */
+export function checkGithub(
+  stated: Stated,
+  secrets: Secrets,
+  wrong: (field: string, message: string) => Error,
+  path: Facts["path"],
+): void {
+  const github = readField(stated);
+  if (!github) return;
+  const { tenants, match } = z.looseObject({ tenants: list(filled()).optional(), match: list(filled()) }).parse(stated);
+  if (tenants?.length !== 1 || tenants[0] === "*")
+    throw wrong("tenants", "must name exactly one tenant, since GitHub names none");
+  if (!match.some(coversDeployments)) throw wrong("match", "must cover deploy/…, which GitHub asks for");
+  if (secrets["github.secret_env"]!.length < MIN_SECRET_LENGTH)
+    throw wrong("github.secret_env", `names a secret that must have ${MIN_SECRET_LENGTH} characters or more`);
+  try {
+    readKey(path(github.key_file));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw wrong(
+      "github.key_file",
+      code?.startsWith("ERR_") || code === undefined ? message : `cannot be read (${code})`,
+    );
+  }
+}
+
+/** Opens the App of a gate; undefined for a gate without one. */
+export function openGithub(stated: Stated, { secrets, clock, path }: Facts & { clock: Clock }): GithubGate | undefined {
+  const github = readField(stated);
+  if (!github) return undefined;
+  const { app_id, key_file, api = API } = github;
+  return {
+    name: stated.name,
+    tenant_id: (stated["tenants"] as string[])[0]!,
+    secret: secrets["github.secret_env"]!,
+    app: githubApp({ app_id, key: readKey(path(key_file)), api }, { clock }),
+  };
+}
+
+/** Reads an RSA key, as GitHub gives it or as PKCS#8, and returns it as PKCS#8. */
+function readKey(path: string): string {
+  const text = readFileSync(path, "utf8");
+  let key;
+  try {
+    key = createPrivateKey(text);
+  } catch {
+    throw new Error("must be a private key in PEM");
+  }
+  if (key.asymmetricKeyType !== "rsa") throw new Error("must be the RSA key that GitHub made for the App");
+  return key.export({ type: "pkcs8", format: "pem" }) as string;
+}

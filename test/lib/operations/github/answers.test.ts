@@ -1,0 +1,335 @@
+/** Deployments on GitHub: what is accepted, judged and answered, and what a failure leaves. */
+import { beforeAll, expect, test } from "vitest";
+import { githubAnswers } from "../../../../lib/operations/github/answers.ts";
+import { gateAdapter } from "../../../../lib/targets/gate.ts";
+import { DAY, HOUR, MINUTE, testClock } from "../../../support/clock.ts";
+import { type TestDeps, opened } from "../../../support/deps.ts";
+import {
+  appKeyPem,
+  type Deployment,
+  type Fault,
+  GithubStub,
+  hookRequest,
+  sign,
+  STRAY,
+} from "../../../support/github_stub.ts";
+import { service, serviceOf, type TestService } from "../../../support/service.ts";
+
+const [X, Y] = ["a".repeat(40), "b".repeat(40)] as const;
+
+beforeAll(() => void appKeyPem());
+
+async function withGithub(options: Parameters<typeof service>[0] = {}) {
+  const clock = testClock();
+  const github = new GithubStub(clock);
+  const targets = [
+    { name: "deploys", match: ["deploy/*"], tenants: ["t1"], adapter: gateAdapter("deploys", github.gate()) },
+  ];
+  const api = await service({ clock, targets, ...options });
+  return { api, github, clock, targets, hook: (request: Request) => fetchOf(api)(request) };
+}
+
+const fetchOf = (api: TestService) => async (request: Request) => {
+  const { status, text } = await api.send(request);
+  return new Response(text, { status });
+};
+
+const answers = (deps: TestDeps) => githubAnswers(deps, { random: () => 1 });
+
+async function release(api: TestService, head: string, approve = true): Promise<string> {
+  const value = JSON.stringify({ repository_id: 42, environment: "production", head });
+  const { change_id } = await api.propose({ target: "deploy/42/production", value });
+  if (approve) await api.must("approve", change_id);
+  return change_id as string;
+}
+
+const PRODUCTION = { repository_id: 42, environment: "production", sha: X } as const;
+const checks = async (api: TestService) =>
+  (await api.audit())
+    .filter(({ event_type }) => event_type === "release_checked")
+    .map(({ detail }) => JSON.parse(detail));
+const rows = async ({ deps }: TestService) => deps.store.list("github_waiting", { limit: 100 });
+
+test("a deployment waits with one comment, and is approved when the change is, on record", async () => {
+  const { api, github, clock, hook } = await withGithub({ publicUrl: "https://gov.acme.example" });
+  const id = await release(api, X, false);
+  const deployment = github.deploy(PRODUCTION);
+  github.released = async () => {
+    const [, last] = await checks(api);
+    expect(last).toMatchObject({ state: "allowed", head: X, caller: { run_id: String(deployment.run_id) } });
+  };
+  expect(await github.request(deployment, hook)).toBe(200);
+  const { pass } = answers(api.deps);
+  await pass();
+  await pass();
+  const why = `Countersign: the deployment waits for consent. ${id} waits for 1 more consent (required_approvers)`;
+  expect(deployment.comments).toEqual([`${why} https://gov.acme.example/#/changes/${id}`]);
+  clock.advance(HOUR);
+  await pass();
+  expect([deployment.state, deployment.comments.length]).toEqual(["waiting", 1]);
+  await api.must("approve", id);
+  // The entry of the consent wakes it; nothing has to become due.
+  await pass();
+  expect([deployment.state, deployment.comments.length]).toEqual(["approved", 2]);
+  expect(await rows(api)).toEqual([]);
+  const caller = {
+    iss: "https://api.github.com",
+    sub: `repo:acme/repo-42:environment:production:deployment:${deployment.id}`,
+    run_id: String(deployment.run_id),
+  };
+  expect(await checks(api)).toMatchObject([
+    { state: "waiting", caller },
+    { state: "allowed", caller },
+  ]);
+});
+
+test("a deployment without a consented change is rejected, and another run asks again", async () => {
+  const { api, github, hook } = await withGithub();
+  const { pass } = answers(api.deps);
+  const first = github.deploy(PRODUCTION);
+  await github.request(first, hook);
+  await pass();
+  expect([first.state, first.comments]).toEqual([
+    "rejected",
+    ["Countersign: the deployment is refused. no change of this target releases this head; propose one"],
+  ]);
+  await release(api, X);
+  const second = github.deploy({ ...PRODUCTION, run_id: first.run_id });
+  const other = github.deploy({ ...PRODUCTION, sha: Y });
+  for (const one of [second, other]) await github.request(one, hook);
+  await pass();
+  expect([second.state, other.state]).toEqual(["approved", "rejected"]);
+});
+
+type Forged = [why: string, status: number, make: (github: GithubStub, of: Deployment) => Request];
+const changed = (github: GithubStub, of: Deployment, over: object) => JSON.stringify({ ...github.body(of), ...over });
+const callback = (path: string) => ({ deployment_callback_url: path });
+const FORGED: Forged[] = [
+  ["no signature", 401, (g, of) => hookRequest(changed(g, of, {}), { signature: null })],
+  ["an empty signature", 401, (g, of) => hookRequest(changed(g, of, {}), { signature: "" })],
+  [
+    "another secret",
+    401,
+    (g, of) => hookRequest(changed(g, of, {}), { signature: sign(changed(g, of, {}), "another") }),
+  ],
+  [
+    "SHA-1",
+    401,
+    (g, of) => hookRequest(changed(g, of, {}), { signature: sign(changed(g, of, {})).replace("256", "1") }),
+  ],
+  ["another body", 401, (g, of) => hookRequest(changed(g, of, { sha: Y }), { signature: sign(changed(g, of, {})) })],
+  [
+    "upper case",
+    401,
+    (g, of) => hookRequest(changed(g, of, {}), { signature: sign(changed(g, of, {})).toUpperCase() }),
+  ],
+  ["another event", 200, (g, of) => hookRequest(changed(g, of, {}), { event: "ping" })],
+  ["another action", 200, (g, of) => hookRequest(changed(g, of, { action: "created" }))],
+  ["shas that differ", 400, (g, of) => hookRequest(changed(g, of, { sha: Y }))],
+  ["a short sha", 400, (g, of) => hookRequest(changed(g, of, { deployment: { id: 1, sha: "abc" } }))],
+  ["no installation", 400, (g, of) => hookRequest(changed(g, of, { installation: undefined }))],
+  ["a callback elsewhere", 400, (g, of) => hookRequest(changed(g, of, callback(STRAY)))],
+  [
+    "a callback to a longer host",
+    400,
+    (g, of) =>
+      hookRequest(
+        changed(
+          g,
+          of,
+          callback(`https://api.github.com.evil.example/repos/acme/repo-42/actions/runs/1/deployment_protection_rule`),
+        ),
+      ),
+  ],
+  [
+    "a callback with a user name",
+    400,
+    (g, of) =>
+      hookRequest(
+        changed(
+          g,
+          of,
+          callback(`https://api.github.com@evil.example/repos/acme/repo-42/actions/runs/1/deployment_protection_rule`),
+        ),
+      ),
+  ],
+  [
+    "a callback of another repository",
+    400,
+    (g, of) =>
+      hookRequest(
+        changed(g, of, callback(`https://api.github.com/repos/acme/other/actions/runs/1/deployment_protection_rule`)),
+      ),
+  ],
+  [
+    "a callback with a query",
+    400,
+    (g, of) =>
+      hookRequest(
+        changed(
+          g,
+          of,
+          callback(`https://api.github.com/repos/acme/repo-42/actions/runs/1/deployment_protection_rule?x=1`),
+        ),
+      ),
+  ],
+  ["a path in the name", 400, (g, of) => hookRequest(changed(g, of, { repository: { id: 42, full_name: "acme/.." } }))],
+  ["no JSON", 400, () => hookRequest("{")],
+  [
+    "another type",
+    415,
+    (g, of) => new Request(hookRequest(changed(g, of, {})), { headers: { "content-type": "text/plain" } }),
+  ],
+  ["more than 1 MiB", 413, (g, of) => hookRequest(changed(g, of, { more: "x".repeat(1024 * 1024) }))],
+];
+
+test("deliveries that are forged, malformed or not for a decision store nothing", async () => {
+  const { api, github } = await withGithub();
+  const deployment = github.deploy(PRODUCTION);
+  for (const [why, status, make] of FORGED) {
+    const reply = await api.send(make(github, deployment));
+    expect([why, reply.status, reply.body.accepted ?? false], why).toEqual([why, status, false]);
+  }
+  expect(await rows(api)).toEqual([]);
+  // A large delivery: one that lists pull requests.
+  const large = changed(github, deployment, { pull_requests: [{ title: "\ufffd é".repeat(20_000) }] });
+  expect((await api.send(hookRequest(large))).body).toEqual({ accepted: true });
+  expect(await rows(api)).toHaveLength(1);
+});
+
+test("without a GitHub App there is no such endpoint, and a target that no gate covers is named", async () => {
+  const bare = await service({ targets: [{ name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") }] });
+  expect((await bare.send(hookRequest("{}"))).body).toMatchObject({ status: 404, code: "not_found" });
+  const clock = testClock();
+  const github = new GithubStub(clock);
+  const targets = [
+    { name: "deploys", match: ["deploy/42/*"], tenants: ["t1"], adapter: gateAdapter("deploys", github.gate()) },
+    {
+      name: "others",
+      match: ["deploy/43/*"],
+      tenants: ["t2"],
+      adapter: gateAdapter("others", github.gate("others", "t2")),
+    },
+  ];
+  const api = await service({ clock, targets });
+  const send = (repository_id: number) =>
+    api.send(hookRequest(JSON.stringify(github.body(github.deploy({ ...PRODUCTION, repository_id })))));
+  expect((await send(44)).body).toMatchObject({ code: "invalid_field", fields: [{ field: "environment" }] });
+  expect((await send(43)).body).toEqual({ accepted: true });
+  expect((await rows(api)).map(({ value }) => value.gate)).toEqual(["others"]);
+});
+
+test("replays are answered once, and none after its answer is sent again", async () => {
+  const { api, github, hook } = await withGithub();
+  await release(api, X);
+  const deployment = github.deploy(PRODUCTION);
+  const { pass } = answers(api.deps);
+  for (let i = 0; i < 3; i++) expect(await github.request(deployment, hook)).toBe(200);
+  await pass();
+  const decisions = () => github.requests.filter(({ body }) => body.includes('"state"')).length;
+  expect([deployment.state, decisions()]).toEqual(["approved", 1]);
+  await github.request(deployment, hook);
+  await pass();
+  expect([await rows(api), decisions()]).toEqual([[], 1]);
+});
+
+const FAULTS: Fault[] = ["unreachable", "silent", "redirect", "moved", "limited", "forbidden", "absent", "broken"];
+
+test("an answer that fails is tried again and reported, and redirects are not followed", async () => {
+  for (const fault of [...FAULTS, "broken_after", "lost_after"] as const) {
+    const { api, github, clock, hook } = await withGithub();
+    api.deps.github = answers(api.deps);
+    await release(api, X);
+    const deployment = github.deploy(PRODUCTION);
+    await github.request(deployment, hook);
+    let failing = true;
+    github.fault = (path) => (failing && path.endsWith("deployment_protection_rule") ? fault : undefined);
+    await api.deps.github.pass();
+    const isDone = fault.endsWith("after");
+    expect([fault, deployment.state]).toEqual([fault, isDone ? "approved" : "waiting"]);
+    expect([fault, (await rows(api)).length]).toEqual([fault, 1]);
+    const capability = (await api.get("/api/capabilities")).body.capabilities.find(
+      ({ id }: { id: string }) => id === "github_gate",
+    );
+    expect([fault, capability.status]).toEqual([fault, "failing"]);
+    failing = false;
+    for (let minute = 0; minute < 3; minute++) {
+      clock.advance(MINUTE);
+      await api.deps.github.pass();
+    }
+    expect([fault, deployment.state, github.strayed]).toEqual([fault, "approved", []]);
+    // GitHub takes no answer for a job that goes on already; that is believed after a day.
+    for (let hour = 0; hour < 26; hour++) {
+      clock.advance(HOUR);
+      await api.deps.github.pass();
+    }
+    expect([fault, await rows(api), api.deps.github.problem()]).toEqual([fault, [], null]);
+  }
+});
+
+test("a consent that is taken back before a failed answer is repeated releases nothing", async () => {
+  const { api, github, clock, hook } = await withGithub();
+  const id = await release(api, X);
+  const deployment = github.deploy(PRODUCTION);
+  await github.request(deployment, hook);
+  const { pass } = answers(api.deps);
+  github.fault = (path) => (path.endsWith("rule") ? "unreachable" : undefined);
+  await pass();
+  await api.must("revoke", id);
+  github.fault = () => undefined;
+  clock.advance(MINUTE);
+  await pass();
+  expect(deployment.state).toBe("rejected");
+});
+
+test("a freeze holds a deployment back, and its end releases it", async () => {
+  const { api, github, clock, hook } = await withGithub();
+  await release(api, X);
+  expect((await api.post("freeze", { actor: "ana", note: "incident" })).status).toBe(200);
+  const deployment = github.deploy(PRODUCTION);
+  await github.request(deployment, hook);
+  const { pass } = answers(api.deps);
+  await pass();
+  expect(deployment.state).toBe("waiting");
+  expect((await api.post("unfreeze", { actor: "ana" })).status).toBe(200);
+  clock.advance(MINUTE);
+  await pass();
+  expect(deployment.state).toBe("approved");
+});
+
+test("lost deliveries are asked for again until one arrives, and after a restart too", async () => {
+  const { api, github, clock, targets, hook } = await withGithub();
+  await release(api, X);
+  const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
+  for (const one of lost) await github.request(one, undefined);
+  clock.advance(HOUR);
+  const deps = await opened({ store: api.deps.store, clock, targets });
+  const { pass } = answers(deps);
+  await pass();
+  expect(github.redeliveries).toHaveLength(110);
+  await github.redeliver(async () => new Response(null, { status: 503 }));
+  clock.advance(10 * MINUTE);
+  await pass();
+  await github.redeliver(fetchOf(serviceOf(deps)));
+  await pass();
+  expect(new Set(lost.map(({ state }) => state))).toEqual(new Set(["approved"]));
+  clock.advance(10 * MINUTE);
+  await pass();
+  expect([github.redeliveries, github.strayed]).toEqual([[], []]);
+  expect(hook).toBeDefined();
+});
+
+test("a deployment that GitHub waits for no longer is closed, and old answers are removed", async () => {
+  const { api, github, clock, hook } = await withGithub();
+  const { pass } = answers(api.deps);
+  await release(api, X, false);
+  await github.request(github.deploy(PRODUCTION), hook);
+  await pass();
+  clock.advance(31 * DAY);
+  await pass();
+  const answered = () => api.deps.store.list("github_answered", { limit: 10 });
+  expect((await answered()).map(({ value }) => value.answer)).toEqual(["expired"]);
+  clock.advance(31 * DAY);
+  await pass();
+  expect(await answered()).toEqual([]);
+});
