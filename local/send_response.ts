@@ -10,6 +10,7 @@ export async function sendResponse(to: ServerResponse, response: Response): Prom
   if (!(PARTS in response)) return sendNodeResponse(to, response);
   const parts = (response as NodeResponse)[PARTS]();
   const { status, statusText, headers, body } = parts;
+  if (body === null || body === undefined) return void to.writeHead(status, statusText, headers).end();
   if (body instanceof Uint8Array) return void to.writeHead(status, statusText, headers).end(body);
   if (typeof body !== "string") return sendNodeResponse(to, { [PARTS]: () => parts } as NodeResponse);
   // ASCII has a byte for each character. Node would look for others once more, and make room for three times as many.

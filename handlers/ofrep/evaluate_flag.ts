@@ -1,16 +1,9 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { answer } from "../../lib/http/answer.ts";
+import { textAnswer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import {
-  contextSchema,
-  evaluateFlag as evaluate,
-  FLAG_PATH,
-  flagRefusals,
-  flagStatus,
-  readContext,
-  successSchema,
-} from "../../lib/http/ofrep.ts";
+import { evaluateFlag as evaluate, FLAG_PATH, flagRefusals, flagStatus } from "../../lib/http/ofrep.ts";
+import { contextSchema, readContext, successSchema } from "../../lib/http/ofrep_schemas.ts";
 
 /** POST /ofrep/v1/evaluate/flags/<key>: what a target should be for a tenant, as OpenFeature's providers ask for it. */
 export const evaluateFlag = endpoint(
@@ -33,7 +26,7 @@ export const evaluateFlag = endpoint(
     refusals: flagRefusals,
   },
   async ({ key, context }, { deps }: Call<ChangesDeps>) => {
-    const flag = await evaluate(deps, key, readContext(context, deps.ofrepTenant));
-    return answer(flag, flagStatus(flag));
+    const outcome = await evaluate(deps, key, readContext(context, deps.ofrepTenant));
+    return textAnswer(outcome.text, flagStatus(outcome));
   },
 );

@@ -1,16 +1,10 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { answer } from "../../lib/http/answer.ts";
+import { textAnswer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
-import {
-  bulkRefusals,
-  contextSchema,
-  evaluateFlags as evaluate,
-  flagSchema,
-  readContext,
-  tooManyFlags,
-} from "../../lib/http/ofrep.ts";
+import { bulkRefusals, evaluateFlags as evaluate, tooManyFlags } from "../../lib/http/ofrep.ts";
+import { contextSchema, flagSchema, readContext } from "../../lib/http/ofrep_schemas.ts";
 
 /** POST /ofrep/v1/evaluate/flags: what every target should be for a tenant, as OpenFeature's web providers ask for it. */
 export const evaluateFlags = endpoint(
@@ -34,9 +28,9 @@ export const evaluateFlags = endpoint(
     refusals: bulkRefusals,
   },
   async ({ context }, { deps, request }: Call<ChangesDeps>) => {
-    const flags = await evaluate(deps, readContext(context, deps.ofrepTenant));
-    if (!flags) return tooManyFlags();
-    const tag = `"${deps.sha256(JSON.stringify(flags))}"`;
-    return alreadyHas(request)?.(tag) ? notModified(tag) : answer({ flags }, 200, { etag: tag });
+    const outcomes = await evaluate(deps, readContext(context, deps.ofrepTenant));
+    if (!outcomes) return tooManyFlags();
+    const { text, tag } = outcomes;
+    return alreadyHas(request)?.(tag) ? notModified(tag) : textAnswer(text, 200, { etag: tag });
   },
 );

@@ -47,17 +47,18 @@ export const responseOf = (
   { text, bytes, status, headers }: Answer,
   requestId: string,
   ResponseType: typeof Response = Response,
-): Response =>
-  new ResponseType(bytes ?? text, {
-    status,
-    headers: {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-      "x-request-id": requestId,
-      ...headers,
-    },
-  });
+): Response => {
+  const all: Record<string, string> = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "x-request-id": requestId,
+  };
+  for (const [name, value] of Object.entries(headers)) all[name] = value;
+  if (status !== 304) return new ResponseType(bytes ?? text, { status, headers: all });
+  delete all["content-type"];
+  return new ResponseType(null, { status, headers: all });
+};
 
 /** A response of another type than JSON, which nobody keeps and nobody guesses at. */
 export const plainResponse = (text: string, headers: Record<string, string> = {}, status = 200): Response =>

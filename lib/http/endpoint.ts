@@ -247,7 +247,7 @@ export function restOf(request: Request, path: string): string {
 
 function decodeSegment(segment: string): string {
   try {
-    return decodeURIComponent(segment);
+    return segment.includes("%") ? decodeURIComponent(segment) : segment;
   } catch {
     throw new AppError("not_found", "the path is not well-formed");
   }

@@ -81,13 +81,20 @@ function withoutNulls(schema: z.ZodType, raw: unknown): unknown {
   if (def.innerType) return withoutNulls(def.innerType, raw);
   if (shape === undefined || typeof raw !== "object" || raw === null) return raw;
   const isAbsent = (field: z.ZodType): boolean => !field.safeParse(null).success && field.safeParse(undefined).success;
-  return Object.fromEntries(
-    Object.entries(raw).flatMap(([key, value]) => {
-      const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
-      if (!field) return [[key, value]];
-      return value === null && isAbsent(field) ? [] : [[key, withoutNulls(field, value)]];
-    }),
-  );
+  let cleaned: Record<string, unknown> | undefined;
+  for (const [key, value] of Object.entries(raw)) {
+    const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
+    if (!field) continue;
+    if (value === null) {
+      if (!isAbsent(field)) continue;
+      cleaned ??= { ...raw };
+      delete cleaned[key];
+      continue;
+    }
+    const inner = withoutNulls(field, value);
+    if (inner !== value) (cleaned ??= { ...raw })[key] = inner;
+  }
+  return cleaned ?? raw;
 }
 
 const NO_FIELD = "is not a field of this request";

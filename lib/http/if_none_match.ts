@@ -1,3 +1,5 @@
+import { type Answer, textAnswer } from "./answer.ts";
+
 /** Whether a caller who sends `If-None-Match` has what carries this ETag; undefined where it sends none, or `*`. */
 export function alreadyHas(request: Request): ((tag: string) => boolean) | undefined {
   const header = request.headers.get("if-none-match")?.trim();
@@ -8,8 +10,4 @@ export function alreadyHas(request: Request): ((tag: string) => boolean) | undef
 }
 
 /** 304: what the caller has still holds. */
-export const notModified = (tag: string): Response =>
-  new Response(null, {
-    status: 304,
-    headers: { etag: tag, "cache-control": "no-store", "x-content-type-options": "nosniff" },
-  });
+export const notModified = (tag: string): Answer => textAnswer("", 304, { etag: tag });

@@ -22,9 +22,24 @@ export function parseStrictJson(text: string): unknown {
   } catch (cause) {
     throw new JsonRefused("is not valid JSON", { cause });
   }
+  if (isPlain(value, 0) && JSON.stringify(value) === text) return value;
   scan(text);
   refuseUnkeepable(value);
   return value;
+}
+
+/**
+ * Returns true for a value within the limits above. Where its own text is the one that was parsed, nothing of that was
+ * repeated: most requests are written so, and need no second look at their text.
+ */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (depth === DEEPEST) return false;
+  for (const key in value)
+    if (!key.isWellFormed() || !isPlain((value as Record<string, unknown>)[key], depth + 1)) return false;
+  return true;
 }
 
 /** What JSON text can say and a JSON value cannot keep. */

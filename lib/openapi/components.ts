@@ -28,7 +28,7 @@ import { identitySchema } from "../changes/runtime.ts";
 import { capabilitySchema } from "../operations/capability.ts";
 import { activityRowSchema } from "../projections/activity.ts";
 import { inboxItem, inboxList } from "../operations/inbox.ts";
-import { contextSchema, failureSchema, successSchema } from "../http/ofrep.ts";
+import { contextSchema, failureSchema, successSchema } from "../http/ofrep_schemas.ts";
 import { readinessSchema } from "../operations/readiness.ts";
 import { stateSchema } from "../operations/state.ts";
 import { feedbackSchema, taskSchema, taskStatsSchema } from "../operations/tasks.ts";

@@ -56,6 +56,12 @@ export type Value = z.infer<ReturnType<typeof valueSchema>>;
 /** A value that is consented to. */
 export type Governed = Extract<Value, { state: "governed" }>;
 
+/** A target whose value is not returned. */
+export type Withheld = Pick<Extract<Value, { state: "withheld" }>, "state" | "tenant_id" | "target" | "problem">;
+
+/** Withholds the value of a target that the log has one for, and the store none. */
+export const withholdMissing = (place: Place): Withheld => ({ ...place, state: "withheld", problem: NOT_HELD });
+
 /** Returns the share of a rollout that has the value. */
 export const readExposure = ({ exposure }: Governed): Exposure | undefined => exposure as Exposure | undefined;
 
@@ -209,8 +215,11 @@ export async function settled<T>(
 
 const MOVED = Symbol("moved");
 /** Explains that the log has another value than the stored one. */
-export const NOT_HELD =
+const NOT_HELD =
   "the log tells of another change that holds the target, or of none: what follows it is behind, or was edited";
+
+/** Says that a value went with its content. */
+export const ERASED = "its content was erased";
 
 /** Returns a value; while it is rolled out, with the value before it. */
 async function valueInRollout(
@@ -248,7 +257,7 @@ async function valueOf(
   const { change_id, kind, digest, status, erased } = change;
   const set = listEntries(change).find((each) => valueKey(each.tenant_id, each.target) === one.place);
   const { entry } = one.source;
-  if (erased) return withheld(one, "its content was erased");
+  if (erased) return withheld(one, ERASED);
   if (status !== "applied" || applied?.entry !== entry || !set) return MOVED;
   const { tenant_id, value } = set;
   const target = applied.target_spelling ?? set.target;
@@ -277,13 +286,13 @@ async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> 
   return verified.some((one) => "problem" in one || (setsTarget(one.change, place) && one.change.status === "applied"));
 }
 
-/** Named by its place: what the record says of it is not to be believed. */
 /** The value of a change that the reader may not see. */
 function hidden({ place }: Source): object {
   const [tenant_id, target] = place.split("\n");
   return { tenant_id, target, state: "withheld", problem: "it is of a change that this agent may not read" };
 }
 
+/** Names a value by its place: its record is not trusted. */
 function withheld({ place, source }: Source, problem: string): Value {
   const [tenant_id = "", target = ""] = place.split("\n");
   return { tenant_id, target, ...source, state: "withheld", problem };

@@ -71,6 +71,7 @@ const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sort
 function partsOf(buffer) {
   const end = buffer.indexOf("\r\n\r\n");
   if (end === -1) return [Infinity, 0];
+  if (buffer.latin1Slice(9, 12) === "304") return [end + 4, 0];
   const length = /content-length: (\d+)/i.exec(buffer.latin1Slice(0, end));
   if (!length) throw new Error("an answer without content-length");
   return [end + 4, Number(length[1])];

@@ -1,6 +1,6 @@
 /**
- * What the service is held against: node:http alone, in a process of its own, doing what no service can leave out. It parses
- * the same form (POST) or nothing (GET), and answers as many bytes as it is told to.
+ * The service's yardstick: node:http alone, in a process of its own, doing the least that any service must. It parses the
+ * same form or JSON (POST) or nothing (GET), and answers as many bytes as a message from its parent says.
  */
 import { createServer } from "node:http";
 
@@ -11,7 +11,9 @@ createServer((request, response) => {
   const pieces = [];
   request.on("data", (piece) => pieces.push(piece));
   request.on("end", () => {
-    const fields = Object.fromEntries(new URLSearchParams(Buffer.concat(pieces).toString()));
+    const text = Buffer.concat(pieces).toString();
+    const isJson = request.headers["content-type"] === "application/json";
+    const fields = isJson ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
     if (Object.keys(fields).length === 0) throw new Error("an empty form");
     send(response);
   });

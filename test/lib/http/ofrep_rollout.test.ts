@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { evaluateFlags as handler } from "../../../handlers/ofrep/evaluate_flags.ts";
 import { values } from "../../../handlers/product/values.ts";
-import { evaluateFlag, evaluateFlags, readContext } from "../../../lib/http/ofrep.ts";
+import { evaluateFlag, evaluateFlags } from "../../../lib/http/ofrep.ts";
+import { readContext } from "../../../lib/http/ofrep_schemas.ts";
+import type { Outcomes } from "../../../lib/http/flag_choice.ts";
 import { findBucket } from "../../../lib/rollout/bucket.ts";
 import { core, type Core } from "../../support/core.ts";
 import { actOnRollout, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
@@ -12,12 +14,16 @@ const KEY = "ui.banner";
 const SHARES = [3000, 6000];
 const stages = JSON.stringify({ ...STAGES, steps: SHARES.map((share, at) => ({ ...STAGES.steps[at], share })) });
 
-const ask = (api: Core, userId?: string, targetingKey = "t1") =>
-  evaluateFlag(api.deps, KEY, readContext({ targetingKey, ...(userId !== undefined && { userId }) }));
-const askAll = async (api: Core, userId?: string, targetingKey = "t1") =>
-  (await evaluateFlags(api.deps, readContext({ targetingKey, ...(userId !== undefined && { userId }) })))!.find(
-    ({ key }) => key === KEY,
-  );
+type Flag = Outcomes["flags"][number];
+const contextOf = (targetingKey: string, userId?: string) =>
+  readContext({ targetingKey, ...(userId !== undefined && { userId }) });
+const ask = async (api: Core, userId?: string, targetingKey = "t1"): Promise<Flag> =>
+  JSON.parse((await evaluateFlag(api.deps, KEY, contextOf(targetingKey, userId))).text);
+const askAll = async (api: Core, userId?: string, targetingKey = "t1"): Promise<Flag | undefined> => {
+  const { flags, text } = (await evaluateFlags(api.deps, contextOf(targetingKey, userId)))!;
+  expect(JSON.parse(text)).toEqual({ flags });
+  return flags.find(({ key }) => key === KEY);
+};
 
 /** Opens a service, applies a value, and rolls out another over it. */
 async function overValue(before: unknown, over: { tenant_id?: string; first?: string } = {}) {
@@ -113,7 +119,8 @@ test("the unit is the targeting key where an attribute names the tenant", async 
   const { api, isTreated } = await overValue("old");
   for (const user of USERS.slice(0, 20)) {
     const context = readContext({ targetingKey: user, company: "t1" }, "company");
-    expect(await evaluateFlag(api.deps, KEY, context)).toMatchObject({ value: isTreated(user) ? "new" : "old" });
+    const { flag } = await evaluateFlag(api.deps, KEY, context);
+    expect(flag).toMatchObject({ value: isTreated(user) ? "new" : "old" });
   }
 });
 

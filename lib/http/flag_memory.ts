@@ -1,0 +1,91 @@
+/**
+ * Evaluated flags, in the memory of this process until the log grows: an evaluation then costs one look at its head. They are
+ * what the log said at that head, so an edit of stored records changes none of them.
+ */
+import { type ChainHead, readHead } from "../audit/chain.ts";
+import type { ChangesDeps } from "../changes/deps.ts";
+import { ERASED, type Governed, type Withheld } from "../operations/values.ts";
+import type { Store } from "../store/store.ts";
+
+/** Bytes of values that are remembered at a head, about. */
+const MAX_BYTES = 16 * 1024 * 1024;
+const BYTES_OF_A_VALUE = 1000;
+
+/** An evaluation; `isCertain`: the same would come of it until the log grows. */
+export interface Recalled<T> {
+  result: T;
+  bytes: number;
+  isCertain: boolean;
+}
+
+/** The log as this process has read and verified it. */
+interface Position {
+  head: ChainHead | undefined;
+  indexed: number | undefined;
+}
+
+interface Memory extends Position {
+  bytes: number;
+  results: Map<string, unknown>;
+}
+
+const memories = new WeakMap<Store, Memory>();
+
+/** Wraps what was evaluated of values; of a withheld one the next request may find that it matches the log again. */
+export const recalled = <T>(
+  { behind }: { behind: number },
+  values: readonly (readonly (Governed | Withheld)[])[],
+  result: T,
+): Recalled<T> => {
+  const all = values.flat();
+  return {
+    result,
+    bytes: all.reduce((sum, value) => sum + BYTES_OF_A_VALUE + JSON.stringify(value).length, 0),
+    isCertain: behind === 0 && all.length > 0 && all.every((one) => one.state === "governed" || one.problem === ERASED),
+  };
+};
+
+/** Returns what was evaluated under a key at the present head of the log; otherwise evaluates it. */
+export async function recall<T>(deps: ChangesDeps, key: string, evaluate: () => Promise<Recalled<T>>): Promise<T> {
+  const { store, integrity, reader } = deps;
+  // A reader sees other values, and of a broken log nothing is certain.
+  if (reader || integrity.breach) return (await evaluate()).result;
+  const position = await readPosition(deps);
+  const memory = memories.get(store);
+  if (memory && isSame(memory, position) && memory.results.has(key)) return memory.results.get(key) as T;
+  const { result, bytes, isCertain } = await evaluate();
+  if (isCertain && !integrity.breach && isSame(position, await readPosition(deps)))
+    keep(memoryAt(store, position, bytes), key, result, bytes);
+  return result;
+}
+
+/** Takes room for more bytes of what is remembered; false where there is none. */
+export function claimMemory(store: Store, bytes: number): boolean {
+  const memory = memories.get(store);
+  if (!memory || memory.bytes + bytes > MAX_BYTES) return false;
+  memory.bytes += bytes;
+  return true;
+}
+
+const readPosition = async ({ store, integrity }: ChangesDeps): Promise<Position> => ({
+  head: await readHead(store),
+  indexed: integrity.outline?.durable.length,
+});
+
+const isSame = (a: Position, b: Position): boolean =>
+  a.indexed === b.indexed && a.head?.head === b.head?.head && a.head?.length === b.head?.length;
+
+/** Returns the memory of a position, with room for so many bytes. */
+function memoryAt(store: Store, position: Position, bytes: number): Memory {
+  const memory = memories.get(store);
+  if (memory && isSame(memory, position) && memory.bytes + bytes <= MAX_BYTES) return memory;
+  const empty = { ...position, bytes: 0, results: new Map() };
+  memories.set(store, empty);
+  return empty;
+}
+
+function keep(memory: Memory, key: string, result: unknown, bytes: number): void {
+  if (bytes > MAX_BYTES) return;
+  memory.bytes += bytes;
+  memory.results.set(key, result);
+}

@@ -1,0 +1,74 @@
+/** A context and a flag of the OpenFeature Remote Evaluation Protocol. */
+import * as z from "zod";
+
+/** Context of an evaluation: the tenant, and the attribute that a split value goes by. */
+export const contextSchema = z
+  .looseObject(
+    {
+      targetingKey: z
+        .string("must be text")
+        .optional()
+        .describe("Tenant (with `--ofrep-tenant` the user); absent: values for all."),
+    },
+    "must be an object",
+  )
+  .describe("Tenant, and attributes of the user.");
+type Context = z.infer<typeof contextSchema>;
+
+/** A caller of an evaluation: its tenant, and the text of the attribute that tells users apart. */
+export interface Evaluated {
+  tenant: string | undefined;
+  unit(attribute: string): string | undefined;
+}
+
+/**
+ * Reads a context. The targeting key is the tenant, and the unit the attribute that the value names; where an attribute names
+ * the tenant (`--ofrep-tenant`), the unit is the targeting key.
+ */
+export function readContext(context: Context = {}, tenantAttribute?: string): Evaluated {
+  const text = (name: string) => {
+    const value = Object.hasOwn(context, name) ? context[name] : undefined;
+    return typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+  };
+  return tenantAttribute === undefined
+    ? { tenant: text("targetingKey"), unit: text }
+    : { tenant: text(tenantAttribute), unit: () => text("targetingKey") };
+}
+
+const metadata = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+  .describe("Its source (in a rollout that, for both arms) and `step`.");
+const key = z.string().describe("The flag's key: the target.");
+const errorDetails = z.string().describe("A sentence.");
+
+/** A flag's value. */
+export const successSchema = z
+  .object({
+    key,
+    value: z.unknown().describe("The value, any JSON."),
+    reason: z
+      .enum(["SPLIT", "STATIC", "TARGETING_MATCH"])
+      .describe("`SPLIT` by the user's share, `TARGETING_MATCH` of the tenant, else `STATIC`."),
+    variant: z
+      .string()
+      .optional()
+      .describe("`on`, `off`, `value`, `treated`, `control`, or the share; absent without a user."),
+    metadata,
+  })
+  .describe("A flag's value.");
+
+const CODES = ["PARSE_ERROR", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"] as const;
+
+/** Why there is none. */
+export const failureSchema = z
+  .object({
+    key,
+    errorCode: z.enum(CODES).describe("The protocol's code."),
+    errorDetails,
+  })
+  .describe("Why there is no value.");
+
+/** A flag of a bulk answer. */
+export const flagSchema = z.union([successSchema, failureSchema]);
+export type Success = z.infer<typeof successSchema>;
+export type Failure = z.infer<typeof failureSchema>;

@@ -1,0 +1,113 @@
+/**
+ * npm run bench:ofrep: evaluations of flags that are rolled out in stages, and of others, next to node:http alone that parses
+ * the same JSON and answers as many bytes, in turn in one run. Ends with 1 where one costs more of the processor's time than
+ * it may: node:http's over ours must be 0.6 or more.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { processorTime } from "./cpu_time.mjs";
+import { changeIdIn, load, median } from "./load.mjs";
+import { endAll, startReference, startService, stop, temporaryFolder, where } from "./programs.mjs";
+
+const MUST = 0.6;
+const ROUNDS = 7;
+const REQUESTS = 4_000;
+const WARM_UP = 10_000;
+const FLAGS = 20;
+const USERS = 1_000;
+
+const PATH = "/ofrep/v1/evaluate/flags";
+const INTENT = new URL("../../dist/local/example/product_intent.json", import.meta.url);
+const FEEDER = "agent:analytics";
+const STAGES = {
+  fed_by: FEEDER,
+  steps: [{ share: 3000, advance: "manual", min_hours: 24 }],
+  watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
+};
+
+/** Starts a service with applied flags; the first `staged` of them are being rolled out over another value. */
+async function startWithFlags(staged) {
+  const folder = await temporaryFolder();
+  const intent = JSON.parse(await readFile(INTENT, "utf8"));
+  intent.principals = { [FEEDER]: { kind: "agent", token_sha256: "a".repeat(64) } };
+  const path = join(folder, "intent.json");
+  await writeFile(path, JSON.stringify(intent));
+  const service = await startService(folder, undefined, ["--product-intent", path]);
+  const post = async (name, fields) => {
+    const body = new URLSearchParams(fields);
+    const answer = await fetch(`http://127.0.0.1:${service.port}/api/product/${name}`, { method: "POST", body });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${name} answered ${answer.status}: ${text}`);
+    return text;
+  };
+  const bring = async (number, fields) => {
+    const place = { tenant_id: "t1", kind: "config", target: `flag.${number}`, summary: "A flag" };
+    const change_id = changeIdIn(Buffer.from(await post("propose", { ...place, ...fields })));
+    await post("approve", { change_id, approver: "bo" });
+    await post("apply", { change_id });
+  };
+  for (let number = 0; number < FLAGS; number++) {
+    await bring(number, { value: '"before"' });
+    if (number < staged) await bring(number, { value: '"after"', stages: JSON.stringify(STAGES) });
+  }
+  return service;
+}
+
+function jsonRequest(path, body) {
+  const text = JSON.stringify(body);
+  const head = [`POST ${path} HTTP/1.1`, "host: 127.0.0.1", "connection: keep-alive", "content-type: application/json"];
+  return Buffer.from(`${head.join("\r\n")}\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
+}
+
+const contexts = Array.from({ length: USERS }, (_, at) => ({ context: { targetingKey: "t1", userId: `user-${at}` } }));
+const one = contexts.map((body) => jsonRequest(`${PATH}/flag.0`, body));
+const all = contexts.map((body) => jsonRequest(PATH, body));
+
+/** Loads a server and returns the processor's time of a request in microseconds with the figures of the load. */
+async function measure(server, requests, count) {
+  const before = await processorTime(server);
+  const figures = await load({ port: server.port, request: (at) => requests[at % USERS], expected: 200, count });
+  return { ...figures, cpu: ((await processorTime(server)) - before) / count };
+}
+
+let isMet = true;
+
+async function compare(name, service, reference, requests) {
+  const { bytes } = await measure(service, requests, WARM_UP);
+  await reference.answering(bytes);
+  await measure(reference, requests, WARM_UP);
+  const pairs = [];
+  for (let round = 0; round < ROUNDS; round++)
+    pairs.push({
+      ours: await measure(service, requests, REQUESTS),
+      theirs: await measure(reference, requests, REQUESTS),
+    });
+  const of = (figure) => median(pairs.map(figure));
+  const ofCpu = of(({ ours, theirs }) => theirs.cpu / ours.cpu);
+  const ofRate = of(({ ours, theirs }) => ours.perSecond / theirs.perSecond);
+  const ratio = Number.isNaN(ofCpu) ? ofRate : ofCpu;
+  isMet &&= ratio >= MUST;
+  const [ours, theirs] = [of((pair) => pair.ours.cpu), of((pair) => pair.theirs.cpu)].map((cpu) => cpu.toFixed(1));
+  const rate = `${Math.round(of((pair) => pair.ours.perSecond))}/s, ${ofRate.toFixed(2)} of its rate`;
+  console.log(
+    `${name.padEnd(28)} ${ratio.toFixed(2)}  must ${MUST}  ${ours} µs, ${theirs} µs alone; ${rate}; ${Math.round(bytes)} bytes`,
+  );
+}
+
+try {
+  console.log(`${where}; ${ROUNDS} rounds of ${REQUESTS} requests over 64 connections; Node ${process.version}`);
+  const reference = await startReference();
+  for (const [how, staged] of [
+    ["no stages", 0],
+    ["3 with stages", 3],
+    ["all with stages", FLAGS],
+  ]) {
+    const service = await startWithFlags(staged);
+    await compare(`one flag, ${staged > 0 ? "with" : "no"} stages`, service, reference, one);
+    await compare(`${FLAGS} flags, ${how}`, service, reference, all);
+    await stop(service);
+  }
+} finally {
+  await endAll();
+}
+if (!isMet) process.exitCode = 1;

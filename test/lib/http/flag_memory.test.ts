@@ -1,0 +1,97 @@
+/** Flags in memory: evaluated once at a head of the log, and never served beyond what the log says, also where another process wrote to it. */
+import { expect, test, vi } from "vitest";
+import type { ChangesDeps } from "../../../lib/changes/deps.ts";
+import { evaluateFlag, evaluateFlags } from "../../../lib/http/ofrep.ts";
+import { readContext } from "../../../lib/http/ofrep_schemas.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { core, type Core } from "../../support/core.ts";
+import { actOnRollout, AGENTS, STAGES, totals } from "../../support/rollouts.ts";
+
+const CONTEXTS = [
+  { targetingKey: "t1" },
+  { targetingKey: "t2", userId: "u1" },
+  ...Array.from({ length: 12 }, (_, at) => ({ targetingKey: "t1", userId: `u${at}` })),
+].map((context) => readContext(context));
+
+const stages = JSON.stringify({
+  ...STAGES,
+  steps: [3000, 6000].map((share, at) => ({ ...STAGES.steps[at], share })),
+});
+
+async function evaluateAll(given: ChangesDeps, withMemory = (deps: ChangesDeps) => deps) {
+  const found: unknown[] = [];
+  for (const context of CONTEXTS) {
+    const deps = withMemory(given);
+    const { text = "", tag = "" } = (await evaluateFlags(deps, context)) ?? {};
+    found.push((await evaluateFlag(deps, "ui.a", context)).text, text, tag);
+  }
+  return found;
+}
+
+/** Dependencies without memory, which is that of a store object. */
+const forgetAll = (deps: ChangesDeps): ChangesDeps => ({ ...deps, store: { ...deps.store } });
+
+/** Two processes on one store. */
+async function twoProcesses(): Promise<[Core, Core]> {
+  const store = memoryStore();
+  const intent = { principals: AGENTS };
+  return [await core({ store, intent }), await core({ store, intent })];
+}
+
+test("what one process writes is what both answer next", async () => {
+  const [writing, other] = await twoProcesses();
+  const apply = (fields: object) => writing.bring("applied", { target: "ui.a", ...fields });
+  let change_id = "";
+  const advance = async (step: number) => {
+    const { hours, feedNow } = actOnRollout(writing, change_id);
+    hours(24);
+    await feedNow({ step, ...totals(100_000, [3000, 6000][step]!) });
+  };
+  const acts: [name: string, act: () => Promise<unknown>][] = [
+    ["a value for all", () => apply({ tenant_id: "*", value: '"all"' })],
+    ["a tenant's own", () => apply({ tenant_id: "t1", value: '"own"' })],
+    ["a rollout", async () => (change_id = await apply({ tenant_id: "t1", value: '"new"', stages }))],
+    ["its next step", () => advance(0)],
+    ["everybody", () => advance(1)],
+    ["a rollback", () => writing.must("rollback", change_id)],
+    ["another flag", () => apply({ target: "ui.b", tenant_id: "t1", value: "true" })],
+  ];
+  let before: unknown[] = [];
+  for (const [name, act] of acts) {
+    await act();
+    const now = await evaluateAll(writing.deps, forgetAll);
+    expect(now, name).not.toEqual(before);
+    for (const { deps } of [writing, other]) expect(await evaluateAll(deps), name).toEqual(now);
+    before = now;
+  }
+});
+
+test("until the log grows an evaluation reads its head alone", async () => {
+  const [{ bring, deps }] = await twoProcesses();
+  for (const tenant_id of ["*", "t1"]) await bring("applied", { target: "ui.a", tenant_id, value: "1" });
+  const first = await evaluateAll(deps);
+  const reads = [vi.spyOn(deps.store, "getMany"), vi.spyOn(deps.store, "list"), vi.spyOn(deps.store, "texts")];
+  const get = vi.spyOn(deps.store, "get");
+  expect(await evaluateAll(deps)).toEqual(first);
+  expect(new Set(get.mock.calls.map((call) => call.join("/")))).toEqual(new Set(["meta/chain"]));
+  for (const { mock } of reads) expect(mock.calls).toEqual([]);
+});
+
+test("an edited record changes nothing evaluated before; a broken log is evaluated again", async () => {
+  const [{ bring, deps }] = await twoProcesses();
+  const id = await bring("applied", { target: "ui.a", tenant_id: "t1", value: '"own"' });
+  const first = await evaluateAll(deps);
+  const edit = (value: unknown) =>
+    deps.store.transact(async (tx) => {
+      const record = (await tx.get("changes", id))!.value;
+      tx.put("changes", id, { ...record, change: { ...record.change, value } });
+    });
+  await edit("forged");
+  expect(await evaluateAll(deps)).toEqual(first);
+  const other = forgetAll(deps);
+  expect((await evaluateAll(other))[0]).toContain("withheld");
+  await edit("own");
+  expect(await evaluateAll(other)).toEqual(first);
+  deps.integrity.breach = { first_invalid: 1, reason: "edited" };
+  for (const text of await evaluateAll(deps)) expect(text).not.toContain("own");
+});
