@@ -10,6 +10,9 @@ import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { ERROR_REFERENCE } from "../../lib/kit/error_reference.ts";
 import { type ErrorCode, STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
+import { NOTIFICATION_REFERENCE } from "../../lib/operations/notify/notification_reference.ts";
+import { NOTIFICATION_TYPES } from "../../lib/operations/notify/notification.ts";
+import { FIELD_REFERENCE } from "../../local/targets/field_reference.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
 import { documents, ROOT } from "./markdown.ts";
@@ -17,7 +20,7 @@ import { bare, rowsOf } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
 
-const GENERATED = /(?<=<!-- from lib\/[\w/]+\.ts -->\n\n)[^]*?(?=\n\n<!-- end)/;
+const GENERATED = /(?<=<!-- from (?:lib|local)\/[\w/]+\.ts -->\n\n)[^]*?(?=\n\n<!-- end)/;
 
 const renderTable = (...rows: (readonly string[])[]): string =>
   rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
@@ -62,6 +65,25 @@ test("the tables of entries and events are made from the reference", () =>
     expect(text.split(GENERATED)).toHaveLength(tables.length + 1);
     return text.replaceAll(new RegExp(GENERATED, "g"), () => tables.shift()!);
   }));
+
+test("the table of notifications is made from the reference", () =>
+  checkPage("docs/notifications.md", (text) => {
+    const rows = NOTIFICATION_TYPES.map((type) => [`\`${type}\``, NOTIFICATION_REFERENCE[type]]);
+    return text.replace(GENERATED, () => renderTable(["`type`", "When"], ["---", "---"], ...rows));
+  }));
+
+// The fields of a gate are one object, which its page describes.
+test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
+  "the table of a system of type %s has each of its fields",
+  async (type, { fields }) => {
+    expect(Object.keys(FIELD_REFERENCE[type]!)).toEqual(Object.keys(fields));
+    const rows = Object.entries(FIELD_REFERENCE[type]!).map(([field, meaning]) => [`\`${field}\``, meaning]);
+    await checkPage(`docs/targets/${type}.md`, (text) => {
+      expect(text).toMatch(GENERATED);
+      return text.replace(GENERATED, () => renderTable(["Field", "Meaning"], ["---", "---"], ...rows));
+    });
+  },
+);
 
 test("every error code has its row, with its status, a cause and a remedy", () => {
   const rows = rowsOf(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");

@@ -1,0 +1,47 @@
+/**
+ * Fields of each type of target system other than `name`, `type`, `match`, `kinds` and `tenants`, for the tables of docs/targets,
+ * which are made from this by test/docs/reference.test.ts. No program imports it.
+ */
+
+/** Sentences of Markdown by type and field. */
+export const FIELD_REFERENCE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  file: { path: "Path of the file; the first write creates it." },
+  flagd: {
+    file: "Path of the JSON file; it must exist.",
+    key: "Makes the flag's key, `{rest}` by default.",
+  },
+  unleash: {
+    url: "Address of the server, with its base path.",
+    project: "Id of the project; `default` where absent.",
+    environment: "Name of the environment; list one system for each environment.",
+    token_env: "Variable with the token.",
+    key: "Makes the flag's name, `{rest}` by default; A-Z a-z 0-9 `.` `_` `~` `-` only, up to 100.",
+  },
+  postgres: {
+    url_env:
+      "Variable with `postgres://user:password@host:port/database`. `sslmode` and other parameters of the driver work.",
+    table: "`schema.table`, spelled as the database has it; without a schema it is in `public`.",
+    key_column: "Column with the key. It needs a unique index of its own, without a condition.",
+    value_column: "Column with the value.",
+    key: "Makes the key of a target, `{rest}` by default.",
+  },
+  etcd: {
+    url: "A client address, `http://host:port` or `https://host:port`, without a path, a user or a password.",
+    key: "Makes the key of a target, `{rest}` by default. The text before the first `{` is the prefix (`/app/`).",
+    user_env: "Variable with the user; absent where etcd has no authentication.",
+    password_env: "Variable with the password.",
+  },
+  git: {
+    url: "Address of the repository, `ssh` or `https`, without a password.",
+    branch: "The branch; it must exist.",
+    path: "Makes the path of a target's file, such as `config/{rest}.json`.",
+    ssh_key_file: "Deploy key of an `ssh` address.",
+    known_hosts_file: "Known hosts file of an `ssh` address.",
+    token_env: "Variable with the token of an `https` address, as `user:token` or `token`.",
+    signing_key_file: "SSH key that signs the commits; absent: they are not signed.",
+  },
+  webhook: {
+    url: "`https` address; `http` on the same machine only. The log shows its origin.",
+    secret_env: "Variable with the secret that signs the requests.",
+  },
+};
