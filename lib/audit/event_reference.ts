@@ -28,19 +28,19 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
   ],
   change_applied: [
     "the host product shows the change",
-    "`target`, `adapter` (its name and result), `target_held`, `kpis`, `previous_digest`, `by`, `note`, `target_moved`, `emergency`, `late`, `resolved_after_interruption`, `value_moved` (places that held another value than a consent saw)",
+    "`target`, `adapter` (its name and result), `target_held`, `kpis`, `previous_digest`, `by`, `note`, `target_moved`, `emergency`, `late`, `resolved_after_interruption`, `value_moved` (places that held another value than a consent saw); of a plan `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `previous_digest` of each target",
   ],
   change_apply_failed: [
     "an apply was refused or failed",
-    "`stage`, `error`, `host`, `rejected`, `unanswered`, `late`, `by`, `note`, `emergency`",
+    "`stage`, `error`, `host`, `rejected`, `unanswered`, `late`, `by`, `note`, `emergency`; of a plan `sets`: how each target was left (`host`: taken back where it is `rolled_back` or `absent`), and why it failed there",
   ],
   change_rolled_back: [
     "the host product shows it as taken back",
-    "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence` (of a guardrail), `mended`, `clock`, `late`, `resolved_after_interruption`",
+    "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence` (of a guardrail), `mended`, `clock`, `late`, `resolved_after_interruption`; of a plan `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `target_holds` of each target that it still owned",
   ],
   change_rollback_failed: [
     "a rollback failed",
-    "`stage`, `error`, `host`, `drifted` (another program set the target), `unanswered`, `late`, `by`, `note`, `evidence`, `mended`, `clock`",
+    "`stage`, `error`, `host`, `drifted` (another program set the target), `unanswered`, `late`, `by`, `note`, `evidence`, `mended`, `clock`; of a plan `sets`: how each target was left; one with `target_holds` is taken back and no longer belongs to the plan",
   ],
   change_drifted: ["the host product shows an applied change no more", "`state`, `host`"],
   value_restored: [

@@ -5,7 +5,7 @@ import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
 import { driftMemory, forgetPlace, keepOwners } from "./drift_memory.ts";
-import { nameSystem } from "./operations/run_adapter.ts";
+import { nameSystem } from "./operations/ask_host.ts";
 import { placeOf, readRecords, targetKey } from "./records.ts";
 import { listRead } from "./seen.ts";
 import { type Owner, verifyPlace } from "./verify_place.ts";

@@ -8,7 +8,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { reading, type Reading } from "./reading.ts";
 import type { Place } from "./records.ts";
-import { findTarget } from "./rules/event.ts";
+import { findTarget, isTakenBack } from "./rules/event.ts";
 import { minor, named, type OfTarget, onTarget } from "./subjects.ts";
 
 /** Decision after decision goes by the newest entries of a target and of the KPIs. */
@@ -99,7 +99,10 @@ export function evidenceOf(
       return undefined;
     };
   };
-  const isOn = (place: Place) => (entry: AuditEntry) => findTarget(entry, place) !== undefined;
+  const isOn = (place: Place) => (entry: AuditEntry) => {
+    const found = findTarget(entry, place);
+    return found !== undefined && (entry.event_type !== "change_rollback_failed" || isTakenBack(found));
+  };
   const newestOf = (type: EventType): Walk => newest(named(type), ({ event_type }) => event_type === type);
 
   return {

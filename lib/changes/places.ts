@@ -81,6 +81,13 @@ export function findMove(
   return isSame ? undefined : { recorded, now };
 }
 
+/** As `findMove`, of several operands. */
+export function findMoves(adapter: ProductAdapter | undefined, operands: readonly Change[]): MovedPlaces | undefined {
+  const moves = operands.flatMap((operand) => findMove(adapter, operand) ?? []);
+  if (moves.length === 0) return undefined;
+  return { recorded: moves.flatMap(({ recorded }) => recorded), now: moves.flatMap(({ now }) => now) };
+}
+
 /** Says where a change would be set, in place of where it was to be. */
 export function describeMove({ recorded, now }: MovedPlaces): string {
   const shown = (places: readonly ValuePlace[]): string =>

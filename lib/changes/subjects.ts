@@ -1,7 +1,7 @@
 /** What entries are about, as the outline of the log holds it. */
 import type { Sought, SubjectsOf } from "../audit/outline_piece.ts";
 import { targetKey } from "./records.ts";
-import { listTargets } from "./rules/event.ts";
+import { isTakenBack, listTargets } from "./rules/event.ts";
 
 /** The lowest bit of a subject tells of a minor change. */
 const MINOR = 1;
@@ -21,6 +21,7 @@ const OF_TARGET: Readonly<Record<string, OfTarget>> = {
   change_proposed: "proposed",
   change_applied: "held",
   change_rolled_back: "held",
+  change_rollback_failed: "held",
   value_restored: "restored",
 };
 
@@ -36,7 +37,12 @@ export const subjectsOf: SubjectsOf = ({ event_type, change_id, tenant, detail }
   const of = OF_TARGET[event_type];
   if (!of) return [subject];
   const first = of === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject;
-  if (detail.includes(SETS)) return [first, ...listTargets({ tenant, detail }).map((place) => placed(of, place))];
+  const isFailed = event_type === "change_rollback_failed";
+  if (detail.includes(SETS)) {
+    const targets = listTargets({ tenant, detail }).filter((one) => !isFailed || isTakenBack(one));
+    return [first, ...targets.map((place) => placed(of, place))];
+  }
+  if (isFailed) return [first];
   const target = TARGET.exec(detail)?.[1];
   return [first, target === undefined ? 0 : placed(of, { target: JSON.parse(target) as string, tenant_id: tenant })];
 };

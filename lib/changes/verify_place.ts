@@ -6,7 +6,7 @@ import { noteEdited, noteInForce } from "./drift_memory.ts";
 import { unlessMismatched } from "./mismatch.ts";
 import type { HostState } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
-import { askHeld, askInForce, nameSystem } from "./operations/run_adapter.ts";
+import { askHeld, askInForce, nameSystem } from "./operations/ask_host.ts";
 import { describeMove, findCarrier, findMove } from "./places.ts";
 import { serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";

@@ -4,7 +4,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import { findRowEntry, type ActivityRow } from "../projections/activity.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
-import { askHeld } from "../changes/operations/run_adapter.ts";
+import { askHeld } from "../changes/operations/ask_host.ts";
 import { findCarrier, findMove } from "../changes/places.ts";
 import { readRecord } from "../changes/records.ts";
 import { isEmergency, reviewersOf } from "../changes/rules/break_glass.ts";

@@ -7,18 +7,26 @@ import type {
   ReadRollbackFacts,
   Staged,
 } from "../changes/operations/adapter_port.ts";
-import { digestReading } from "../changes/rules/moved_value.ts";
-import { TargetDrifted, TargetMoved } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
+import { parseOperandId } from "../changes/rules/operands.ts";
 import type { Store } from "../store/store.ts";
 import { type EffectRecord, ownValue, storedEffects } from "./effects.ts";
 import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
-import { CONTENDED, describeRestore, digestHeld, MAX_TRIES, targetRestores } from "./restores.ts";
+import { describeRestore, digestHeld, targetRestores } from "./restores.ts";
 import { findStagesProblem, targetStages } from "./stages.ts";
 import { describeUnfinished, unfinishedAttempts } from "./unfinished.ts";
 import { observedSystem, type TargetReports } from "./observed.ts";
 import { reachableReads } from "./reachable_reads.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
+import {
+  type ApplyWrite,
+  BY_HAND,
+  describeOverwrite,
+  findForeignValue,
+  requireExpected,
+  type RollbackWrite,
+  targetWrites,
+} from "./writes.ts";
 
 /** Dependencies of the adapter. */
 export interface TargetAdapterOptions extends TargetReports {
@@ -48,12 +56,12 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
   const { read, ping, findProblem } = reachableReads(system, options);
 
-  const newAttempt = ({ change_id }: Change, operation: Attempt["operation"]): Attempt => ({
-    change_id,
-    operation,
-    attempt: crypto.randomUUID(),
-    at: new Date(clock.now()).toISOString(),
-  });
+  /** One attempt, as the record of each of these changes has it. */
+  const newAttempts = (changes: readonly Change[], operation: Attempt["operation"]): Attempt[] => {
+    const facts = { operation, attempt: crypto.randomUUID(), at: new Date(clock.now()).toISOString() };
+    return changes.map(({ change_id }) => ({ ...parseOperandId(change_id), ...facts }));
+  };
+  const newAttempt = (change: Change, operation: Attempt["operation"]): Attempt => newAttempts([change], operation)[0]!;
 
   const restores = targetRestores(system, { effects, read, newAttempt, sha256 });
   const stages = targetStages(system, { effects, read, newAttempt });
@@ -117,98 +125,106 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   };
   const digestValue = (held: TargetValue | undefined): string | null => digestHeld(held, sha256);
 
-  const requireExpected = (held: TargetValue, expected: readonly string[] | undefined): void => {
-    if (expected && !expected.includes(digestReading(held, sha256)))
-      throw new TargetMoved({ value: held.value, version: held.version });
-  };
+  const writes = targetWrites(system, { effects, read, newAttempts, stages, sha256 });
 
-  const applyValue = async (
+  /** Returns the result of an apply that has no value to set, or had set it before; or the write that it needs. */
+  const prepareApply = async (
     change: Change & Staged,
-    entry: Entry,
-    known: EffectRecord | undefined,
-    { signal, expected }: { signal: AbortSignal; expected: readonly string[] | undefined },
-  ) => {
+    signal: AbortSignal,
+    expected: readonly string[] | undefined,
+  ): Promise<AdapterResult | ApplyWrite> => {
+    const entry = await findEntry(change);
+    const reason = findRefusal(entry, change.stages);
+    if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
+    requirePlace(change, entry);
+    await unfinished.resolveOther(change, signal);
+    const { record, outcome } = await unfinished.resolve(change, entry, signal);
+    if (outcome === "open") throw new Error(describeUnfinished(change, record!));
+    const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
+    if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
+    if (record?.state === "applied" || wasRollingBack) {
+      if (!setsValue(change)) return { result: "applied" };
+      const isOwner = record.superseded_by === undefined;
+      const requireHeld = (held: TargetValue): void => requireExpected(held, { change, expected }, sha256);
+      const set = isOwner ? await restores.run(change, entry, { record, requireHeld, signal }) : undefined;
+      return { result: "applied", previous: toHeld(record.previous), ...describeOverwrite(set?.overwrote, sha256) };
+    }
+    if (setsValue(change)) return { change, entry, known: record, expected };
+    const previous = toHeld(await read(entry, signal));
+    const [attempt] = newAttempts([change], "apply") as [Attempt];
     const replaced = await effects.other((await effects.target(change))?.owner);
-    let record = known;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const held = await read(entry, signal);
-      // An earlier attempt was carried out late: what it replaced is on record already.
-      if (record?.state === "pending" && isEqual(held, record.next)) {
-        await effects.finishApply(change, held.version);
-        return { result: "applied", previous: toHeld(record.previous) };
-      }
-      requireExpected(held, expected);
-      const attempt = newAttempt(change, "apply");
-      const { value: _, ...spelled } = entry;
-      const goal = stages.start(change, entry, held);
-      record = { state: "pending", attempt, place: system.place(entry), entry: spelled, previous: held, ...goal };
-      await effects.begin(change, record);
-      const next = { version: "", ...goal.next };
-      const set = await system.compareAndSet(entry, next, held, { ...attempt, replaced }, signal);
-      if (set.done) {
-        await effects.finishApply(change, set.version);
-        return { result: "applied", previous: toHeld(held), ...describeOverwrite(set.overwrote) };
-      }
-      // The attempt is over: other changes must not wait for it, whatever the next try finds.
-      await effects.cancel(change, known);
-      record = known;
-      if ("rejected" in set) throw new Error(set.rejected);
-    }
-    throw new Error(CONTENDED);
-  };
-
-  const describeOverwrite = (value: TargetValue | undefined): Pick<AdapterResult, "detail"> =>
-    value ? { detail: { overwrote: digestValue(value) } } : {};
-
-  const startRollback = async (change: Change, entry: Entry): Promise<Attempt> => {
-    const attempt = newAttempt(change, "rollback");
     const { value: _, ...spelled } = entry;
-    await effects.begin(change, { state: "rolling_back", attempt, place: system.place(entry), entry: spelled });
-    return attempt;
+    await effects.begin(change, { state: "pending", attempt, place: system.place(entry), entry: spelled });
+    await system.note!(entry, { ...attempt, replaced }, signal);
+    await effects.finishApply(change);
+    return { result: "applied", previous };
   };
 
-  /** Rolls back without a write of the value: nothing of it is there, or a later change holds the target. */
-  const noteRollback = async (change: Change, entry: Entry, superseded_by: string | undefined, signal: AbortSignal) => {
-    const record = await effects.get(change.change_id);
-    const attempt = await startRollback(change, entry);
-    const replaced = await effects.other(record?.applied_at === undefined ? undefined : record.replaced);
-    await system.note?.(entry, { ...attempt, superseded_by, replaced }, signal);
-    await effects.finishRollback(change);
-    return { result: superseded_by === undefined ? "rolled_back" : "superseded" };
-  };
-
-  /** Restores exactly what the change replaced, while the target holds what the change set. */
-  const restorePrevious = async (
+  /** Returns the result of a rollback that has no value to restore; or the write that it needs. */
+  const prepareRollback = async (
     change: Change,
-    entry: Entry,
-    record: EffectRecord,
-    { signal, overDrift }: { signal: AbortSignal; overDrift: boolean },
-  ) => {
-    const { previous } = record;
-    const own = ownValue(change, record);
-    if (!previous) throw new Error(`what ${change.change_id} replaced is not on record; ${BY_HAND}`);
-    const replaced = await effects.other(record.replaced);
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const held = await read(entry, signal);
-      const isForeign = !isEqual(held, own);
-      if (isForeign && isEqual(held, previous)) return noteRollback(change, entry, undefined, signal);
-      if (isForeign && !overDrift)
-        throw new TargetDrifted(
-          `the target of ${change.change_id} holds neither what it set nor what was there before; ${BY_HAND}`,
-          { expected: own.value, held: held.value ?? null },
-        );
-      const attempt = await startRollback(change, entry);
-      const next = previous.value === undefined ? undefined : previous;
-      const set = await system.compareAndSet(entry, next, held, { ...attempt, replaced }, signal);
-      if (set.done) {
-        await effects.finishRollback(change);
-        return { result: "rolled_back", ...describeOverwrite(set.overwrote ?? (isForeign ? held : undefined)) };
-      }
-      await effects.cancel(change, record);
-      if ("rejected" in set) throw new Error(set.rejected);
+    signal: AbortSignal,
+    readLog: ReadRollbackFacts | undefined,
+    overDrift: boolean,
+  ): Promise<AdapterResult | RollbackWrite> => {
+    const { change_id, status } = change;
+    const entry = await findEntry(change);
+    if (!overDrift) requirePlace(change, entry);
+    await unfinished.resolveOther(change, signal);
+    const { record, outcome } = await unfinished.resolveState(change, entry, signal);
+    if (outcome === "open") throw new Error(describeUnfinished(change, record!));
+    const fromLog = await readFromLog(change, entry, readLog);
+    if (record?.state === "rolled_back") {
+      // The log still has the change as applied: the record alone does not prove that its value is gone.
+      if (status === "applied" && fromLog?.superseded === false)
+        requireReplaced(change_id, await read(entry, signal), fromLog.digest);
+      return { result: record.superseded_by === undefined ? "rolled_back" : "superseded" };
     }
-    throw new Error(CONTENDED);
+    if (record?.applied_at === undefined) {
+      if (status === "applied") {
+        if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);
+        requireReplaced(change_id, await read(entry, signal), fromLog.digest);
+      }
+      return writes.noteRollback(change, entry, undefined, signal);
+    }
+    if (await isSuperseded(change_id, record, fromLog))
+      return writes.noteRollback(change, entry, record.superseded_by, signal);
+    if (!setsValue(change)) return writes.noteRollback(change, entry, undefined, signal);
+    if (fromLog) requireReplaced(change_id, record.previous, fromLog.digest);
+    return { change, entry, record, overDrift };
   };
+
+  /** The log knows owners of values; changes that add to each other have none. */
+  const readFromLog = async (change: Change, entry: Entry, readLog: ReadRollbackFacts | undefined) =>
+    setsValue(change) && !isCumulative(entry) ? readLog?.(change.change_id) : undefined;
+
+  /** Prepares each change, and carries out the writes of those that need one as one set. */
+  const runAll = async <W extends object>(
+    changes: readonly Change[],
+    prepare: (change: Change, index: number) => Promise<AdapterResult | W>,
+    write: (items: readonly W[]) => Promise<AdapterResult[]>,
+  ): Promise<AdapterResult[]> => {
+    const prepared: (AdapterResult | W)[] = [];
+    for (const [index, change] of changes.entries()) prepared.push(await prepare(change, index));
+    const isWrite = (one: AdapterResult | W): one is W => "entry" in one;
+    const items = prepared.filter(isWrite);
+    const written = items.length === 0 ? [] : await write(items);
+    return prepared.map((one) => (isWrite(one) ? written[items.indexOf(one)]! : one));
+  };
+
+  const applyAll: NonNullable<ProductAdapter["applyAll"]> = (changes, signal, expected) =>
+    runAll(
+      changes,
+      (change, index) => prepareApply(change, signal, expected?.[index]),
+      (items) => writes.apply(items, signal),
+    );
+
+  const rollbackAll: NonNullable<ProductAdapter["rollbackAll"]> = (changes, signal, readLog, overDrift = false) =>
+    runAll(
+      changes,
+      (change) => prepareRollback(change, signal, readLog, overDrift),
+      (items) => writes.restorePrevious(items, signal),
+    );
 
   return {
     name: system.name,
@@ -257,33 +273,12 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       }
     },
 
-    async apply(change, signal, expected): Promise<AdapterResult> {
-      const entry = await findEntry(change);
-      const reason = findRefusal(entry, change.stages);
-      if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
-      requirePlace(change, entry);
-      await unfinished.resolveOther(change, signal);
-      const { record, outcome } = await unfinished.resolve(change, entry, signal);
-      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
-      const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
-      if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
-      if (record?.state === "applied" || wasRollingBack) {
-        if (!setsValue(change)) return { result: "applied" };
-        const isOwner = record.superseded_by === undefined;
-        const requireHeld = (held: TargetValue): void => requireExpected(held, expected);
-        const set = isOwner ? await restores.run(change, entry, { record, requireHeld, signal }) : undefined;
-        return { result: "applied", previous: toHeld(record.previous), ...describeOverwrite(set?.overwrote) };
-      }
-      if (setsValue(change)) return applyValue(change, entry, record, { signal, expected });
-      const previous = toHeld(await read(entry, signal));
-      const attempt = newAttempt(change, "apply");
-      const replaced = await effects.other((await effects.target(change))?.owner);
-      const { value: _, ...spelled } = entry;
-      await effects.begin(change, { state: "pending", attempt, place: system.place(entry), entry: spelled });
-      await system.note!(entry, { ...attempt, replaced }, signal);
-      await effects.finishApply(change);
-      return { result: "applied", previous };
-    },
+    apply: async (change, signal, expected) => (await applyAll([change], signal, [expected]))[0]!,
+
+    // Patches of one branch are pushed one by one.
+    setsTogether: (entry) => (system.setMany && !isCumulative(entry) ? system.name : undefined),
+    applyAll,
+    rollbackAll,
 
     async verify(change, signal): Promise<HostState> {
       const entry = await findEntry(change);
@@ -342,33 +337,14 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       return toHeld(await read(await findEntry(change), signal));
     },
 
-    async rollback(change, signal, readLog, overDrift = false): Promise<AdapterResult> {
-      const { change_id, status } = change;
+    rollback: async (...[change, ...rest]) => (await rollbackAll([change], ...rest))[0]!,
+
+    async findDrift(change, signal, readLog) {
       const entry = await findEntry(change);
-      if (!overDrift) requirePlace(change, entry);
-      await unfinished.resolveOther(change, signal);
       const { record, outcome } = await unfinished.resolveState(change, entry, signal);
-      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
-      // The log knows owners of values; changes that add to each other have none.
-      const fromLog = setsValue(change) && !isCumulative(entry) ? await readLog?.(change_id) : undefined;
-      if (record?.state === "rolled_back") {
-        // The log still has the change as applied: the record alone does not prove that its value is gone.
-        if (status === "applied" && fromLog?.superseded === false)
-          requireReplaced(change_id, await read(entry, signal), fromLog.digest);
-        return { result: record.superseded_by === undefined ? "rolled_back" : "superseded" };
-      }
-      if (record?.applied_at === undefined) {
-        if (status === "applied") {
-          if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);
-          requireReplaced(change_id, await read(entry, signal), fromLog.digest);
-        }
-        return noteRollback(change, entry, undefined, signal);
-      }
-      if (await isSuperseded(change_id, record, fromLog))
-        return noteRollback(change, entry, record.superseded_by, signal);
-      if (!setsValue(change)) return noteRollback(change, entry, undefined, signal);
-      if (fromLog) requireReplaced(change_id, record.previous, fromLog.digest);
-      return restorePrevious(change, entry, record, { signal, overDrift });
+      if (record?.state !== "applied" || outcome !== undefined || !setsValue(change)) return undefined;
+      if (await isSuperseded(change.change_id, record, await readFromLog(change, entry, readLog))) return undefined;
+      return findForeignValue(change, record, await read(entry, signal));
     },
 
     findProblem,
@@ -383,5 +359,3 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 /** Returns true where the split that was set is that of the recorded step, or of the one after it, which is about to be recorded. */
 const isAtStep = ({ exposure }: Change, { stage }: EffectRecord): boolean =>
   !exposure || !stage || stage.step === exposure.step || stage.step === exposure.step + 1;
-
-const BY_HAND = "set by hand what was there before, and roll back again";

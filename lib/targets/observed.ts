@@ -1,7 +1,7 @@
 /** Reports each call of a target system, for metrics. */
 import type { Log } from "../kit/platform.ts";
 import { Unanswered } from "../kit/time_limit.ts";
-import { type SetResult, TargetRejected, type TargetSystem } from "./port.ts";
+import { type SetManyResult, type SetResult, TargetRejected, type TargetSystem } from "./port.ts";
 
 export const TARGET_OPERATIONS = ["read", "write", "resolve", "ping"] as const;
 export type TargetOperation = (typeof TARGET_OPERATIONS)[number];
@@ -28,7 +28,7 @@ export interface TargetObserver {
 const outcomeOfError = (error: unknown): TargetOutcome =>
   error instanceof Unanswered ? "unanswered" : error instanceof TargetRejected ? "rejected" : "failed";
 
-const outcomeOfWrite = (result: SetResult): TargetOutcome =>
+const outcomeOfWrite = (result: SetResult | SetManyResult): TargetOutcome =>
   result.done ? "done" : "conflict" in result ? "conflict" : "rejected";
 
 /** Returns what runs a call and reports it. */
@@ -64,11 +64,12 @@ export interface TargetReports {
 export function observedSystem(system: TargetSystem, observer: TargetObserver | undefined): TargetSystem {
   if (!observer) return system;
   const report = reportCalls(system.name, observer);
-  const { resolve, ping, note } = system;
+  const { resolve, ping, note, setMany } = system;
   return {
     ...system,
     read: (...given) => report("read", () => system.read(...given)),
     compareAndSet: (...given) => report("write", () => system.compareAndSet(...given), outcomeOfWrite),
+    ...(setMany && { setMany: (...given) => report("write", () => setMany(...given), outcomeOfWrite) }),
     ...(resolve && { resolve: (...given) => report("resolve", () => resolve(...given)) }),
     ...(ping && { ping: (...given) => report("ping", () => ping(...given)) }),
     ...(note && { note: (...given) => report("write", () => note(...given)) }),

@@ -30,6 +30,8 @@ export interface UserShare {
 /** One operation of a change on its target system. Write `change_id` where the people of that system see it. */
 export interface Attempt {
   change_id: string;
+  /** Number of the entry of a plan, from 1; absent for any other change. */
+  entry?: number;
   operation: "apply" | "rollback" | "restore" | "advance";
   /** Unique among the attempts of a change. */
   attempt: string;
@@ -65,7 +67,7 @@ export interface Write {
   /** `undefined` removes the value. */
   next: TargetValue | undefined;
   expected: TargetValue;
-  /** One attempt for all writes of a set, each with the other changes of its own target. */
+  /** One attempt for all writes of a set, each with its entry of the plan and the other changes of its own target. */
   attempt: AttemptContext;
 }
 

@@ -74,6 +74,13 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     apply: async (change, signal, expected) => of(change).apply(change, signal, expected),
     verify: async (change, signal) => of(change).verify(change, signal),
     rollback: async (change, signal, readFacts, overDrift) => of(change).rollback(change, signal, readFacts, overDrift),
+    setsTogether(entry) {
+      const { name, adapter } = find(entry);
+      return adapter.setsTogether?.(entry) === undefined ? undefined : name;
+    },
+    applyAll: async (changes, ...rest) => of(changes[0]!).applyAll!(changes, ...rest),
+    rollbackAll: async (changes, ...rest) => of(changes[0]!).rollbackAll!(changes, ...rest),
+    findDrift: async (change, ...rest) => of(change).findDrift?.(change, ...rest),
     canRestore: (change) => of(change).canRestore?.(change) ?? false,
     restore: async (change, id, signal) => of(change).restore!(change, id, signal),
     findRestore: async (change, id, signal) => (await of(change).findRestore?.(change, id, signal)) ?? "not_done",

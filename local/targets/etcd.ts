@@ -2,6 +2,7 @@
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import { traceHeaders } from "../../lib/kit/trace.ts";
 import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
+import { formatOperandId } from "../../lib/changes/rules/operands.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
@@ -133,7 +134,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
 
   const range = (of: string) => ({ request_range: { key: encode(of) } });
   const isAbsent = (of: string) => ({ target: "VERSION", key: encode(of), result: "EQUAL", version: "0" });
-  const proofKey = ({ change_id }: Attempt) => proofs + change_id;
+  const proofKey = (attempt: Attempt) => proofs + formatOperandId(attempt);
   /** Written by `resolve`: it makes an attempt that is still on its way fail. */
   const fenceKey = ({ change_id, attempt }: Attempt) => `${proofs}${change_id}/${attempt}`;
   const proof = (attempt: Attempt) => ({ key: encode(proofKey(attempt)), value: encode(attempt.attempt) });
@@ -161,7 +162,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     const { attempt } = writes[0]!;
     const transaction = {
       compare: [...writes.flatMap(compare), isAbsent(fenceKey(attempt))],
-      success: [...writes.map(put), { request_put: proof(attempt) }],
+      success: [...writes.map(put), ...writes.map((write) => ({ request_put: proof(write.attempt) }))],
       failure: [...writes.map(({ entry }) => range(key(entry))), range(fenceKey(attempt))],
     };
     try {

@@ -3,6 +3,7 @@ import * as nodeFiles from "node:fs/promises";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
+import { formatOperandId } from "../../lib/changes/rules/operands.ts";
 import { sameTarget } from "../../lib/changes/rules/same_target.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
@@ -121,11 +122,12 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     note: (entry, attempt, signal) =>
       file.edit((text) => ({ text: edited(parse(text), [{ entry, attempt }]), result: undefined }), signal),
 
-    resolve: (_, { change_id, operation }, signal) =>
+    resolve: (_, attempt, signal) =>
       file.read((text) => {
+        const { operation } = attempt;
         // The file shows the change as applied before and after a restore: only the value says what became of it.
         if (operation === "restore") return undefined;
-        const state = own(parseToRead(text).changes, change_id)?.state;
+        const state = own(parseToRead(text).changes, formatOperandId(attempt))?.state;
         return state === (operation === "rollback" ? "rolled_back" : "applied") ? "done" : "not_done";
       }, signal),
 
@@ -159,7 +161,8 @@ function valueIn(config: Config, { tenant_id, target }: Entry): TargetValue {
 
 /** Shows what became of a change, as the newest of `changes`. */
 function showChange(config: Config, { tenant_id, target, kind }: Entry, attempt: AttemptContext): void {
-  const { change_id, operation, at, replaced, superseded_by } = attempt;
+  const { operation, at, replaced, superseded_by } = attempt;
+  const change_id = formatOperandId(attempt);
   const { changes } = config;
   const spelled = findKey(tenantValues(config, tenant_id) ?? {}, target) ?? target;
   const { superseded_by: _, ...known } = own(changes, change_id) ?? {};

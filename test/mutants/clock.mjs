@@ -65,7 +65,7 @@ export const clock = [
   },
   {
     name: "a clock that is ahead has a late apply taken back",
-    file: "lib/changes/operations/recover.ts",
+    file: "lib/changes/operations/resolve_operation.ts",
     find: 'if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";',
     replace: "if (overdue(now) || isBehind) return undefined;",
     tests: CERTAIN,

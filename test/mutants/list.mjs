@@ -31,6 +31,7 @@ import { moving } from "./moving.mjs";
 import { notifications } from "./notifications.mjs";
 import { operations } from "./operations.mjs";
 import { outcomes } from "./outcomes.mjs";
+import { plans } from "./plans.mjs";
 import { policy } from "./policy.mjs";
 import { principals } from "./principals.mjs";
 import { program } from "./program.mjs";
@@ -56,6 +57,7 @@ const ROOMS = {
   state_machine: stateMachine,
   consent,
   proof,
+  plans,
   policy,
   principals,
   operations,

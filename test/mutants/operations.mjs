@@ -6,7 +6,7 @@ const flow = ["test/lib/changes/operations/run.test.ts"];
 const crash = ["test/lib/changes/operations/recover.test.ts"];
 const tampering = ["test/lib/changes/tampering.test.ts"];
 const silent = ["test/lib/changes/operations/silent_host.test.ts"];
-const recover = { file: "lib/changes/operations/recover.ts" };
+const recover = { file: "lib/changes/operations/resolve_operation.ts" };
 const begin = { file: "lib/changes/operations/start.ts" };
 const operate = { file: "lib/changes/commands/run_operation.ts" };
 const lease = { file: "lib/changes/operations/lease.ts", tests: leases };
@@ -38,7 +38,7 @@ export const operations = [
   {
     name: "drift goes on when another change is applied in its place",
     file: "lib/changes/operations/record_result.ts",
-    find: 'if (target_held !== null) await drop(tx, ["drift"], target_held);',
+    find: "if (target_held !== null) await dropEpisodes(tx, target_held, [operand]);",
     replace: "",
     tests: PUT_BACK,
   },
@@ -59,8 +59,8 @@ export const operations = [
   {
     ...operate,
     name: "the lease on a change that the host may hold is dropped",
-    find: "run.ok || !isUnresolved(run.failure) ?",
-    replace: "run.ok || (true as boolean) ?",
+    find: "isUnresolved(run.failure) ?",
+    replace: "(false as boolean) && isUnresolved(run.failure) ?",
     tests: silent,
   },
   {
@@ -80,14 +80,14 @@ export const operations = [
   {
     ...recover,
     name: "what the host shows late counts without a consent that still stands",
-    find: "if (!standing) return",
-    replace: "if (false) return",
+    find: "if (!standing) {",
+    replace: "if (false) {",
     tests: silent,
   },
   {
     ...recover,
     name: "a silent host is told of in each cycle",
-    find: "  if (isLate(lease)) return;\n",
+    find: "  if (isKnown && !resolved.some(({ isRenewed }) => isRenewed)) return;\n",
     replace: "",
     tests: silent,
   },
@@ -109,8 +109,8 @@ export const operations = [
   {
     file: "lib/changes/operations/judge_apply.ts",
     name: "an apply of edited content is refused and leaves no trace",
-    find: "if (!dryRun) recordFailure(",
-    replace: "if (false) recordFailure(",
+    find: "if (!dryRun) await recordFailure(",
+    replace: "if (false) await recordFailure(",
     tests: tampering,
   },
   {
@@ -130,8 +130,8 @@ export const operations = [
   {
     ...begin,
     name: "a rehearsal applies",
-    find: "    return { operation, record, owner, passes: await findPassed(transaction, record) };\n",
-    replace: "    void [owner, findPassed];\n",
+    find: "    return { operation, record, operands, owners, passes: await findPassed(transaction, record) };\n",
+    replace: "    void [owners, findPassed];\n",
     tests: flow,
   },
   {
@@ -180,14 +180,14 @@ export const operations = [
   {
     ...operate,
     name: "what the adapter said of its failure reaches the client",
-    find: "`the adapter ${name} failed in ${stage}; the change stays",
-    replace: "`the adapter ${name} failed in ${stage} (${error}); the change stays",
+    find: "failed in ${stage}; the change stays",
+    replace: "failed in ${stage} (${error}); the change stays",
     tests: flow,
   },
   {
     file: "lib/changes/operations/start.ts",
     name: "two changes of one target are applied at a time",
-    find: "  if (!dry_run) await requireFreeTarget(transaction, change, operation);\n",
+    find: "  if (!dry_run) await requireFreeTarget(transaction, change, { operation, operands });\n",
     replace: "",
     tests: target,
   },
@@ -245,21 +245,21 @@ export const operations = [
   },
   {
     name: "a lease that a crash left is settled without asking the host",
-    file: "lib/changes/operations/recover.ts",
-    find: 'const host = await (lease.operation === "apply" ? askInForce : askHost)(adapter, change);',
-    replace: 'const host = "absent" as const; void [askHost, askInForce];',
+    ...recover,
+    find: 'host: await (lease.operation === "apply" ? askInForce : askHost)(adapter, operand)',
+    replace: 'host: ([askHost, askInForce], "absent" as const)',
     tests: crash,
   },
   {
     name: "an apply that a crash interrupted counts as done whatever the host shows",
-    file: "lib/changes/operations/run_adapter.ts",
+    file: "lib/changes/operations/ask_host.ts",
     find: 'if (operation === "apply") return host === "applied";',
     replace: 'if (operation === "apply") return true;',
     tests: crash,
   },
   {
     name: "a rollback that left nothing behind counts as failed after a crash",
-    file: "lib/changes/operations/run_adapter.ts",
+    file: "lib/changes/operations/ask_host.ts",
     find: '(host === "absent" && mayBeGone)',
     replace: "mayBeGone === null",
     tests: [...crash, ...leases],
@@ -267,34 +267,35 @@ export const operations = [
   {
     name: "a start does not settle what the last process left half done",
     file: "lib/changes/operations/recover.ts",
-    find: "if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return undefined;",
-    replace: "if (!current || !isAbandoned(current, deps.owner, deps.clock.now())) return undefined;",
+    find: "all || isAbandoned(one, deps.owner, deps.clock.now())",
+    replace: "isAbandoned(one, deps.owner, deps.clock.now())",
     tests: crash,
   },
   {
     ...host,
     name: "an apply is believed without looking at the host",
-    find: "if (isDone(operation, host, mayBeGone)) return { ok: true, result };",
-    replace: 'if (operation === "apply" || isDone(operation, host, mayBeGone)) return { ok: true, result };',
+    find: 'ends.filter(({ host }) => !isDone("apply", host))',
+    replace: 'ends.filter(({ host }) => isDone("rollback", host) && isDone("apply", host))',
     grave: true,
   },
   {
     ...host,
     name: "a rollback is believed without looking at the host",
-    find: "if (isDone(operation, host, mayBeGone)) return { ok: true, result };",
-    replace: 'if (operation === "rollback" || isDone(operation, host, mayBeGone)) return { ok: true, result };',
+    find: 'if (failure || isDone("rollback", end.host, mayBeGone?.(operand))) return;',
+    replace: 'if (isDone("rollback", end.host, mayBeGone?.(operand)) || true) return;',
   },
   {
     ...host,
     name: "what the adapter refuses is applied",
-    find: "if (!validation.ok) return failed(",
-    replace: "if (false) return failed(",
+    find: "return validation.ok ? undefined :",
+    replace: "return validation ? undefined :",
   },
   {
     ...host,
     name: "an apply that failed half way is left as it is",
-    find: "await step((signal) => adapter.rollback(change, signal)).catch(() => undefined);",
-    replace: "",
+    file: "lib/changes/operations/ask_host.ts",
+    find: "if (operands.length === 1) await undo(first);",
+    replace: "if (operands.length === 1) void [undo, first];",
   },
   {
     ...host,
@@ -306,14 +307,14 @@ export const operations = [
   {
     name: "an apply does not keep what it replaced",
     file: "lib/changes/operations/record_result.ts",
-    find: "return { kpis, previous_digest: transaction.sha256(canonicalJson(previous.value)) };",
-    replace: "void canonicalJson; return { kpis };",
+    find: "return { previous_digest: sha256(canonicalJson(previous.value)) };",
+    replace: "void [canonicalJson, sha256]; return {};",
     tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {
     name: "a target that held nothing passes for one of which nothing is known",
     file: "lib/changes/operations/record_result.ts",
-    find: "if (previous === null) return { kpis, previous_digest: null };",
+    find: "if (previous === null) return { previous_digest: null };",
     replace: "",
     tests: ["test/lib/changes/entry_facts.test.ts"],
   },
@@ -340,13 +341,14 @@ export const operations = [
   {
     ...host,
     name: "an apply that was not answered in time is looked after at once, and taken for nothing",
-    find: 'if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });',
-    replace: "void Unanswered;",
+    find: "...(error instanceof Unanswered && { unanswered: true }),",
+    replace: "",
     tests: SLOW,
   },
   {
     ...host,
     name: "a host that lost a change has rolled it back",
+    file: "lib/changes/operations/ask_host.ts",
     find: '(host === "absent" && mayBeGone)',
     replace: 'host === "absent"',
     tests: SLOW,
@@ -375,15 +377,15 @@ export const operations = [
   {
     file: "lib/changes/operations/start.ts",
     name: "after a crash it is not known whether the host showed what was to be rolled back",
-    find: "    ...(mayBeGone && { mayBeGone }),\n",
+    find: " ...(mayBeGone && { mayBeGone }),",
     replace: "",
     tests: SLOW,
   },
   {
     file: "lib/changes/operations/start.ts",
     name: "a superseded change that the host no longer shows is never rolled back",
-    find: "(await transaction.ledger.owner(change)) !== change.change_id || undefined",
-    replace: "(await transaction.ledger.owner(change)) === undefined || undefined",
+    find: "(await transaction.ledger.owner(operand)) !== toChangeId(operand.change_id) || undefined",
+    replace: "(await transaction.ledger.owner(operand)) === toChangeId(undefined!) || undefined",
     tests: SLOW,
   },
   {

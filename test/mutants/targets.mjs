@@ -17,6 +17,7 @@ const config = { file: "local/targets/product_config.ts", tests: BYTES };
 const file = { file: "local/targets/file.ts", tests: FILE };
 const ADAPTER = ["test/lib/targets/adapter.test.ts"];
 const adapter = { file: "lib/targets/adapter.ts", tests: ADAPTER };
+const writes = { file: "lib/targets/writes.ts", tests: ADAPTER };
 const effects = { file: "lib/targets/effects.ts", tests: [...ADAPTER, ...MODEL] };
 
 export const targets = [
@@ -114,17 +115,17 @@ export const targets = [
     tests: FILE,
   },
   {
-    ...adapter,
+    ...writes,
     name: "a target is written before what it replaces is durable",
-    find: /( +await effects\.begin\(change, record\);\n)( +const next = [^]*?;\n +const set = await [^]*?;\n)/,
+    find: /( +await Promise\.all\(left\.map\(\(index\) => effects\.begin\([^]*?;\n)( +const set = await [^]*?;\n)/,
     replace: "$2$1",
     tests: [...ADAPTER, ...CRASH],
   },
   {
-    ...adapter,
+    ...writes,
     name: "a rollback leaves the value that was set",
-    find: "const next = previous.value === undefined ? undefined : previous;",
-    replace: "const next = held;",
+    find: "const next = record.previous!.value === undefined ? undefined : record.previous;",
+    replace: "void record; const next = held[index]!;",
   },
   {
     ...adapter,
@@ -133,10 +134,10 @@ export const targets = [
     replace: "if (isLater && isForged) return true;",
   },
   {
-    ...adapter,
+    ...writes,
     name: "a rollback overwrites a value that another program set",
-    find: "if (isForeign && !overDrift)",
-    replace: "if (isForeign && !previous)",
+    find: "const drift = overDrift ? undefined :",
+    replace: "const drift = overDrift || !overDrift ? undefined :",
   },
   {
     ...adapter,

@@ -80,7 +80,7 @@ export const verified = [
   {
     ...targets,
     name: "a rollback gives the target back to what was rolled back before",
-    find: 'if (status === "applied") return { under, passed };',
+    find: 'if (status === "applied" && !isTakenBackAt(entries, target)) return { under, passed };',
     replace: "return { under, passed };",
   },
   {

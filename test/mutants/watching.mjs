@@ -12,7 +12,7 @@ export const watching = [
     replace: '    return { state: "drifted", host: "unknown" };\n  }\n  if (host === "applied") return { host };',
   },
   {
-    file: "lib/changes/operations/run_adapter.ts",
+    file: "lib/changes/operations/ask_host.ts",
     tests: ["test/lib/changes/drift.test.ts"],
     name: "a host that holds another value than the log has in force is in sync",
     find: "held === undefined || isValue(held, change) ? host",

@@ -8,7 +8,7 @@ import { endLease, keepUnresolved } from "../operations/lease.ts";
 import { recordPatiently } from "../operations/record_patiently.ts";
 import { recordRestore } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
-import { askInForce, lastStart, nameSystem } from "../operations/run_adapter.ts";
+import { askInForce, lastStart, nameSystem } from "../operations/ask_host.ts";
 import type { OperationResult } from "../operations/start.ts";
 import { createHeldError, type RestoreInput, startRestore, type StartedRestore } from "../operations/start_restore.ts";
 import { type RestoreLease, readRecord } from "../records.ts";

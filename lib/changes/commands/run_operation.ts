@@ -9,13 +9,19 @@ import type { HostState } from "../operations/adapter_port.ts";
 import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
 import { createMovedError } from "../operations/judge_apply.ts";
 import { recordPatiently } from "../operations/record_patiently.ts";
-import { recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
+import { type DoneOperand, recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
 import { findTakenRestore, leaveLease, type RestoreOutcome } from "../operations/resolve_restore.ts";
-import { askHost, type HostRun, isUnresolved, lastStart, nameSystem, runOnHost } from "../operations/run_adapter.ts";
+import { askHost, lastStart, nameSystem } from "../operations/ask_host.ts";
+import { type HostRun, isUnresolved, type OperandEnd, runOnHost } from "../operations/run_adapter.ts";
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
 import { findCarrier } from "../places.ts";
 import { type OperationLease, readRecord } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import type { Operation } from "../rules/command.ts";
+import { isPlan } from "../rules/list_entries.ts";
+import { listOperands } from "../rules/operands.ts";
+import { listLeft } from "../rules/record.ts";
 import { readSeen, toSeen } from "../seen.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { readRecordedBases, readUnowned } from "../judge_values.ts";
@@ -43,15 +49,19 @@ export async function runOperation(
       { anyClock: operation === "rollback" },
     );
     if (isReplayed(started) || isResult(started)) return started;
-    if ("lease" in started) {
-      const { lease } = started;
+    if ("leases" in started) {
       const run = await runAdapter(deps, started);
-      const restore = await findTakenRestore(deps, started.record.change, lease);
-      const result = await recordPatiently(deps, lease, () => commitRun(caller, lease, run, restore));
-      if (operation === "apply") noteInForce(deps, change_id);
+      const ended = await Promise.all(
+        started.leases.map(async (lease, index) => {
+          const end = run.ends[index]!;
+          return { lease, end, restore: await findTakenRestore(deps, end.operand, lease) };
+        }),
+      );
+      const result = await recordPatiently(deps, started.leases[0]!, () => commitRun(caller, started, run, ended));
+      if (operation === "apply") for (const { operand } of run.ends) noteInForce(deps, operand.change_id);
       return result;
     }
-    const dry = await runDry(findCarrier(deps.product?.adapter, started.record.change), started);
+    const dry = await runDry(deps.product?.adapter, started);
     const result = { ...dry, ...(seen && { seen }) };
     // A dry run uses up its idempotency key: the key must not repeat as an apply.
     return caller.replies ? governed(caller, async () => result) : result;
@@ -59,10 +69,17 @@ export async function runOperation(
 }
 
 /** Asks for the state of an applied change: without it nothing follows from its absence after the rollback. */
-async function askBeforeRollback({ store, product }: Caller["deps"], changeId: string): Promise<HostState | undefined> {
-  const change = (await readRecord(store, changeId))?.change;
-  const adapter = change && findCarrier(product?.adapter, change);
-  return adapter && change.status === "applied" ? askHost(adapter, change) : undefined;
+async function askBeforeRollback(
+  { store, product }: Caller["deps"],
+  changeId: string,
+): Promise<ReadonlyMap<string, HostState | undefined>> {
+  const record = await readRecord(store, changeId);
+  const operands = record?.change.status === "applied" ? listLeft(record) : [];
+  const states = operands.map(async (operand) => {
+    const adapter = findCarrier(product?.adapter, operand);
+    return [operand.change_id, adapter && (await askHost(adapter, operand))] as const;
+  });
+  return new Map(await Promise.all(states));
 }
 
 /** Reads what an apply would replace; `null` where it cannot be read now. */
@@ -79,37 +96,61 @@ async function readBases(deps: Caller["deps"], changeId: string) {
   return readUnowned(deps, record.change, await readLedger(deps, (ledger) => readRecordedBases(ledger, record)));
 }
 
-function runAdapter(deps: Caller["deps"], { lease, record, expected }: Started): Promise<HostRun> {
-  const { operation, ends, mayBeGone, over_drift: overDrift } = lease;
+function runAdapter(deps: Caller["deps"], { leases, operands, expected }: Started): Promise<HostRun> {
+  const { operation, ends, over_drift: overDrift } = leases[0]!;
   // Near the end of its lease an operation starts no further step: another process may take over soon.
   const inTime = (): boolean => deps.clock.now() <= lastStart(ends);
+  const mayBeGone = (operand: Change): true | undefined => leases[operands.indexOf(operand)]?.mayBeGone;
   const options = { inTime, mayBeGone, readFacts: rollbackFacts(deps), overDrift, expected };
-  return runOnHost(deps.product!.adapter!, record.change, operation, options);
+  return runOnHost(deps.product!.adapter!, operands, operation, options);
 }
 
-/** Commits the host's result and ends the lease. */
+/** How an operation ended on an operand, and what became of the restore whose lease it took over. */
+interface EndedLease {
+  lease: OperationLease;
+  end: OperandEnd;
+  restore: RestoreOutcome;
+}
+
+/** Commits the host's result and ends the leases; those on targets of which it is not known how they were left remain. */
 async function commitRun(
   caller: Caller,
-  lease: OperationLease,
+  { leases, record, operands }: Started,
   run: HostRun,
-  restore: RestoreOutcome,
+  ended: readonly EndedLease[],
 ): Promise<OperationResult | Replayed> {
-  const { change_id } = lease;
+  const { change_id } = record.change;
+  const request = leases[0]!;
   const adapter = caller.deps.product!.adapter!;
+  const toResult = ({ operand, result }: OperandEnd): DoneOperand["adapter"] | undefined =>
+    result && { name: nameSystem(adapter, operand), ...result };
   const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
-    const known = await transaction.change(change_id, "settling");
-    const name = nameSystem(adapter, known.change);
-    const left =
-      run.ok || !isUnresolved(run.failure) ? undefined : run.failure.unanswered ? "unanswered" : "unresolved";
-    const before = await leaveLease(transaction, lease, known, { failed: !run.ok, left, restore });
-    if (run.ok) {
-      const result = { name, ...run.result };
-      const { target_held, ...recorded } = await recordSuccess(transaction, before, lease, result);
-      // A value that a later rollback puts back there is no edit from outside.
-      if (target_held !== null) forgetPlace(caller.deps, target_held);
-      return { ...recorded, adapter: withoutPrevious(result) };
+    let before = await transaction.change(change_id, "settling");
+    const name = nameSystem(adapter, before.change);
+    for (const { lease, end, restore } of ended) {
+      const left = findLeft(end, run, before.change);
+      before = await leaveLease(transaction, lease, before, { failed: end.result === undefined, left, restore });
     }
-    const { value: entry } = recordFailure(transaction, before, lease, run.failure).entry;
+    if (run.ok) {
+      const carried = run.ends.map((end) => ({ operand: end.operand, adapter: toResult(end)! }));
+      // The entries of a plan that are only recorded.
+      const others = request.operation === "apply" ? listOperands(before.change) : listLeft(before);
+      const recordedOnly = others.filter(({ change_id: id }) => operands.every((one) => one.change_id !== id));
+      const done = [...carried, ...recordedOnly.map((operand) => ({ operand, adapter: null }))];
+      const { replaced, ...recorded } = await recordSuccess(transaction, before, request, done);
+      // A value that a later rollback puts back there is no edit from outside.
+      for (const { target_held } of replaced) if (target_held !== null) forgetPlace(caller.deps, target_held);
+      const [first] = carried;
+      if (!isPlan(before.change)) return { ...recorded, adapter: withoutPrevious(first!.adapter) };
+      const sets = carried.map(({ operand: { tenant_id, target }, adapter: one }) => ({
+        tenant_id,
+        target,
+        ...withoutPrevious(one),
+      }));
+      return { ...recorded, adapter: { name, result: OPERATION_RESULTS[request.operation], sets } };
+    }
+    const outcomes = run.ends.map((end) => ({ ...end, adapter: toResult(end) }));
+    const { value: entry } = (await recordFailure(transaction, before, request, run.failure, outcomes)).entry;
     const { stage, host, error, rejected: refused } = run.failure;
     if (refused) return createRejection(name, error);
     const { status } = before.change;
@@ -121,14 +162,35 @@ async function commitRun(
         { change_id, current_status: status, ...run.drift, audit_entry },
       );
     if (run.moved) {
-      const seen = [toSeen(run.moved, { place: before.change.places?.[0]?.place ?? name, ...transaction })];
+      const place = run.failed.operand.places?.[0]?.place ?? name;
+      const seen = [toSeen(run.moved, { place, ...transaction })];
       return createMovedError(before.change, transaction.product.intent, { seen, moved: seen }, { audit_entry });
     }
     return new AppError(
       "adapter_failed",
-      `the adapter ${name} failed in ${stage}; the change stays ${status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
-      { change_id, current_status: status, stage, host, audit_entry },
+      `the adapter ${nameSystem(adapter, run.failed.operand)} failed in ${stage}; the change stays ${status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
+      { change_id, current_status: status, stage, host, ...listSets(before.change, run), audit_entry },
     );
   };
   return governed(caller, decide, { anyClock: true });
 }
+
+const OPERATION_RESULTS = { apply: "applied", rollback: "rolled_back" } as const satisfies Record<Operation, string>;
+
+/** Returns why the lease on an operand remains. A failed apply of a plan goes on to take back what it could not. */
+function findLeft(
+  { result, failure, host, isTouched }: OperandEnd,
+  run: HostRun,
+  change: Change,
+): "unresolved" | "unanswered" | undefined {
+  if (run.ok || result !== undefined) return undefined;
+  if (!isPlan(change))
+    return isUnresolved(run.failure) ? (run.failure.unanswered ? "unanswered" : "unresolved") : undefined;
+  const isOpen = host === "unknown" || (change.status === "approved" && host === "applied");
+  if (!isTouched || !isOpen || failure?.drifted) return undefined;
+  return failure?.unanswered ? "unanswered" : "unresolved";
+}
+
+/** Lists how the targets of a plan were left. */
+const listSets = (change: Change, { ends }: HostRun): { sets?: object[] } =>
+  isPlan(change) ? { sets: ends.map(({ operand: { tenant_id, target }, host }) => ({ tenant_id, target, host })) } : {};

@@ -121,7 +121,7 @@ async function advance(transaction: Transaction, record: ChangeRecord): Promise<
     async requireFree() {
       const lease = await readLease(transaction.tx, change);
       if (lease) throw leaseError(lease);
-      const other = selectOtherLease(change, await listOtherLeases(transaction.tx, change));
+      const other = selectOtherLease(change, await listOtherLeases(transaction.tx, [change]));
       if (other) throw targetInUseError(change.change_id, other);
       if (verdict.error) throw verdict.error;
     },

@@ -65,7 +65,7 @@ export function createLedger(sources: LedgerSources) {
       return isPlan(change) ? found : found[0]!;
     },
     ownedSince: (target: Place) => findOwnedSince(sources, target),
-    ownerWithout: (record: ChangeRecord) => findOwnerWithout(sources, record),
+    ownerWithout: (record: ChangeRecord, target: Place) => findOwnerWithout(sources, record, target),
     spelling: (target: Place) => findSpelling(sources, target),
     /** Returns a change with each target that it sets spelled as it was first applied. */
     async respell<C extends ChangeEntry>(change: C): Promise<C> {

@@ -119,7 +119,7 @@ export async function listLaterOwners(
       const held = findTarget({ tenant: tenant!, detail: detail! }, place);
       if (!held) continue;
       const { target_holds } = held;
-      if (event_type === "change_rolled_back") ended.add(change_id);
+      if (event_type === "change_rolled_back" || event_type === "change_rollback_failed") ended.add(change_id);
       else if (!ended.has(change_id)) later.push(change_id);
       if (later.length === 0 && (target_holds === owner || target_holds === null)) return later;
     }

@@ -1,9 +1,11 @@
 /** Facts about a rollback from the log: an adapter compares what it has stored with them. */
-import { detailIn } from "../rules/event.ts";
+import { findTarget } from "../rules/event.ts";
 import type { Change } from "../rules/change.ts";
 import { contentIn } from "../rules/content.ts";
 import { setsNothing } from "../rules/list_entries.ts";
-import { changeOf, type ChangeRecord, differences } from "../rules/record.ts";
+import { toChangeId, listOperands } from "../rules/operands.ts";
+import { appliedAt, changeOf, type ChangeRecord, differences } from "../rules/record.ts";
+import { type Place, samePlace } from "../rules/same_target.ts";
 import type { Evidence } from "../evidence.ts";
 import type { ReadRollbackFacts, RollbackFacts } from "../operations/adapter_port.ts";
 import type { Reading } from "../reading.ts";
@@ -20,56 +22,75 @@ interface Log {
 /** Returns the function that answers adapters from the log alone: an edited record changes nothing. */
 export const rollbackFacts =
   (deps: Reading): ReadRollbackFacts =>
-  (changeId) =>
+  (operandId) =>
     readLedger(deps, async (ledger, evidence) => {
       const log = { deps, ledger, evidence };
-      const change = await readChange(log, changeId);
-      if (!change) return undefined;
-      const superseded = await isSuperseded(log, change);
+      const change = await readChange(log, toChangeId(operandId));
+      const operand = change && findOperand(change, operandId);
+      if (!operand) return undefined;
+      const superseded = await isSuperseded(log, operand);
       if (superseded === undefined) return undefined;
-      return { superseded, ...(await replacedBy(log, change)), isApplied: (id) => isApplied(deps, id) };
+      const digest = await replacedBy(log, change, operand);
+      return { superseded, ...digest, isApplied: (id) => isApplied(deps, id) };
     });
 
-const isApplied = (deps: Reading, changeId: string): Promise<boolean> =>
-  readLedger(
-    deps,
-    async (ledger, evidence) => (await readChange({ deps, ledger, evidence }, changeId))?.change.status === "applied",
-  );
+const findOperand = ({ change }: ChangeRecord, operandId: string): Change | undefined =>
+  listOperands(change).find(({ change_id }) => change_id === operandId);
 
-/** Returns whether a change that sets a value was applied over this one and still is. Each apply names the change it was over. */
-async function isSuperseded(log: Log, { change }: ChangeRecord): Promise<boolean | undefined> {
-  for (let id = await log.ledger.owner(change); id !== null && id !== change.change_id;) {
+const isApplied = (deps: Reading, operandId: string): Promise<boolean> =>
+  readLedger(deps, async (ledger, evidence) => {
+    const record = await readChange({ deps, ledger, evidence }, toChangeId(operandId));
+    const operand = record && findOperand(record, operandId);
+    return operand !== undefined && isAppliedAt(record!, operand);
+  });
+
+/** Returns true for a change that is applied and of which a rollback has not taken back a target. */
+const isAppliedAt = (record: ChangeRecord, target: Place): boolean =>
+  record.change.status === "applied" && appliedAt(record, target)?.rolled_back_at === undefined;
+
+/** Returns whether a change that sets a value was applied over an operand and still is. Each apply names the change it was over. */
+async function isSuperseded(log: Log, operand: Change): Promise<boolean | undefined> {
+  for (let id = await log.ledger.owner(operand); id !== null && id !== toChangeId(operand.change_id);) {
     const later = await readChange(log, id);
-    const under = later && (await ownerBefore(log, later));
+    const under = later && (await ownerBefore(log, later, operand));
     if (!later || under === undefined) return undefined;
-    const isOver = isSamePlace(later.change, change) && !leavesTarget(log, later);
-    if (later.change.status === "applied" && isOver) return true;
+    const isOver = isSamePlace(later.change, operand) && !leavesTarget(log, later);
+    if (isAppliedAt(later, operand) && isOver) return true;
     id = under;
   }
   return false;
 }
 
-/** Returns the digest of what a change replaced; where the change under it is no longer applied, of what that one replaced. */
-async function replacedBy(log: Log, change: ChangeRecord): Promise<Pick<RollbackFacts, "digest">> {
+/** Returns the digest of what an operand replaced; where the change under it is no longer applied, of what that one replaced. */
+async function replacedBy(log: Log, change: ChangeRecord, operand: Change): Promise<Pick<RollbackFacts, "digest">> {
   for (let top = change; top.applied;) {
-    const id = await ownerBefore(log, top);
+    const id = await ownerBefore(log, top, operand);
     if (id === undefined) return {};
     const under = id === null ? undefined : await readChange(log, id);
-    if (!under || (under.change.status === "applied" && !leavesTarget(log, under)))
-      return { digest: top.applied.previous_digest };
+    if (!under || (isAppliedAt(under, operand) && !leavesTarget(log, under)))
+      return { digest: appliedAt(top, operand)?.previous_digest };
     // The value of another place says nothing of this one.
-    if (!isSamePlace(under.change, change.change)) return {};
+    if (!isSamePlace(under.change, operand)) return {};
     top = under;
   }
   return {};
 }
 
-/** Returns true where two changes of a target set the same place: a configuration may route them to different systems. */
-const isSamePlace = (a: Change, b: Change): boolean => a.places?.[0]?.place === b.places?.[0]?.place;
+/** Returns true where a change sets the target of an operand at its place: a configuration may route them to different systems. */
+function isSamePlace(change: Change, operand: Change): boolean {
+  const other = listOperands(change).find((one) => samePlace(one, operand));
+  return other !== undefined && other.places?.[0]?.place === operand.places?.[0]?.place;
+}
 
-/** Returns the owner of the target before an apply; undefined where the log does not say. */
-const ownerBefore = async ({ evidence }: Log, { applied }: ChangeRecord): Promise<string | null | undefined> =>
-  applied ? detailIn((await evidence.entry(applied.entry))?.detail ?? "").target_held : undefined;
+/** Returns the owner of a target before an apply; undefined where the log does not say. */
+async function ownerBefore(
+  { evidence }: Log,
+  { applied }: ChangeRecord,
+  target: Place,
+): Promise<string | null | undefined> {
+  const apply = applied ? await evidence.entry(applied.entry) : undefined;
+  return apply && findTarget(apply, target)?.target_held;
+}
 
 /** Returns a change as its entries make it, with the content that is stored of it, whatever that is. */
 async function readChange({ deps, ledger }: Log, changeId: string): Promise<ChangeRecord | undefined> {

@@ -4,10 +4,10 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import type { RecordOf, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { targetRows } from "../by_target.ts";
-import { agentPlace, applyKey, targetKey } from "../records.ts";
+import { agentPlace, applyKey, type Place, targetKey } from "../records.ts";
 import { isLive, isReviewDue } from "../rules/in_force.ts";
 import { listEntries } from "../rules/list_entries.ts";
-import type { ChangeRecord } from "../rules/record.ts";
+import { appliedAt, type ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
 import { asRead } from "../rules/written_record.ts";
 import { entryIds, type Mismatch, verifyRecord } from "./verify_record.ts";
@@ -60,12 +60,15 @@ export async function scanEntries({ store }: Scanning, entries: readonly AuditEn
 /** The rows of a change in each index; a value of undefined: it has none. */
 const INDEXES = {
   live_by_target: ({ change }: ChangeRecord) => targetRows(change).map((key) => row(key, isLive(change.status), true)),
-  owners: ({ change, applied }: ChangeRecord) =>
-    applied
-      ? listEntries(change).map((entry) =>
-          row(targetKey(entry) + entryKey(applied.entry), change.status === "applied", change.change_id),
-        )
-      : [],
+  owners: (record: ChangeRecord) => {
+    const { change, applied } = record;
+    if (!applied) return [];
+    const isOwned = (place: Place): boolean =>
+      change.status === "applied" && appliedAt(record, place)?.rolled_back_at === undefined;
+    return listEntries(change).map((place) =>
+      row(targetKey(place) + entryKey(applied.entry), isOwned(place), change.change_id),
+    );
+  },
   live_by_agent: ({ change }: ChangeRecord) => {
     const key = agentPlace(change);
     return key === undefined ? [] : [row(key, isLive(change.status), true)];
@@ -95,7 +98,7 @@ async function scanIndexes({ store }: Scanning, records: readonly StoredRecord[]
       if (found[at]?.value === value) continue;
       // It may have moved since it was read.
       if ((await store.get("changes", record.id))?.revision !== record.revision) continue;
-      mismatches.set(record.id, [...(mismatches.get(record.id) ?? []), index]);
+      mismatches.set(record.id, addFields(mismatches.get(record.id), [index]));
     }
   }
   return mismatches;

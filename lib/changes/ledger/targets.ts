@@ -5,7 +5,7 @@ import type { Reads } from "../../store/store.ts";
 import type { Evidence } from "../evidence.ts";
 import { LISTED, liveOn, type Place, readRecord, targetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
-import { detailIn, findTarget } from "../rules/event.ts";
+import { detailIn, findTarget, isTakenBack } from "../rules/event.ts";
 import { isLive } from "../rules/in_force.ts";
 import { sameTarget } from "../rules/same_target.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -69,13 +69,13 @@ async function newestStoredApply(
 /** Returns what a rollback records of its target: its owner after the rollback, and the change under the one that is rolled back. */
 export async function findOwnerWithout(
   sources: LedgerSources,
-  record: ChangeRecord,
+  { change: { change_id }, applied }: ChangeRecord,
+  target: Place,
 ): Promise<{ target_holds: string | null; target_held?: string | null }> {
-  const { change, applied } = record;
-  const owner = await findOwner(sources, change);
-  const { under, passed } = await findUnder(sources, change.change_id, await sources.evidence.kept(applied?.entry));
+  const owner = await findOwner(sources, target);
+  const { under, passed } = await findUnder(sources, target, change_id, await sources.evidence.kept(applied?.entry));
   const target_holds =
-    owner !== change.change_id ? owner : under === undefined ? await findStoredOwner(sources, change, passed) : under;
+    owner !== change_id ? owner : under === undefined ? await findStoredOwner(sources, target, passed) : under;
   return { target_holds, ...(under === undefined ? {} : { target_held: under }) };
 }
 
@@ -83,18 +83,25 @@ export async function findOwnerWithout(
  * Finds the newest change under one that is still applied, and those that were passed on the way; undefined where the log does not
  * say. Each apply names the change it was over, and each rollback what is left of that, so that nothing is passed twice.
  */
-async function findUnder(sources: LedgerSources, changeId: string, from: AuditEntry | undefined) {
+async function findUnder(sources: LedgerSources, target: Place, changeId: string, from: AuditEntry | undefined) {
   const passed = new Set([changeId]);
   for (let entry = from; ;) {
-    const { target_held: under } = detailIn(entry?.detail ?? "");
+    const under = entry && findTarget(entry, target)?.target_held;
     if (typeof under !== "string") return { under, passed };
     const { status, entries } = await readStatus(sources, under);
-    if (status === "applied") return { under, passed };
+    if (status === "applied" && !isTakenBackAt(entries, target)) return { under, passed };
     if (passed.has(under)) return { under: undefined, passed };
     passed.add(under);
-    entry = entries.findLast(({ detail }) => detailIn(detail).target_held !== undefined);
+    entry = entries.findLast((one) => findTarget(one, target)?.target_held !== undefined);
   }
 }
+
+/** Returns true where a rollback that failed on other targets of a plan has taken this one back. */
+const isTakenBackAt = (entries: readonly AuditEntry[], target: Place): boolean =>
+  entries.some((entry) => {
+    const found = entry.event_type === "change_rollback_failed" ? findTarget(entry, target) : undefined;
+    return found !== undefined && isTakenBack(found);
+  });
 
 /** Finds the newest of a target's applied changes in the index that was not passed, and that the log may have. */
 async function findStoredOwner(
@@ -109,7 +116,7 @@ async function findStoredOwner(
     if (entry?.event_type !== "change_applied" || entry.change_id !== value || passed.has(value)) continue;
     if (entry.id > indexedAfter()) continue;
     const { status, entries } = await readStatus(sources, value);
-    if (status === "applied" && isTargetProposal(target, entries[0])) return value;
+    if (status === "applied" && isTargetProposal(target, entries[0]) && !isTakenBackAt(entries, target)) return value;
   }
   return null;
 }

@@ -1,9 +1,9 @@
 /** Values that a target held, by our own record: entries of the log, and contents that match the digests in them. */
 import { type AuditEntry } from "../../audit/entry.ts";
 import { type Place, readRecord, targetKey } from "../records.ts";
-import { detailIn } from "../rules/event.ts";
+import { detailIn, findTarget } from "../rules/event.ts";
 import { listEntries } from "../rules/list_entries.ts";
-import type { ChangeRecord } from "../rules/record.ts";
+import { appliedAt, type ChangeRecord } from "../rules/record.ts";
 import { samePlace } from "../rules/same_target.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import { findOwner, type LedgerSources } from "./targets.ts";
@@ -27,7 +27,7 @@ export async function* heldSince(
   const entries: AuditEntry[] = [];
   for (let entry; (entry = await next());) entries.push(entry);
   entries.reverse();
-  const owner = entries[0] ? await ownerBefore(sources, entries[0]) : await findOwner(sources, place);
+  const owner = entries[0] ? await ownerBefore(sources, place, entries[0]) : await findOwner(sources, place);
   const start =
     typeof owner === "object" && owner !== null ? owner : await valueUnder(sources, place, { owner, moment });
   if (start) yield start;
@@ -69,9 +69,11 @@ const UNKNOWN = { unknown: "its record does not match the log" };
 /** Finds the owner of a target before an apply or a rollback. */
 async function ownerBefore(
   sources: LedgerSources,
-  { event_type, change_id, detail }: AuditEntry,
+  place: Place,
+  entry: AuditEntry,
 ): Promise<string | null | { unknown: string }> {
-  const { target_held = null, target_holds = null } = detailIn(detail);
+  const { event_type, change_id } = entry;
+  const { target_held = null, target_holds = null } = findTarget(entry, place) ?? {};
   if (event_type === "change_applied") return target_held;
   if (target_holds === null) return change_id;
   const [rolledBack, left] = [await readVerified(sources, change_id), await readVerified(sources, target_holds)];
@@ -91,11 +93,12 @@ async function valueUnder(
     passed.add(id);
     const record = await readVerified(sources, id);
     if (!record?.applied) return UNKNOWN;
-    const { rolled_back_at } = record.change;
+    const rolled_back_at = appliedAt(record, place)?.rolled_back_at ?? record.change.rolled_back_at;
     const isOver = rolled_back_at !== null && (moment === undefined || rolled_back_at < moment);
     const set = isOver ? undefined : valueSet(record, place);
     if (set) return set;
-    id = detailIn((await sources.evidence.kept(record.applied.entry))?.detail ?? "").target_held ?? null;
+    const apply = await sources.evidence.kept(record.applied.entry);
+    id = (apply && findTarget(apply, place)?.target_held) ?? null;
   }
   return undefined;
 }

@@ -43,9 +43,12 @@ export class TargetDrifted extends Error {
   override readonly name = "TargetDrifted";
   /** The value that the change set, and the current one; `null` for nothing. */
   readonly values: { expected: unknown; held: unknown };
-  constructor(message: string, values: { expected: unknown; held: unknown }) {
+  /** The change that it is about. */
+  readonly change_id: string | undefined;
+  constructor(message: string, values: { expected: unknown; held: unknown }, change_id?: string) {
     super(message);
     this.values = values;
+    this.change_id = change_id;
   }
 }
 
@@ -54,9 +57,12 @@ export class TargetMoved extends Error {
   override readonly name = "TargetMoved";
   /** The current value. */
   readonly found: Reading;
-  constructor(found: Reading) {
+  /** The change that was to replace it. */
+  readonly change_id: string | undefined;
+  constructor(found: Reading, change_id?: string) {
     super("the target holds another value than the consent saw");
     this.found = found;
+    this.change_id = change_id;
   }
 }
 
@@ -106,7 +112,8 @@ export type Placed = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
 export type Staged = Placed & { stages?: Stages | undefined };
 
 /**
- * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
+ * Carries approved changes to the host product. An entry of a plan comes as a change of its own, whose id is that of the plan, a
+ * point and its number. Every operation is safe to repeat for one `change_id`, stops when
  * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets. What throws
  * `Unanswered` may still be carried out: the service then asks what the host shows until it is certain.
  * `validate` and `verify` touch nothing. `rollback` of a change that was applied, and that the host shows nothing of, puts back
@@ -152,6 +159,30 @@ export interface ProductAdapter {
     readFacts?: ReadRollbackFacts,
     overDrift?: boolean,
   ): Promise<AdapterResult>;
+  /**
+   * Names what sets several values as one transaction: entries of a plan with the same name are set together. Undefined where each
+   * is set by itself.
+   */
+  setsTogether?(entry: Placed): string | undefined;
+  /** As `apply`, of several changes: all of them or none. `expected` by change. */
+  applyAll?(
+    changes: readonly (Change & Staged)[],
+    signal: AbortSignal,
+    expected?: readonly (readonly string[] | undefined)[],
+  ): Promise<AdapterResult[]>;
+  /** As `rollback`, of several changes: all of them or none. */
+  rollbackAll?(
+    changes: readonly Change[],
+    signal: AbortSignal,
+    readFacts?: ReadRollbackFacts,
+    overDrift?: boolean,
+  ): Promise<AdapterResult[]>;
+  /** Returns the values of a target over which `rollback` would throw `TargetDrifted`; undefined where there is none. Touches nothing. */
+  findDrift?(
+    change: Change,
+    signal: AbortSignal,
+    readFacts?: ReadRollbackFacts,
+  ): Promise<TargetDrifted["values"] | undefined>;
   /**
    * Sets the value of an applied change again, by compare-and-set; what a rollback restores stays as it is. `id` names the
    * restore. Absent where the system cannot set a value so.

@@ -5,16 +5,19 @@ import type { ProductAdapter } from "./adapter_port.ts";
 import type { Operation } from "../rules/command.ts";
 import type { Seen } from "../rules/moved_value.ts";
 import type { Change } from "../rules/change.ts";
-import type { ChangeRecord } from "../rules/record.ts";
-import { findMove } from "../places.ts";
-import { askHeld, askHost, nameSystem } from "./run_adapter.ts";
+import { isPlan } from "../rules/list_entries.ts";
+import { toChangeId } from "../rules/operands.ts";
+import { appliedAt, type ChangeRecord } from "../rules/record.ts";
+import { findCarrier, findMove } from "../places.ts";
+import { askHeld, askHost, nameSystem } from "./ask_host.ts";
 
 /** A dry run that was judged. */
 export interface DryRun {
   operation: Operation;
   record: ChangeRecord;
-  /** The newest applied change of the target. */
-  owner: string | null;
+  operands: readonly Change[];
+  /** The newest applied change of the target of each operand. */
+  owners: readonly (string | null)[];
   /** The change that this one replaced, where it was rolled back since: a rollback passes over it. */
   passes?: string | undefined;
 }
@@ -32,16 +35,29 @@ export interface DryRunResult {
 /** Asks the adapter what the operation would do. */
 export async function runDry(
   adapter: ProductAdapter | undefined,
-  { operation, record, owner, passes }: DryRun,
+  { operation, record, operands, owners, passes }: DryRun,
 ): Promise<DryRunResult> {
-  const { change } = record;
-  const moved = findMove(adapter, change);
-  const shown = adapter && {
-    name: nameSystem(adapter, change),
-    ...(operation === "apply" ? await validate(adapter, record) : previewRollback(adapter, record, { owner, passes })),
-    ...(moved ? { host: null, moved } : await readHost(adapter, change)),
-  };
-  return { change, entry: null, adapter: shown ?? null };
+  const { change, applied } = record;
+  const shown: object[] = [];
+  for (const [index, operand] of operands.entries()) {
+    const carrier = findCarrier(adapter, operand);
+    if (!carrier) continue;
+    const moved = findMove(carrier, operand);
+    const { tenant_id, target } = operand;
+    const owner = owners[index]!;
+    shown.push({
+      ...(isPlan(change) && { tenant_id, target }),
+      name: nameSystem(carrier, operand),
+      ...(operation === "apply"
+        ? await validate(carrier, operand)
+        : previewRollback(carrier, operand, { previous: appliedAt({ applied }, operand), owner, passes })),
+      ...(moved ? { host: null, moved } : await readHost(carrier, operand)),
+    });
+  }
+  const [first] = shown;
+  if (!isPlan(change) || !adapter || !first) return { change, entry: null, adapter: first ?? null };
+  const result = operation === "apply" ? "valid" : "restores";
+  return { change, entry: null, adapter: { name: nameSystem(adapter, change), result, sets: shown } };
 }
 
 /** Asks for the state of the change and the value of its target, as far as the adapter says it. */
@@ -50,7 +66,7 @@ async function readHost(adapter: ProductAdapter, change: ChangeRecord["change"])
   return { host, ...(holds === undefined ? {} : { holds }) };
 }
 
-async function validate(adapter: ProductAdapter, { change }: ChangeRecord) {
+async function validate(adapter: ProductAdapter, change: Change) {
   const name = nameSystem(adapter, change);
   const validation = await step((signal) => adapter.validate(change, signal)).catch(() => {
     throw new AppError("adapter_failed", `the adapter ${name} failed in validate`, { stage: "validate" });
@@ -62,11 +78,15 @@ async function validate(adapter: ProductAdapter, { change }: ChangeRecord) {
 /** Previews a rollback: it restores the value before the change, unless a later change owns the target. */
 function previewRollback(
   adapter: ProductAdapter,
-  { change, applied }: ChangeRecord,
-  { owner, passes }: Pick<DryRun, "owner" | "passes">,
+  operand: Change,
+  {
+    previous,
+    owner,
+    passes,
+  }: Pick<DryRun, "passes"> & { previous: ReturnType<typeof appliedAt>; owner: string | null },
 ) {
-  const owns = owner === change.change_id || (adapter.isCumulative?.(change) ?? false);
-  const { previous_digest } = applied ?? {};
+  const owns = owner === toChangeId(operand.change_id) || (adapter.isCumulative?.(operand) ?? false);
+  const { previous_digest } = previous ?? {};
   return {
     result: owns ? "restores" : "superseded",
     preview: {

@@ -18,6 +18,7 @@ import {
   mustBeAsSeen,
   type Seen,
 } from "../rules/moved_value.ts";
+import { listOperands } from "../rules/operands.ts";
 import { refuseOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
@@ -81,7 +82,7 @@ export async function requireApplicable(transaction: Transaction, record: Change
   const proven = await asProven(transaction, record);
   requireOperable(proven, "apply", product.intent);
   await requireNoOperation(tx, change);
-  await requireFreeTarget(transaction, change, "apply");
+  await requireFreeTarget(transaction, change, { operation: "apply", operands: listOperands(change) });
   await judgeApply(
     transaction,
     { record, proven, isStale: false },
@@ -173,7 +174,7 @@ async function refuseHeldBack(
   const { change_id } = change;
   refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
   if (targetMoved(owners) !== undefined) request.target_moved = owners;
-  await refuseRunningRollout(transaction, change, "apply");
+  await refuseRunningRollout(transaction, change, { operation: "apply", operands: listOperands(change) });
   if (isEmergency(change, product.intent)) request.emergency = true;
   else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now, change));
 }
@@ -197,15 +198,15 @@ async function refuseEndlessTries({ ledger, product }: Transaction, record: Chan
 }
 
 /** Rejects the apply of content that was not approved. Only tampering makes it so: it is recorded. */
-function rejectStale(
+async function rejectStale(
   transaction: Transaction,
   record: ChangeRecord,
   request: OperationRequest,
   dryRun: boolean | undefined,
-): AppError {
+): Promise<AppError> {
   const { change_id } = record.change;
   const error = "the change's content is not what was approved";
-  if (!dryRun) recordFailure(transaction, record, request, { stage: "consent", error, host: "unknown" });
+  if (!dryRun) await recordFailure(transaction, record, request, { stage: "consent", error, host: "unknown" });
   const allowed = allowedInstead(record.change, transaction.product.intent);
   const message = `${change_id} is not what was approved; revoke it, and propose it again`;
   return new AppError("approval_stale", message, { change_id, allowed });

@@ -13,6 +13,7 @@ import {
   targetKey,
 } from "../records.ts";
 import type { Change } from "../rules/change.ts";
+import { toChangeId, listOperands } from "../rules/operands.ts";
 import type { Operation } from "../rules/command.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
@@ -20,11 +21,25 @@ import type { ProductAdapter } from "./adapter_port.ts";
 
 const LEASE_TTL_MS = 60_000;
 
-/** Reads the lease on a change, if there is one. */
-export const readLease = async (
-  reads: Pick<Reads, "get">,
-  change: Pick<Change, "target" | "tenant_id" | "change_id">,
-): Promise<Lease | undefined> => (await reads.get("leases", placeOf(change)))?.value;
+/** The key of the lease on an operand: each target of a plan has one of its own. */
+export const leaseKey = (operand: Change): string => placeOf({ ...operand, change_id: toChangeId(operand.change_id) });
+
+/** Lists the keys of the leases on a change, in the order of its operands. */
+export const leaseKeys = (change: Change): string[] => listOperands(change).map(leaseKey);
+
+/** Reads the leases on a change, in the order of its operands. */
+export async function readLeases(reads: Pick<Reads, "get">, change: Change): Promise<Lease[]> {
+  const found = await Promise.all(leaseKeys(change).map((key) => reads.get("leases", key)));
+  return found.flatMap((one) => one?.value ?? []);
+}
+
+/** Reads the first lease on a change, if there is one. */
+export const readLease = async (reads: Pick<Reads, "get">, change: Change): Promise<Lease | undefined> =>
+  (await readLeases(reads, change))[0];
+
+/** Returns the operand of a change that a lease is on. */
+export const findOperand = (change: Change, { place }: Lease): Change =>
+  listOperands(change).find((operand) => leaseKey(operand) === place) ?? change;
 
 /** Reads the current state of a lease that has not ended. */
 export const readCurrentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
@@ -41,10 +56,13 @@ export function findTakenLease(lease: Lease | undefined): TakenLease {
 /** Leases that are read of a target; only a host that is silent for long leaves more. */
 export const MAX_LEASES_PER_TARGET = 10;
 
-/** Lists the leases on other changes of the same tenant and target. */
-export async function listOtherLeases(reads: Pick<Reads, "list">, change: Change): Promise<Lease[]> {
-  const page = await reads.list("leases", { prefix: targetKey(change), limit: MAX_LEASES_PER_TARGET });
-  return page.map(({ value }) => value).filter(({ change_id }) => change_id !== change.change_id);
+/** Lists the leases of other changes on the targets of operands. */
+export async function listOtherLeases(reads: Pick<Reads, "list">, operands: readonly Change[]): Promise<Lease[]> {
+  const pages = await Promise.all(
+    operands.map((operand) => reads.list("leases", { prefix: targetKey(operand), limit: MAX_LEASES_PER_TARGET })),
+  );
+  const own = new Set(operands.map(({ change_id }) => toChangeId(change_id)));
+  return pages.flat().flatMap(({ value }) => (own.has(value.change_id) ? [] : [value]));
 }
 
 /**
@@ -56,15 +74,15 @@ export const selectOtherLease = (change: Change, leases: readonly Lease[]): Leas
   return others.find(({ state }) => state === "running") ?? others[0];
 };
 
-/** Takes the lease on a change and its target; it is durable when the transaction is. */
+/** Takes the lease on an operand and its target; it is durable when the transaction is. */
 export function takeLease<R extends OperationRequest | RestoreRequest | StageRequest>(
   transaction: Transaction,
-  change: Change,
+  operand: Change,
   request: R & Pick<LeaseFacts, "owner" | "mayBeGone">,
 ): R & LeaseFacts {
   const { tx, at, now, length } = transaction;
-  const { change_id } = change;
-  const place = placeOf(change);
+  const change_id = toChangeId(operand.change_id);
+  const place = leaseKey(operand);
   const ends = now + LEASE_TTL_MS;
   const facts = { change_id, place, number: length + 1, at, ends, state: "running" } as const;
   const lease: R & LeaseFacts = { ...request, ...facts };
@@ -172,7 +190,7 @@ export function describeStranded(
   lease: Lease,
 ): string | undefined {
   const isElsewhere = "over_drift" in lease && lease.over_drift;
-  const moved = lease.state === "running" || isElsewhere ? undefined : findMove(adapter, change);
+  const moved = lease.state === "running" || isElsewhere ? undefined : findMove(adapter, findOperand(change, lease));
   return moved && describeMove(moved);
 }
 
@@ -196,8 +214,12 @@ export async function requireNoOperation(reads: Pick<Reads, "get">, change: Chan
  * Requires that no other change of the target is being worked on. A rollback may pass an operation that no process runs any
  * more: nothing delays it for long.
  */
-export async function requireFreeTarget({ tx }: Transaction, change: Change, operation: Operation): Promise<void> {
-  const other = selectOtherLease(change, await listOtherLeases(tx, change));
+export async function requireFreeTarget(
+  { tx }: Transaction,
+  change: Change,
+  { operation, operands }: { operation: Operation; operands: readonly Change[] },
+): Promise<void> {
+  const other = selectOtherLease(change, await listOtherLeases(tx, operands));
   if (other && !(operation === "rollback" && other.state !== "running"))
     throw targetInUseError(change.change_id, other);
 }

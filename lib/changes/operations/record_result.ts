@@ -1,16 +1,23 @@
 /** Records the end of an apply or a rollback. */
 import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
+import type { Sha256 } from "../../kit/platform.ts";
 import type { AdapterResult, HostState, RestoreResult } from "./adapter_port.ts";
 import { watch } from "../guardrail.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
 import { type Actor, isNamedByProxy, serviceItself } from "../rules/actor.ts";
-import { listEntries } from "../rules/list_entries.ts";
-import type { ChangeRecord } from "../rules/record.ts";
+import type { Change } from "../rules/change.ts";
+import type { Operation } from "../rules/command.ts";
+import { isPlan } from "../rules/list_entries.ts";
+import type { Applied, ChangeRecord } from "../rules/record.ts";
+import { type Place, samePlace } from "../rules/same_target.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
+
+/** More than a plan has targets. */
+const MAX_EPISODES = 50;
 
 /** The result of an adapter, with its name. */
 export type NamedResult = AdapterResult & { name: string };
@@ -18,53 +25,119 @@ export type NamedResult = AdapterResult & { name: string };
 /** Returns the part of a result that is recorded: of the replaced value only the digest is. */
 export const withoutPrevious = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
 
+/** An operand on which an operation is done; `adapter` is null where it is only recorded. */
+export interface DoneOperand {
+  operand: Change;
+  adapter: NamedResult | null;
+}
+
 /**
- * Records that an operation is done: the status of the change and the owner of the target. `found`: the host reported it after
+ * Records that an operation is done: the status of the change and the owners of its targets. `found`: the host reported it after
  * an interruption, or `late`, after it had failed.
  */
 export async function recordSuccess(
   transaction: Transaction,
   before: ChangeRecord,
   request: OperationRequest,
-  adapter: NamedResult | null,
+  done: readonly DoneOperand[],
   found: { resolved_after_interruption?: true; late?: true } = {},
 ): Promise<Recorded> {
-  const { tx, ledger } = transaction;
   const { operation } = request;
-  const target_held = operation === "apply" ? await ledger.owner(before.change) : null;
-  const target_spelling = await ledger.spelling(before.change);
   const { rollout } = before;
+  const facts = await Promise.all(done.map((one) => targetFacts(transaction, before, operation, one)));
+  const sets = isPlan(before.change)
+    ? done.map(({ operand }, index) => toPlanTarget(operand, facts[index]!))
+    : undefined;
+  const { target_spelling, adapter, target_held, ...owners } = sets ? {} : facts[0]!;
   const circumstance = {
     ...(operation === "apply" && rollout && { stage: { step: 0, share: rollout.shares[0] } }),
-    ...(target_spelling === before.change.target ? {} : { target_spelling }),
-    adapter: adapter && withoutPrevious(adapter),
+    ...(target_spelling !== undefined && { target_spelling }),
+    ...(sets ? { sets } : { adapter }),
     ...reasonFacts(transaction, request),
     ...found,
-    ...(operation === "apply"
-      ? { target_held, ...(await applyFacts(transaction, adapter?.previous)) }
-      : await ledger.ownerWithout(before)),
+    ...(operation === "apply" && { ...(!sets && { target_held }), kpis: await readRecordedKpis(transaction) }),
+    ...owners,
+    ...(operation === "rollback" && target_held !== undefined && { target_held }),
   };
+  const replaced = done.map(({ operand }, index) => ({ operand, target_held: facts[index]!.target_held ?? null }));
   const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, request);
-  const { change, applied } = enacted.record;
-  const { change_id } = change;
-  // Keys in the order of applies: the last one of a target owns it.
-  const place = applied && targetKey(change) + entryKey(applied.entry);
   if (operation === "apply") {
-    tx.put("owners", place!, change_id);
-    for (const entry of listEntries(change))
-      if (entry.value !== undefined) tx.put("set_targets", targetKey(entry), applied!.entry);
+    await takeOwnership(transaction, enacted.record, replaced);
     watch(transaction, enacted.record);
-    if (target_held !== null) await drop(tx, ["drift"], target_held);
   } else {
-    if (place) tx.delete("owners", place);
-    await drop(tx, ["drift", "guardrail_due"], change_id);
+    await giveUpOwnership(transaction, enacted.record, done);
+    const { change_id } = before.change;
+    if (await transaction.tx.get("guardrail_due", change_id)) transaction.tx.delete("guardrail_due", change_id);
   }
-  return { ...enacted, target_held };
+  return { ...enacted, replaced };
 }
 
-/** A recorded operation, and the change that owned the target before an apply. */
-interface Recorded extends Enacted {
+/** The change that owned a target before an apply. */
+interface Replaced {
+  operand: Change;
   target_held: string | null;
+}
+
+interface Recorded extends Enacted {
+  replaced: readonly Replaced[];
+}
+
+/** The facts of an operation about one target. */
+interface TargetFacts {
+  target_spelling?: string;
+  adapter: object | null;
+  target_held?: string | null;
+  target_holds?: string | null;
+  previous_digest?: string | null;
+}
+
+async function targetFacts(
+  { ledger, sha256 }: Transaction,
+  before: ChangeRecord,
+  operation: Operation,
+  { operand, adapter }: DoneOperand,
+): Promise<TargetFacts> {
+  const target_spelling = await ledger.spelling(operand);
+  return {
+    ...(target_spelling === operand.target ? {} : { target_spelling }),
+    adapter: adapter && withoutPrevious(adapter),
+    ...(operation === "apply"
+      ? { target_held: await ledger.owner(operand), ...digestPrevious(adapter?.previous, sha256) }
+      : await ledger.ownerWithout(before, operand)),
+  };
+}
+
+const toPlanTarget = ({ tenant_id, target }: Change, facts: TargetFacts) => ({ tenant_id, target, ...facts });
+
+/** Keys in the order of applies: the last one of a target owns it. */
+const ownerKey = (target: Place, { entry }: Applied): string => targetKey(target) + entryKey(entry);
+
+async function takeOwnership(
+  { tx }: Transaction,
+  { change, applied }: ChangeRecord,
+  replaced: readonly Replaced[],
+): Promise<void> {
+  for (const { operand, target_held } of replaced) {
+    tx.put("owners", ownerKey(operand, applied!), change.change_id);
+    if (operand.value !== undefined) tx.put("set_targets", targetKey(operand), applied!.entry);
+    if (target_held !== null) await dropEpisodes(tx, target_held, [operand]);
+  }
+}
+
+async function giveUpOwnership(
+  { tx }: Transaction,
+  { change, applied }: ChangeRecord,
+  done: readonly Pick<DoneOperand, "operand">[],
+): Promise<void> {
+  const targets = done.map(({ operand }) => operand);
+  if (applied) for (const target of targets) tx.delete("owners", ownerKey(target, applied));
+  await dropEpisodes(tx, change.change_id, targets);
+}
+
+/** A change that no longer owns targets has no episodes of drift there. */
+async function dropEpisodes(tx: Tx, changeId: string, targets: readonly Place[]): Promise<void> {
+  for (const { id, value } of await tx.list("drift", { prefix: changeId, limit: MAX_EPISODES }))
+    if (targets.some((target) => samePlace(value, target))) tx.delete("drift", id);
 }
 
 /** Result of a restore. */
@@ -96,27 +169,52 @@ export async function recordRestore(
     ...(isCurrent && signed?.facts),
   };
   const enacted = enact(before, { type: "restore", circumstance }, { actor, authenticated });
-  if (found.host === undefined) await drop(tx, ["drift"], before.change.change_id);
+  if (found.host === undefined) await dropEpisodes(tx, before.change.change_id, [before.change]);
   return enacted;
 }
 
 /** Returns true where the proxy names the actor, or it is the service itself. */
 const isNamedBy = (by: Actor): boolean => by.actor !== null && (isNamedByProxy(by) || by.authenticated === null);
 
-async function drop(tx: Tx, collections: readonly ("drift" | "guardrail_due")[], changeId: string): Promise<void> {
-  for (const collection of collections) if (await tx.get(collection, changeId)) tx.delete(collection, changeId);
+/** An operand of a failed operation: how the host was left, and its result where the operation is done on it. */
+export interface LeftOperand {
+  operand: Change;
+  host: HostState;
+  adapter?: NamedResult | null | undefined;
+  failure?: HostFailure | undefined;
 }
 
-/** Records that an operation failed: one entry with the stage, the error and the state of the host; the status remains. */
-export const recordFailure = (
+/**
+ * Records that an operation failed: one entry with the stage, the error and the state of the host; the status remains. `left`: of a
+ * plan how each target was left; those that a rollback has taken back do not belong to it any more.
+ */
+export async function recordFailure(
   transaction: Transaction,
   before: ChangeRecord,
   request: OperationRequest,
   failure: HostFailure,
-): Enacted => {
-  const circumstance = { ...failure, ...reasonFacts(transaction, request) };
-  return transaction.enact(before, { type: "fail", operation: request.operation, circumstance }, request);
-};
+  left: readonly LeftOperand[] = [],
+): Promise<Enacted> {
+  const { operation } = request;
+  const sets: object[] = [];
+  for (const { operand, host, adapter, failure: own } of isPlan(before.change) ? left : []) {
+    const { tenant_id, target } = operand;
+    const { stage, error, unanswered, drifted } = own ?? {};
+    const isBack = operation === "rollback" && adapter !== undefined;
+    const facts = isBack && (await targetFacts(transaction, before, operation, { operand, adapter }));
+    const why = { ...(own && { stage, error }), ...(unanswered && { unanswered }), ...(drifted && { drifted }) };
+    sets.push({ tenant_id, target, host, ...why, ...facts });
+  }
+  const circumstance = { ...failure, ...(sets.length > 0 && { sets }), ...reasonFacts(transaction, request) };
+  const enacted = transaction.enact(before, { type: "fail", operation, circumstance }, request);
+  if (operation === "rollback" && sets.length > 0)
+    await giveUpOwnership(
+      transaction,
+      enacted.record,
+      left.filter(({ adapter }) => adapter !== undefined),
+    );
+  return enacted;
+}
 
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
 const reasonFacts = ({ product }: Transaction, request: OperationRequest): object => {
@@ -138,15 +236,14 @@ const reasonFacts = ({ product }: Transaction, request: OperationRequest): objec
   };
 };
 
-/** Returns the KPIs at an apply, and the digest of the value that it replaced, as far as the adapter says it. */
-async function applyFacts(transaction: Transaction, previous: AdapterResult["previous"]): Promise<object> {
-  const kpis = await readRecordedKpis(transaction);
-  if (previous === null) return { kpis, previous_digest: null };
-  if (previous === undefined) return { kpis };
+/** Returns the digest of the value that an apply replaced, as far as the adapter says it. */
+function digestPrevious(previous: AdapterResult["previous"], sha256: Sha256): Pick<TargetFacts, "previous_digest"> {
+  if (previous === null) return { previous_digest: null };
+  if (previous === undefined) return {};
   try {
-    return { kpis, previous_digest: transaction.sha256(canonicalJson(previous.value)) };
+    return { previous_digest: sha256(canonicalJson(previous.value)) };
   } catch {
     // The adapter reports a value that is no JSON.
-    return { kpis };
+    return {};
   }
 }

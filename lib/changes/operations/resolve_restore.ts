@@ -9,7 +9,7 @@ import { governed, type Transaction } from "../transaction.ts";
 import type { RestoreResult } from "./adapter_port.ts";
 import { endLease, keepUnresolved, mayTakeEffect } from "./lease.ts";
 import { recordRestore } from "./record_result.ts";
-import { nameSystem } from "./run_adapter.ts";
+import { nameSystem } from "./ask_host.ts";
 
 /**
  * `resolved`, or the reason why not: the host shows the operation neither done nor undone, says that it may still come, or cannot

@@ -5,14 +5,15 @@ import { expireIfDue } from "../expiry.ts";
 import { requireUnmoved } from "../gate/require_unmoved.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
-import { describeMove, findCarrier, findMove } from "../places.ts";
+import { describeMove, findCarrier, findMoves } from "../places.ts";
 import type { ProofInput } from "../proof_input.ts";
-import { type OperationLease, type OperationRequest, readRecord } from "../records.ts";
+import { type Lease, type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import { mustBeAsSeen } from "../rules/moved_value.ts";
+import { mustBeAsSeen, type Seen } from "../rules/moved_value.ts";
+import { toChangeId, listOperands } from "../rules/operands.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
-import type { ChangeRecord } from "../rules/record.ts";
+import { type ChangeRecord, listLeft } from "../rules/record.ts";
 import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
@@ -25,14 +26,15 @@ import {
   inProgressError,
   isSameLease,
   leaseError,
-  readLease,
+  leaseKey,
+  readLeases,
   requireFreeTarget,
   takeLease,
 } from "./lease.ts";
 import { refuseRunningRollout, requireOrdered } from "../rollouts/guards.ts";
 import { recordSuccess } from "./record_result.ts";
 import type { Resolution } from "./recover.ts";
-import { isGone } from "./run_adapter.ts";
+import { isGone } from "./ask_host.ts";
 
 /** A request to run an operation. */
 export interface OperationInput extends Omit<OperationRequest, keyof Actor | "signed">, ProofInput {
@@ -48,20 +50,21 @@ export interface OperationResult extends Enacted {
   adapter: object | null;
 }
 
-/** An operation that the adapter is to run under a lease. */
+/** An operation that the adapter is to run on operands, each under a lease. */
 export interface Started {
-  lease: OperationLease;
+  leases: readonly OperationLease[];
   record: ChangeRecord;
-  /** The digests of the only values that the apply may replace. */
-  expected?: readonly string[] | undefined;
+  operands: readonly Change[];
+  /** The only values that the apply may replace. */
+  expected?: readonly Seen[] | undefined;
 }
 
 /** The host's answers before an operation starts. */
 export interface HostAnswers extends ApplyAnswers {
   /** The attempt to resolve an operation that was left on the change. */
   left?: Resolution | undefined;
-  /** The host's state before a rollback. */
-  before?: HostState | undefined;
+  /** The host's state of each operand before a rollback, by its id. */
+  before?: ReadonlyMap<string, HostState | undefined> | undefined;
 }
 
 /**
@@ -78,9 +81,10 @@ export async function startOperation(
   const { tx, product, now } = transaction;
   const { record, isStale, mended } = await readVerified(transaction, input);
   const { change } = record;
-  const lease = await readLease(tx, change);
+  const leases = await readLeases(tx, change);
+  const [lease] = leases;
   const stranded = lease && describeStranded(product.adapter, change, lease);
-  const outcome = lease && left && isSameLease(left.lease, lease) ? left.outcome : undefined;
+  const outcome = lease && left && leases.every((one) => isAmong(left.leases, one)) ? left.outcome : undefined;
   const isSilent = outcome === "open" || outcome === "silent";
   const isRepeated = outcome !== undefined && (!isSilent || (stranded !== undefined && input.over_drift === true));
   // A dry run resolves nothing and expires nothing.
@@ -100,7 +104,8 @@ export async function startOperation(
   const over_drift = input.over_drift || undefined;
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
   if (lease && !isRepeated) throw inProgressError(change_id);
-  if (!dry_run) await requireFreeTarget(transaction, change, operation);
+  const operands = operation === "apply" ? listOperands(change) : listLeft(record);
+  if (!dry_run) await requireFreeTarget(transaction, change, { operation, operands });
   requireOrdered(record, caller, input.actor);
   if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
   const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };
@@ -112,31 +117,37 @@ export async function startOperation(
   }
   await requireUnmoved(transaction, caller, record);
   if (operation === "rollback" && !dry_run) {
-    await refuseRunningRollout(transaction, change, operation);
-    if (over_drift) request.place_moved = findMove(product.adapter, change)?.now;
-    else refuseDriftedPlaces(transaction, change);
+    await refuseRunningRollout(transaction, change, { operation, operands });
+    if (over_drift) request.place_moved = findMoves(product.adapter, operands)?.now;
+    else refuseDriftedPlaces(transaction, change, operands);
   }
   if (dry_run) {
-    const owner = await transaction.ledger.owner(change);
-    return { operation, record, owner, passes: await findPassed(transaction, record) };
+    const owners = await Promise.all(operands.map((operand) => transaction.ledger.owner(operand)));
+    return { operation, record, operands, owners, passes: await findPassed(transaction, record) };
   }
-  if (!findCarrier(product.adapter, change))
-    return { ...(await recordSuccess(transaction, record, request, null)), adapter: null };
+  const carried = operands.filter((operand) => findCarrier(product.adapter, operand));
+  if (carried.length === 0) {
+    const done = operands.map((operand) => ({ operand, adapter: null }));
+    return { ...(await recordSuccess(transaction, record, request, done)), adapter: null };
+  }
   const { owner } = caller.deps;
-  const mayBeGone = await allowsAbsence(transaction, change, before);
-  const taken = takeLease(transaction, change, {
-    ...request,
-    owner,
-    ...(mayBeGone && { mayBeGone }),
-    ...findTakenLease(lease),
-  });
-  const expected = mustBeAsSeen(change, product.intent) ? seen?.map(({ digest }) => digest) : undefined;
-  return { lease: taken, record, expected };
+  const taken: OperationLease[] = [];
+  for (const operand of carried) {
+    const mayBeGone = await allowsAbsence(transaction, operand, before?.get(operand.change_id));
+    const own = leases.find(({ place }) => place === leaseKey(operand));
+    const facts = { ...request, owner, ...(mayBeGone && { mayBeGone }), ...findTakenLease(own) };
+    taken.push(takeLease(transaction, operand, facts));
+  }
+  const expected = mustBeAsSeen(change, product.intent) ? (seen ?? undefined) : undefined;
+  return { leases: taken, record, operands: carried, expected };
 }
 
+const isAmong = (leases: readonly Lease[], lease: Lease): boolean =>
+  leases.some((one) => one.place === lease.place && isSameLease(one, lease));
+
 /** Rejects a rollback at another place than the change was applied at (409 `target_drifted`). */
-function refuseDriftedPlaces({ product }: Transaction, change: Change): void {
-  const moved = findMove(product.adapter, change);
+function refuseDriftedPlaces({ product }: Transaction, change: Change, operands: readonly Change[]): void {
+  const moved = findMoves(product.adapter, operands);
   if (!moved) return;
   const { change_id } = change;
   const message = `${describeMove(moved)}; set the configuration as it was, or roll back with over_drift and a note at the place of today`;
@@ -149,15 +160,15 @@ async function findPassed({ tx }: Transaction, { target_owner }: ChangeRecord): 
   return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
 }
 
-/** Returns true where the host need not show anything of a change after its rollback; `before`: its state before that. */
+/** Returns true where the host need not show anything of an operand after its rollback; `before`: its state before that. */
 async function allowsAbsence(
   transaction: Transaction,
-  change: Change,
+  operand: Change,
   before: HostState | undefined,
 ): Promise<true | undefined> {
-  if (change.status !== "applied") return undefined;
+  if (operand.status !== "applied") return undefined;
   const wasShown = before !== undefined && !isGone(before);
-  return wasShown || (await transaction.ledger.owner(change)) !== change.change_id || undefined;
+  return wasShown || (await transaction.ledger.owner(operand)) !== toChangeId(operand.change_id) || undefined;
 }
 
 /**

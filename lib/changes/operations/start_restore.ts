@@ -12,6 +12,7 @@ import { type Actor, POLICY_DRIFT, serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import { detailIn } from "../rules/event.ts";
 import { findFreeze, refuseHeld } from "../rules/hold.ts";
+import { listOperands } from "../rules/operands.ts";
 import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
 import { missingConsents } from "../rules/missing.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -53,7 +54,7 @@ export async function startRestore(
   await requireConsentAtApply(transaction, record);
   const own = await readLease(tx, change);
   if (own) throw leaseError(own);
-  const other = selectOtherLease(change, await listOtherLeases(tx, change));
+  const other = selectOtherLease(change, await listOtherLeases(tx, listOperands(change)));
   if (other) throw targetInUseError(change_id, other);
   const moved = findMove(product.adapter, change, await transaction.ledger.respell(change));
   if (moved)

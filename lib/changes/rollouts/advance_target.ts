@@ -6,7 +6,7 @@ import type { ChangesDeps } from "../deps.ts";
 import { TargetDrifted } from "../operations/adapter_port.ts";
 import { endLease, keepUnresolved, takeLease } from "../operations/lease.ts";
 import { recordPatiently } from "../operations/record_patiently.ts";
-import { lastStart, nameSystem } from "../operations/run_adapter.ts";
+import { lastStart, nameSystem } from "../operations/ask_host.ts";
 import type { OperationResult } from "../operations/start.ts";
 import type { StageLease, StageRequest } from "../records.ts";
 import type { Replayed } from "../replies.ts";

@@ -68,7 +68,7 @@ const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promi
       if (rollout!.stopped !== undefined) return (await isDue(transaction, changeId)) ? "rollback" : undefined;
       // While an operation is under way on its target, what it holds is about to change.
       const own = await readLease(tx, change);
-      const other = selectOtherLease(change, await listOtherLeases(tx, change));
+      const other = selectOtherLease(change, await listOtherLeases(tx, [change]));
       const isAdvancing = own?.operation === "stage" && own.state !== "running";
       if (other || (own && !isAdvancing)) return undefined;
       const verdict = await judgeRollout(transaction, record);

@@ -16,18 +16,19 @@ import type { Transaction } from "../transaction.ts";
 export async function refuseRunningRollout(
   { ledger, tx }: Transaction,
   change: Change,
-  operation: Operation,
+  { operation, operands }: { operation: Operation; operands: readonly Change[] },
 ): Promise<void> {
-  if (operation === "rollback" && change.value === undefined) return;
-  const owner = await ledger.owner(change);
-  const holder = owner === null || owner === change.change_id ? undefined : (await readRecord(tx, owner))?.change;
-  if (!holder || !isRollingOut(holder)) return;
-  const wayOut =
-    operation === "apply" ? "wait until everybody has its value, or roll it back" : `roll ${owner} back before it`;
-  throw new AppError("rollout_in_progress", `${owner} is being rolled out on the same target; ${wayOut}`, {
-    change_id: change.change_id,
-    conflicts: [owner],
-  });
+  const { change_id } = change;
+  for (const operand of operands) {
+    if (operation === "rollback" && operand.value === undefined) continue;
+    const owner = await ledger.owner(operand);
+    const holder = owner === null || owner === change_id ? undefined : (await readRecord(tx, owner))?.change;
+    if (!holder || !isRollingOut(holder)) continue;
+    const wayOut =
+      operation === "apply" ? "wait until everybody has its value, or roll it back" : `roll ${owner} back before it`;
+    const message = `${owner} is being rolled out on the same target; ${wayOut}`;
+    throw new AppError("rollout_in_progress", message, { change_id, conflicts: [owner] });
+  }
 }
 
 /** Requires that the rule of a rollout ordered its rollback, where the service itself rolls it back for that. */

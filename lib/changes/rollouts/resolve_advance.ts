@@ -4,7 +4,7 @@ import type { ChangesDeps } from "../deps.ts";
 import type { ProductAdapter } from "../operations/adapter_port.ts";
 import { endLease, mayTakeEffect } from "../operations/lease.ts";
 import { isLate, keepLease, type Outcome, recordEffect } from "../operations/resolve_restore.ts";
-import { askHost } from "../operations/run_adapter.ts";
+import { askHost } from "../operations/ask_host.ts";
 import { describeMove, findMove } from "../places.ts";
 import { readRecord, type StageLease } from "../records.ts";
 import { serviceItself } from "../rules/actor.ts";

@@ -119,6 +119,9 @@ export interface PlanTarget extends Pick<
   target: string;
 }
 
+/** Returns true for a target that a rollback has taken back, also where it failed on others of the plan. */
+export const isTakenBack = ({ target_holds }: PlanTarget): boolean => target_holds !== undefined;
+
 /** Lists the targets that an entry tells of: of a plan those that it sets. */
 export function listTargets({ tenant, detail }: { tenant: string; detail: string }): readonly PlanTarget[] {
   const facts = detailIn(detail);

@@ -7,8 +7,9 @@ import { isLive, isReviewDue } from "./in_force.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
 import { isDecided, lateItems } from "./late_items.ts";
 import type { Operation } from "./command.ts";
-import type { ChangeEvent } from "./event.ts";
+import { type ChangeEvent, isTakenBack } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
+import { samePlace } from "./same_target.ts";
 import { evolveStage, exposeStep, isRollingOut } from "./rollout_state.ts";
 import { isFrom, type Step } from "./transitions.ts";
 
@@ -56,7 +57,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
       revision: change.revision + 1,
     },
     audit: [...state.audit, id],
-    applied: event_type === "change_applied" ? appliedBy(event) : state.applied,
+    applied: event_type === "change_applied" ? appliedBy(event) : leftBy(state.applied, event),
     ...ownerSeen(state, event),
     ...(state.rollout && { rollout: state.rollout }),
   };
@@ -201,10 +202,29 @@ function operated({ rollout }: ChangeState, { event_type, timestamp }: ChangeEve
   return {};
 }
 
-const appliedBy = ({ id, timestamp, detail: { kpis, target_spelling, previous_digest } }: ChangeEvent): Applied => ({
+const appliedBy = ({ id, timestamp, detail }: ChangeEvent): Applied => ({
   entry: id,
   at: timestamp,
-  kpis: kpis ?? {},
+  kpis: detail.kpis ?? {},
+  ...replacedBy(detail),
+  ...(detail.sets && {
+    sets: detail.sets.map((one) => ({ tenant_id: one.tenant_id, target: one.target, ...replacedBy(one) })),
+  }),
+});
+
+const replacedBy = ({ target_spelling, previous_digest }: Pick<Applied, "target_spelling" | "previous_digest">) => ({
   ...(target_spelling === undefined ? {} : { target_spelling }),
   ...(previous_digest === undefined ? {} : { previous_digest }),
 });
+
+/** Returns what is left of an apply: a rollback that failed on some targets of a plan has taken back the others. */
+function leftBy(applied: Applied | null, { event_type, timestamp, detail }: ChangeEvent): Applied | null {
+  const back = event_type === "change_rollback_failed" ? detail.sets?.filter(isTakenBack) : undefined;
+  if (!applied?.sets || !back?.length) return applied;
+  const sets = applied.sets.map((one) =>
+    one.rolled_back_at === undefined && back.some((place) => samePlace(place, one))
+      ? { ...one, rolled_back_at: timestamp }
+      : one,
+  );
+  return { ...applied, sets };
+}

@@ -4,6 +4,8 @@ import type { Sha256 } from "../../kit/platform.ts";
 import { type Change, changeSchema } from "./change.ts";
 import type { TargetOwner } from "./stale_target.ts";
 import { type Content, CONTENT_FIELDS, digestOf } from "./content.ts";
+import { listOperands } from "./operands.ts";
+import { type Place, samePlace } from "./same_target.ts";
 
 /** Everything about a change that its events decide. */
 export type Lifecycle = Omit<Change, keyof Content>;
@@ -19,7 +21,26 @@ export interface Applied {
   target_spelling?: string;
   /** hex SHA-256 of the RFC 8785 JSON of what the target held before; `null`: nothing; absent: unproven. */
   previous_digest?: string | null;
+  /** The targets of a plan. */
+  sets?: readonly AppliedTarget[];
 }
+
+/** The apply of one target of a plan. */
+export interface AppliedTarget extends Place, Pick<Applied, "target_spelling" | "previous_digest"> {
+  /** Present once it is rolled back while others of the plan are not. */
+  rolled_back_at?: string;
+}
+
+/** Returns the apply of a change at one of its targets; undefined where it was not applied there. */
+export const appliedAt = (
+  { applied }: Pick<ChangeState, "applied">,
+  place: Place,
+): Omit<AppliedTarget, keyof Place> | undefined =>
+  applied?.sets ? applied.sets.find((one) => samePlace(one, place)) : (applied ?? undefined);
+
+/** Lists the operands of a change that are not rolled back. */
+export const listLeft = (record: ChangeRecord): readonly Change[] =>
+  listOperands(record.change).filter((operand) => appliedAt(record, operand)?.rolled_back_at === undefined);
 
 /** Facts of a rollout that its entries alone decide. */
 export interface Rollout {

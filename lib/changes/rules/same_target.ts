@@ -8,7 +8,7 @@ export const samePlace = (a: Place, b: Place): boolean =>
   a.tenant_id === b.tenant_id && sameTarget(a.target) === sameTarget(b.target);
 
 /** A target of a tenant. */
-interface Place {
+export interface Place {
   tenant_id: string;
   target: string;
 }

@@ -55,7 +55,7 @@ test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", 
     expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await newestOwner(store, place));
     const change = { ...place, change_id: "chg_00000002" } as Change;
     const found = (leases.get(key) ?? []).map(({ value }) => value as Lease);
-    const others = await listOtherLeases(store, change);
+    const others = await listOtherLeases(store, [change]);
     expect(selectOtherLease(change, found), key).toEqual(selectOtherLease(change, others));
   }
 });

@@ -218,11 +218,11 @@ test("an adapter that knows no steps is never given a rollout", async () => {
   const reason = "its target system splits no values between users";
   expect([routed.check!(rollout), routed.check!(change("chg_b"))]).toEqual([reason, undefined]);
   expect(await routed.validate(rollout, calm)).toEqual({ ok: false, reason });
-  expect(await runOnHost(own, rollout, "apply")).toMatchObject({
+  expect(await runOnHost(own, [rollout], "apply")).toMatchObject({
     ok: false,
     failure: { error: reason, rejected: true },
   });
-  expect(await runOnHost(own, change("chg_b"), "apply")).toMatchObject({ ok: true });
+  expect(await runOnHost(own, [change("chg_b")], "apply")).toMatchObject({ ok: true });
 });
 
 test("a system says which shares it cannot hold, and on which values", async () => {

@@ -50,7 +50,7 @@ test.each([
   const adapter = scriptedAdapter();
   if (operation === "rollback") adapter.host.set(change.change_id, "applied");
   adapter.on(silent, hangs);
-  const [result, took] = await elapsed(runOnHost(adapter, change, operation));
+  const [result, took] = await elapsed(runOnHost(adapter, [change], operation));
   expect(result).toMatchObject({ ok: false, failure: { stage, host } });
   expect(took).toBe(seconds);
 });
@@ -62,9 +62,9 @@ test("an apply that is late is neither looked after nor undone: it may still com
   for (const late of [hangs, obedient]) {
     adapter.calls.length = 0;
     adapter.on("apply", late);
-    const [result] = await elapsed(runOnHost(adapter, change, "apply"));
+    const [result] = await elapsed(runOnHost(adapter, [change], "apply"));
     const failure = { stage: "apply", host: "unknown", unanswered: true, error: "no answer within 10 s" };
-    expect(result).toEqual({ ok: false, failure });
+    expect(result).toMatchObject({ ok: false, failure });
     expect(adapter.calls).toEqual(["validate", "apply"]);
   }
 });
@@ -76,7 +76,7 @@ test("an adapter that throws before it returns a promise fails like any other", 
       throw new Error("at once");
     },
   };
-  expect((await elapsed(runOnHost(adapter, change, "apply")))[0]).toMatchObject({
+  expect((await elapsed(runOnHost(adapter, [change], "apply")))[0]).toMatchObject({
     ok: false,
     failure: { error: "at once" },
   });
@@ -86,7 +86,7 @@ test("an error text is well-formed and bounded, whatever was thrown", async () =
   for (const thrown of [new Error(`\ud800${"x".repeat(5000)}`), "text", undefined]) {
     const adapter = scriptedAdapter();
     adapter.on("apply", () => Promise.reject(thrown));
-    const [result] = await elapsed(runOnHost(adapter, change, "apply"));
+    const [result] = await elapsed(runOnHost(adapter, [change], "apply"));
     const { error } = (result as { failure: { error: string } }).failure;
     expect(error.isWellFormed()).toBe(true);
     expect(error.length).toBeLessThanOrEqual(1000);

@@ -1,0 +1,290 @@
+/** Resolves one operation that was left half done: by the answer of the host it is recorded as done, or as failed. */
+import { AppError } from "../../kit/errors.ts";
+import { certainNow } from "../certain_time.ts";
+import type { ChangesDeps } from "../deps.ts";
+import { describeMove, findCarrier, findMove } from "../places.ts";
+import { asProven } from "../proven_consents.ts";
+import { type OperationLease, readRecord } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import { isPlan } from "../rules/list_entries.ts";
+import { listOperands } from "../rules/operands.ts";
+import { overdueStep } from "../rules/overdue.ts";
+import { type ChangeRecord, listLeft } from "../rules/record.ts";
+import { targetMoved } from "../rules/stale_target.ts";
+import { requireOperable } from "../rules/state_machine.ts";
+import type { Transaction } from "../transaction.ts";
+import { endLease, findOperand, keepUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
+import { type DoneOperand, type LeftOperand, recordFailure, recordSuccess } from "./record_result.ts";
+import type { HostState, ProductAdapter } from "./adapter_port.ts";
+import {
+  findTakenRestore,
+  isLate,
+  leaveLease,
+  type Outcome,
+  recordEffect,
+  type RestoreOutcome,
+} from "./resolve_restore.ts";
+import { askHost, askInForce, groupOperands, isDone, isGone, nameSystem, undoOnHost } from "./ask_host.ts";
+import { combineHosts, type HostFailure } from "./run_adapter.ts";
+
+const NO_CONSENT = "the host shows the change, and its consent no longer stands; it was taken back";
+const INTERRUPTED = "the service stopped before the operation ended; ask for it again";
+const ANSWERED_LATE = "the host did not show the operation as done when it answered again; ask for it again";
+const PLAN_FAILURES = {
+  apply: "the plan was not set as a whole, and what was set of it is taken back",
+  rollback: "the plan was not taken back as a whole; roll it back again",
+} as const;
+
+/** The lease on an operand, and what the host shows of that. */
+interface Asked {
+  lease: OperationLease;
+  operand: Change;
+  /** Undefined where it cannot be asked. */
+  host: HostState | undefined;
+}
+
+/** How an operand was left, and its lease; `remains`: the host has yet to say it, or to take it back. */
+interface Resolved extends LeftOperand {
+  lease: OperationLease;
+  remains: boolean;
+  /** The lease was renewed to take back what the operation set. */
+  isRenewed?: true;
+  restore: RestoreOutcome;
+}
+
+/**
+ * Asks the host about the abandoned leases of an operation, and completes the change or records the failure; a lease on an operand
+ * of which the host does not say it remains. Of a plan whose apply failed, or was interrupted half-way, what is set is taken back.
+ */
+export async function resolveOperation(deps: ChangesDeps, leases: readonly OperationLease[]): Promise<Outcome> {
+  const adapter = deps.product?.adapter;
+  const [first] = leases as [OperationLease];
+  const change = (await readRecord(deps.store, first.change_id))?.change;
+  if (!adapter || !change) {
+    const failed = leases.map((lease) => ({ lease, operand: change && findOperand(change, lease) }));
+    await recordFailed(deps, failed, "unknown");
+    return "resolved";
+  }
+  const asked = await Promise.all(leases.map((lease) => askAboutLease(deps, adapter, change, lease)));
+  const isDoneAt = ({ lease, host }: Asked): boolean =>
+    host !== undefined && isDone(lease.operation, host, lease.mayBeGone);
+  const isSet = asked.every(isDoneAt) && (!isPlan(change) || isAllRunning(adapter, change, leases));
+  if (first.operation === "apply" && isSet) return takeBackUnlessConsented(deps, asked);
+  const [done, left] = [asked.filter(isDoneAt), asked.filter((one) => !isDoneAt(one))];
+  const resolved: Resolved[] = [];
+  for (const one of left) {
+    const { host = "unknown", lease, operand } = one;
+    // A host that did not answer in time may still carry it out.
+    const remains = host === "unknown" || mayTakeEffect(lease, deps.clock.now());
+    const restore = remains ? undefined : await findTakenRestore(deps, operand, lease);
+    resolved.push({ lease, operand, host, remains, restore });
+  }
+  if (first.operation === "apply") resolved.push(...(await takeBack(deps, adapter, done)));
+  else
+    for (const { lease, operand, host } of done) {
+      const restore = await findTakenRestore(deps, operand, lease);
+      const result = { name: nameSystem(adapter, operand), result: host! };
+      resolved.push({ lease, operand, host: host!, remains: false, restore, adapter: result });
+    }
+  await recordResolved(deps, resolved);
+  if (resolved.every(({ remains }) => !remains)) return "resolved";
+  return asked.some(({ host }) => host === undefined) ? "silent" : "unknown";
+}
+
+/** Asks what the host shows of the operand of a lease. At another place than where it ran that would say nothing. */
+async function askAboutLease(
+  deps: ChangesDeps,
+  adapter: ProductAdapter,
+  change: Change,
+  lease: OperationLease,
+): Promise<Asked> {
+  const operand = findOperand(change, lease);
+  const moved = lease.over_drift ? undefined : findMove(adapter, operand);
+  if (!moved)
+    return { lease, operand, host: await (lease.operation === "apply" ? askInForce : askHost)(adapter, operand) };
+  deps.log.warn("an interrupted operation cannot be resolved", {
+    change_id: change.change_id,
+    system: nameSystem(adapter, operand),
+    error: describeMove(moved),
+  });
+  return { lease, operand, host: undefined };
+}
+
+/** Returns true where an apply was interrupted, and has not failed on any target. */
+const isAllRunning = (adapter: ProductAdapter, change: Change, leases: readonly OperationLease[]): boolean =>
+  leases.every((lease) => !isLate(lease)) &&
+  leases.length === listOperands(change).filter((operand) => findCarrier(adapter, operand)).length;
+
+/** Takes back what a failed apply of a plan set, in reverse order. */
+async function takeBack(deps: ChangesDeps, adapter: ProductAdapter, done: readonly Asked[]): Promise<Resolved[]> {
+  if (done.length === 0) return [];
+  // Nobody else may be at work on the host meanwhile.
+  const renewed = await recordEffect<OperationLease[]>(deps, async (transaction) => {
+    const own: OperationLease[] = [];
+    for (const { lease } of done) own.push(await renewLease(transaction, lease, deps.owner));
+    return own;
+  });
+  const operands = done.map(({ operand }, index) => ({ operand, index }));
+  const resolved: Resolved[] = [];
+  for (const group of groupOperands(adapter, operands).reverse()) {
+    const hosts = await undoOnHost(
+      adapter,
+      group.map(({ operand }) => operand),
+    );
+    for (const [at, { operand, index }] of group.entries()) {
+      const host = hosts[at]!;
+      // The state that the lease had says what is on record of it.
+      const lease = { ...renewed[index]!, state: done[index]!.lease.state };
+      resolved.push({ lease, operand, host, remains: !isGone(host), isRenewed: true, restore: "not_done" });
+    }
+  }
+  return resolved;
+}
+
+/** Records how operands were left, under the numbers of their leases: one entry, where there is something new to say. */
+async function recordResolved(deps: ChangesDeps, resolved: readonly Resolved[]): Promise<void> {
+  const [{ lease: request }] = resolved as readonly [Resolved];
+  // A host that says nothing is asked in each cycle, and recorded once.
+  const isKnown = resolved.every(({ lease, remains }) => remains && isLate(lease));
+  if (isKnown && !resolved.some(({ isRenewed }) => isRenewed)) return;
+  await recordEffect<void>(deps, async (transaction) => {
+    let before = await transaction.change(request.change_id, "settling");
+    for (const { lease, remains, restore, adapter } of resolved)
+      if (!remains) before = await leaveLease(transaction, lease, before, { failed: !adapter, restore });
+      else if (lease.state === "running") await keepUnresolved(transaction, lease);
+      else await keepUnresolved(transaction, lease, lease.state);
+    if (isKnown) return;
+    const found = isLate(request) ? { late: true as const } : { resolved_after_interruption: true as const };
+    const isBack = request.operation === "rollback" && resolved.every(({ adapter }) => adapter);
+    const others = listLeft(before).filter((operand) =>
+      resolved.every((one) => one.operand.change_id !== operand.change_id),
+    );
+    const isCarried = (operand: Change): boolean => findCarrier(transaction.product.adapter, operand) !== undefined;
+    if (isBack && !others.some(isCarried)) {
+      const done = [...resolved, ...others.map((operand) => ({ operand, adapter: null }))];
+      await recordSuccess(transaction, before, request, done as DoneOperand[], found);
+      return;
+    }
+    const error = isPlan(before.change) ? PLAN_FAILURES[request.operation] : undefined;
+    const failure = createFailure(request, combineHosts(resolved), error);
+    await recordFailure(transaction, before, request, failure, resolved);
+  });
+}
+
+/** Records that operations failed of which nobody can ask how they were left. */
+const recordFailed = (
+  deps: ChangesDeps,
+  failed: readonly { lease: OperationLease; operand: Change | undefined }[],
+  host: HostState,
+): Promise<void> =>
+  recordEffect<void>(deps, async (transaction) => {
+    const request = failed[0]!.lease;
+    let before = await transaction.change(request.change_id, "settling");
+    for (const { lease } of failed)
+      before = await leaveLease(transaction, lease, before, { failed: true, restore: "not_done" });
+    const left = failed.flatMap(({ operand }) => (operand ? [{ operand, host }] : []));
+    await recordFailure(transaction, before, request, createFailure(request, host), left);
+  });
+
+const createFailure = (lease: OperationLease, host: HostFailure["host"], error?: string): HostFailure => ({
+  stage: "interrupted",
+  error: error ?? (isLate(lease) ? ANSWERED_LATE : INTERRUPTED),
+  host,
+  ...(isLate(lease) && { late: true }),
+});
+
+/** The host shows an apply as done: it is, when its consent still stands; otherwise it is taken back. */
+async function takeBackUnlessConsented(deps: ChangesDeps, asked: readonly Asked[]): Promise<Outcome> {
+  const adapter = deps.product!.adapter!;
+  const leases = asked.map(({ lease }) => lease);
+  const [request] = leases as [OperationLease];
+  type Refused = { leases: readonly OperationLease[] };
+  const refused = await recordEffect<Refused | "in doubt" | undefined>(deps, async (transaction) => {
+    const { record: before, fields } = await transaction.ledger.change(request.change_id);
+    const recorded = fields.length === 0 ? before : await transaction.ledger.state(request.change_id, before);
+    // Its apply is in the log: somebody wrote the lease into the store, and nothing is taken back on its word.
+    if (recorded?.change.status === "applied") {
+      for (const lease of leases) await endLease(transaction, lease);
+      return undefined;
+    }
+    const standing = fields.length === 0 ? await standingConsent(transaction, deps, before) : undefined;
+    if (standing === "in doubt") return standing;
+    // Nobody else may be at work on the host meanwhile.
+    if (!standing) {
+      const renewed: OperationLease[] = [];
+      for (const lease of leases) renewed.push(await renewLease(transaction, lease, deps.owner));
+      return { leases: renewed };
+    }
+    for (const lease of leases) await endLease(transaction, lease);
+    const others = listOperands(before.change).filter((one) =>
+      asked.every(({ operand }) => operand.change_id !== one.change_id),
+    );
+    const done = [
+      ...asked.map(({ operand, host }) => ({
+        operand,
+        adapter: { name: nameSystem(adapter, operand), result: host! },
+      })),
+      ...others.map((operand) => ({ operand, adapter: null })),
+    ];
+    const found = isLate(request) ? { late: true as const } : { resolved_after_interruption: true as const };
+    await recordSuccess(transaction, before, { ...request, ...standing }, done, found);
+    return undefined;
+  });
+  if (!refused) return "resolved";
+  if (refused === "in doubt") {
+    const resolved = asked.map(({ lease, operand }) => ({ lease, operand, host: "unknown" as const }));
+    await recordResolved(
+      deps,
+      resolved.map((one) => ({ ...one, remains: true, restore: undefined })),
+    );
+    return "unknown";
+  }
+  const left: LeftOperand[] = [];
+  for (const group of groupOperands(adapter, asked).reverse()) {
+    const hosts = await undoOnHost(
+      adapter,
+      group.map(({ operand }) => operand),
+    );
+    left.push(...group.map(({ operand }, index) => ({ operand, host: hosts[index]! })));
+  }
+  const host = combineHosts(left);
+  const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(isLate(request) && { late: true }) };
+  await recordEffect<void>(deps, async (transaction) => {
+    for (const [index, lease] of refused.leases.entries()) {
+      const end = left.find(({ operand }) => operand.change_id === asked[index]!.operand.change_id)!;
+      if (isGone(end.host)) await endLease(transaction, lease);
+      else await keepUnresolved(transaction, lease);
+    }
+    // A host that rejects the rollback is asked in each cycle, and recorded once.
+    if (isGone(host) || !isLate(request)) {
+      const before = await transaction.change(request.change_id, "settling");
+      await recordFailure(transaction, before, request, failure, left);
+    }
+  });
+  return isGone(host) ? "resolved" : "unknown";
+}
+
+/**
+ * Returns the moved target that an apply passes over which the host shows as done; undefined where its consent is no longer valid.
+ * `in doubt`: its deadline has passed by the clock alone, or that is not known.
+ */
+async function standingConsent(
+  transaction: Transaction,
+  deps: ChangesDeps,
+  before: ChangeRecord,
+): Promise<Pick<OperationLease, "target_moved"> | "in doubt" | undefined> {
+  const { tx, product, now, isBehind } = transaction;
+  const { policy } = product.intent;
+  const overdue = (at: number): boolean => overdueStep(before.change, policy, at) !== undefined;
+  if (overdue(await certainNow(deps, tx))) return undefined;
+  if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
+  try {
+    requireOperable(await asProven(transaction, before), "apply", product.intent);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+  const target_moved = { before: before.target_owner, now: await transaction.ledger.targetOwner(before.change) };
+  if (targetMoved(target_moved) === undefined) return {};
+  return policy.on_stale === "block" ? undefined : { target_moved };
+}

@@ -1,0 +1,221 @@
+/** Writes of values on one target system: one, or several as one transaction of it. Each is on record before the system is asked. */
+import { type AdapterResult, type Staged, TargetDrifted, TargetMoved } from "../changes/operations/adapter_port.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { digestReading } from "../changes/rules/moved_value.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import { type EffectRecord, type Effects, ownValue } from "./effects.ts";
+import { isEqual, toHeld } from "./entry.ts";
+import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "./port.ts";
+import { CONTENDED, digestHeld, MAX_TRIES } from "./restores.ts";
+import type { targetStages } from "./stages.ts";
+
+export const BY_HAND = "set by hand what was there before, and roll back again";
+
+/** A value to set. */
+export interface ApplyWrite {
+  change: Change & Staged;
+  entry: Entry;
+  /** The record of an earlier attempt. */
+  known: EffectRecord | undefined;
+  /** Digests of the only values that may be replaced; absent: any. */
+  expected: readonly string[] | undefined;
+}
+
+/** A value to take back. */
+export interface RollbackWrite {
+  change: Change;
+  entry: Entry;
+  record: EffectRecord;
+  overDrift: boolean;
+}
+
+interface WritesOptions {
+  effects: Effects;
+  read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
+  newAttempts: (changes: readonly Change[], operation: Attempt["operation"]) => Attempt[];
+  stages: Pick<ReturnType<typeof targetStages>, "start">;
+  sha256: Sha256;
+}
+
+/** Throws `TargetMoved` where a target holds a value that may not be replaced. */
+export function requireExpected(
+  { value, version }: TargetValue,
+  { change, expected }: Pick<ApplyWrite, "change" | "expected">,
+  sha256: Sha256,
+): void {
+  if (expected && !expected.includes(digestReading({ value }, sha256)))
+    throw new TargetMoved({ value, version }, change.change_id);
+}
+
+export const describeOverwrite = (value: TargetValue | undefined, sha256: Sha256): Pick<AdapterResult, "detail"> =>
+  value ? { detail: { overwrote: digestHeld(value, sha256) } } : {};
+
+/** Returns the value that a change set and the one that its target holds instead, where that is not the value before it either. */
+export function findForeignValue(
+  change: Change,
+  record: EffectRecord,
+  held: TargetValue,
+): TargetDrifted["values"] | undefined {
+  const own = ownValue(change, record);
+  if (isEqual(held, own) || isEqual(held, record.previous)) return undefined;
+  return { expected: own.value, held: held.value ?? null };
+}
+
+/** Creates the writes of one target system. */
+export function targetWrites(system: TargetSystem, { effects, read, newAttempts, stages, sha256 }: WritesOptions) {
+  /** Several values are set as one transaction of the system. */
+  const setAll = async (
+    writes: readonly Write[],
+    signal: AbortSignal,
+  ): Promise<SetManyResult & { overwrote?: TargetValue | undefined }> => {
+    if (writes.length > 1) return system.setMany!(writes, signal);
+    const { entry, next, expected, attempt } = writes[0]!;
+    const set = await system.compareAndSet(entry, next, expected, attempt, signal);
+    if (set.done) return { done: true, versions: [set.version], overwrote: set.overwrote };
+    return "conflict" in set ? { ...set, index: 0 } : set;
+  };
+
+  const spell = ({ value: _, ...spelled }: Entry): Omit<Entry, "value"> => spelled;
+
+  const startRollback = async (change: Change, entry: Entry, attempt: Attempt): Promise<void> =>
+    effects.begin(change, { state: "rolling_back", attempt, place: system.place(entry), entry: spell(entry) });
+
+  /** Rolls back without a write of the value: nothing of it is there, or a later change holds the target. */
+  const noteRollback = async (
+    change: Change,
+    entry: Entry,
+    superseded_by: string | undefined,
+    signal: AbortSignal,
+  ): Promise<AdapterResult> => {
+    const record = await effects.get(change.change_id);
+    const [attempt] = newAttempts([change], "rollback") as [Attempt];
+    await startRollback(change, entry, attempt);
+    const replaced = await effects.other(record?.applied_at === undefined ? undefined : record.replaced);
+    await system.note?.(entry, { ...attempt, superseded_by, replaced }, signal);
+    await effects.finishRollback(change);
+    return { result: superseded_by === undefined ? "rolled_back" : "superseded" };
+  };
+
+  return {
+    noteRollback,
+
+    /** Sets values: all of them or none. */
+    async apply(items: readonly ApplyWrite[], signal: AbortSignal): Promise<AdapterResult[]> {
+      const results = new Map<ApplyWrite, AdapterResult>();
+      const owners = items.map(async ({ change }) => effects.other((await effects.target(change))?.owner));
+      const replaced = await Promise.all(owners);
+      const records = new Map(items.map((item) => [item, item.known]));
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const held = await Promise.all(items.map(({ entry }) => read(entry, signal)));
+        for (const [index, item] of items.entries()) {
+          const record = records.get(item);
+          // An earlier attempt was carried out late: what it replaced is on record already.
+          if (results.has(item) || record?.state !== "pending" || !isEqual(held[index], record.next)) continue;
+          await effects.finishApply(item.change, held[index]!.version);
+          results.set(item, { result: "applied", previous: toHeld(record.previous) });
+        }
+        const left = [...items.keys()].filter((index) => !results.has(items[index]!));
+        if (left.length === 0) break;
+        for (const index of left) requireExpected(held[index]!, items[index]!, sha256);
+        const attempts = newAttempts(
+          left.map((index) => items[index]!.change),
+          "apply",
+        );
+        const writes = left.map((index, at): Write => {
+          const { change, entry } = items[index]!;
+          const goal = stages.start(change, entry, held[index]!);
+          const attempt = attempts[at]!;
+          const place = system.place(entry);
+          records.set(items[index]!, {
+            state: "pending",
+            attempt,
+            place,
+            entry: spell(entry),
+            previous: held[index],
+            ...goal,
+          });
+          const next = { version: "", ...goal.next };
+          return { entry, next, expected: held[index]!, attempt: { ...attempt, replaced: replaced[index] } };
+        });
+        await Promise.all(left.map((index) => effects.begin(items[index]!.change, records.get(items[index]!)!)));
+        const set = await setAll(writes, signal);
+        if (set.done) {
+          const { versions, overwrote } = set;
+          await Promise.all(left.map((index, at) => effects.finishApply(items[index]!.change, versions[at])));
+          for (const index of left)
+            results.set(items[index]!, {
+              result: "applied",
+              previous: toHeld(held[index]),
+              ...describeOverwrite(overwrote, sha256),
+            });
+          break;
+        }
+        // The attempt is over: other changes must not wait for it, whatever the next try finds.
+        await Promise.all(left.map((index) => effects.cancel(items[index]!.change, items[index]!.known)));
+        for (const index of left) records.set(items[index]!, items[index]!.known);
+        if ("rejected" in set) throw new Error(set.rejected);
+      }
+      if (results.size < items.length) throw new Error(CONTENDED);
+      return items.map((item) => results.get(item)!);
+    },
+
+    /** Restores exactly what changes replaced, while the targets hold what they set: all of them or none. */
+    async restorePrevious(items: readonly RollbackWrite[], signal: AbortSignal): Promise<AdapterResult[]> {
+      for (const { change, record } of items)
+        if (!record.previous) throw new Error(`what ${change.change_id} replaced is not on record; ${BY_HAND}`);
+      const results = new Map<RollbackWrite, AdapterResult>();
+      const replaced = await Promise.all(items.map(({ record }) => effects.other(record.replaced)));
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const held = await Promise.all(items.map(({ entry }) => read(entry, signal)));
+        const left = [...items.keys()].filter((index) => !results.has(items[index]!));
+        for (const index of left) {
+          const { change, record, overDrift } = items[index]!;
+          const drift = overDrift ? undefined : findForeignValue(change, record, held[index]!);
+          if (drift)
+            throw new TargetDrifted(
+              `the target of ${change.change_id} holds neither what it set nor what was there before; ${BY_HAND}`,
+              drift,
+              change.change_id,
+            );
+        }
+        const isForeign = (index: number): boolean => {
+          const { change, record } = items[index]!;
+          return !isEqual(held[index], ownValue(change, record));
+        };
+        const isBack = (index: number): boolean =>
+          isForeign(index) && isEqual(held[index], items[index]!.record.previous);
+        for (const index of left.filter(isBack)) {
+          const { change, entry } = items[index]!;
+          results.set(items[index]!, await noteRollback(change, entry, undefined, signal));
+        }
+        const written = left.filter((index) => !isBack(index));
+        if (written.length === 0) break;
+        const attempts = newAttempts(
+          written.map((index) => items[index]!.change),
+          "rollback",
+        );
+        const writes = written.map((index, at): Write => {
+          const { entry, record } = items[index]!;
+          const next = record.previous!.value === undefined ? undefined : record.previous;
+          return { entry, next, expected: held[index]!, attempt: { ...attempts[at]!, replaced: replaced[index] } };
+        });
+        await Promise.all(
+          written.map((index, at) => startRollback(items[index]!.change, items[index]!.entry, attempts[at]!)),
+        );
+        const set = await setAll(writes, signal);
+        if (set.done) {
+          await Promise.all(written.map((index) => effects.finishRollback(items[index]!.change)));
+          for (const index of written) {
+            const overwrote = set.overwrote ?? (isForeign(index) ? held[index] : undefined);
+            results.set(items[index]!, { result: "rolled_back", ...describeOverwrite(overwrote, sha256) });
+          }
+          break;
+        }
+        await Promise.all(written.map((index) => effects.cancel(items[index]!.change, items[index]!.record)));
+        if ("rejected" in set) throw new Error(set.rejected);
+      }
+      if (results.size < items.length) throw new Error(CONTENDED);
+      return items.map((item) => results.get(item)!);
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/** A governed core over several target systems, and plans that set them. */
+import { propose } from "../../lib/changes/commands/propose.ts";
+import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
+import type { Change } from "../../lib/changes/rules/change.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import type { Store } from "../../lib/store/store.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import type { TargetSystem } from "../../lib/targets/port.ts";
+import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
+import { type RoutedSystem, routedAdapter } from "../../lib/targets/routing.ts";
+import { testClock } from "./clock.ts";
+import { type Core, core, coreOf } from "./core.ts";
+import { restarted, type TestDeps } from "./deps.ts";
+import type { Manifest } from "./intents.ts";
+import { memoryTarget } from "./memory_target.ts";
+
+/** An entry of a plan on the system `name`: its targets are `name/…`. */
+export const planEntry = (name: string, key: string | number, value: unknown = `new ${key}`, tenant_id = "t1") => ({
+  tenant_id,
+  target: `${name}/${key}`,
+  value,
+});
+export type PlanEntry = ReturnType<typeof planEntry>;
+
+/** Proposes a plan; returns its id. */
+export async function proposePlan(api: Core, sets: readonly PlanEntry[], over: object = {}): Promise<string> {
+  const plan = { tenant_id: "t1", kind: "config", target: "release.7", summary: "Relaunch", sets, ...over } as const;
+  const result = await propose({ deps: api.deps }, plan as unknown as Parameters<typeof propose>[1]);
+  return (result as { record: { change: Change } }).record.change.change_id;
+}
+
+/** Brings a plan to a status. */
+export async function bringPlan(
+  api: Core,
+  status: "approved" | "applied",
+  sets: readonly PlanEntry[],
+  over: object = {},
+): Promise<string> {
+  const id = await proposePlan(api, sets, over);
+  await api.must("approve", id);
+  if (status === "applied") await api.must("apply", id);
+  return id;
+}
+
+/** Creates the systems: targets in memory, each with a name of its own; `one by one` sets several values in turn. */
+export function memorySystems(names: readonly string[], oneByOne: readonly string[] = []) {
+  /** The targets of each write, in the order of the writes. */
+  const writes: string[][] = [];
+  const systems = names.map((name) => {
+    const { system: whole, ...target } = memoryTarget();
+    const setMany: TargetSystem["setMany"] = (set, signal) => {
+      writes.push(set.map(({ entry }) => entry.target));
+      return whole.setMany!(set, signal);
+    };
+    const compareAndSet = makeCompareAndSet(setMany);
+    const { setMany: _, ...single } = whole;
+    const system: TargetSystem = { ...single, compareAndSet, name, ...(!oneByOne.includes(name) && { setMany }) };
+    return [name, { ...target, system }] as const;
+  });
+  return Object.assign(new Map(systems), { writes });
+}
+export type MemorySystems = ReturnType<typeof memorySystems>;
+
+/** Routes `name/…` to the system of that name. */
+export const routeSystems = (
+  systems: ReadonlyMap<string, { system: TargetSystem }>,
+  store: Store,
+  clock: TestDeps["clock"],
+  more: readonly RoutedSystem[] = [],
+): ProductAdapter =>
+  routedAdapter([
+    ...[...systems].map(([name, { system }]) => ({
+      name,
+      match: [`${name}/*`],
+      adapter: targetAdapter(system, { store, clock }),
+    })),
+    ...more,
+  ]);
+
+/** Opens a core over systems in memory. */
+export async function planBench(
+  systems: MemorySystems,
+  { intent, more }: { intent?: Manifest; more?: readonly RoutedSystem[] } = {},
+) {
+  const [store, clock] = [memoryStore(), testClock()];
+  const adapter = routeSystems(systems, store, clock, more);
+  const api = await core({ store, clock, adapter, ...(intent && { intent }) });
+  return {
+    api,
+    store,
+    clock,
+    systems,
+    /** Another process on the same store and systems. */
+    restart: async (): Promise<Core> => coreOf(await restarted(api.deps, { adapter, ...(intent && { intent }) })),
+    /** The text of a target; undefined where it holds nothing. */
+    raw: ({ tenant_id, target }: Pick<PlanEntry, "tenant_id" | "target">): string | undefined =>
+      systems.get(target.split("/")[0]!)!.raw({ tenant_id, target, kind: "config" }),
+    /** Sets a target as another program would. */
+    overwrite: ({ tenant_id, target }: PlanEntry, raw: string | undefined): void =>
+      systems.get(target.split("/")[0]!)!.overwrite({ tenant_id, target, kind: "config" }, raw),
+    leases: async () => (await store.list("leases", { limit: 99 })).map(({ value }) => value),
+    details: async (type: string) =>
+      (await api.audit("?limit=1000"))
+        .filter(({ event_type }) => event_type === type)
+        .map(
+          ({ detail }) =>
+            JSON.parse(detail as string) as Record<string, unknown> & { sets?: Record<string, unknown>[] },
+        ),
+  };
+}
