@@ -3,6 +3,8 @@ import { withRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
+import { listCapabilities } from "../lib/operations/capabilities.ts";
+import { capabilitySchema } from "../lib/operations/capability.ts";
 import { stateSchema, stateView } from "../lib/operations/state.ts";
 
 /** GET /api/state: the system's values, and what each was worked out from. */
@@ -15,8 +17,22 @@ export const state = endpoint(
     description: "E, M, R and N with inputs, goals, tasks and freeze.",
     example: {},
     input: z.object({}),
-    output: stateSchema,
+    output: () =>
+      stateSchema.extend({
+        product: z
+          .object({ product_id: z.string().describe("Its id."), version: z.string().describe("Of the intent.") })
+          .nullable()
+          .describe("The product; null without an intent."),
+        failing: z.array(capabilitySchema).describe("Capabilities that fail or are degraded."),
+      }),
     shared: () => true,
   },
-  async (_input, { deps }: Call<ChangesDeps>) => answer(await stateView(withRequestCache(deps))),
+  async (_input, call: Call<ChangesDeps>) => {
+    const deps = withRequestCache(call.deps);
+    const [view, all] = await Promise.all([stateView(deps), listCapabilities(deps)]);
+    const failing = all.filter(({ status }) => status === "failing" || status === "degraded");
+    const intent = deps.product?.intent;
+    const product = intent ? { product_id: intent.product_id, version: intent.version } : null;
+    return answer({ ...view, product, failing });
+  },
 );

@@ -1,6 +1,27 @@
 /** Sends a Response over node:http. */
 import type { ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { type NodeResponse, sendNodeResponse } from "srvx/node";
+
+/** Shorter answers, in characters, are sent as they are. */
+const MIN_COMPRESSED_LENGTH = 8192;
+
+const compress = promisify(gzip);
+
+/** Returns true for a client that names gzip, without a quality of 0. */
+const acceptsGzip = ({ req }: ServerResponse): boolean =>
+  /(?:^|[, ])gzip(?!\s*;\s*q=0(?:\.0*)?(?:$|[, ]))/i.test(String(req.headers["accept-encoding"] ?? ""));
+
+/** Returns the head of a compressed answer; its ETag is weak, since the bytes are others. */
+function toCompressed(headers: readonly string[], length: number): string[] {
+  const changed = [...headers];
+  for (let at = 0; at < changed.length; at += 2) {
+    if (changed[at] === "content-length") changed[at + 1] = String(length);
+    if (changed[at] === "etag") changed[at + 1] = `W/${changed[at + 1]}`;
+  }
+  return [...changed, "content-encoding", "gzip", "vary", "accept-encoding"];
+}
 
 /** What srvx's light responses have in place of a stream: head and body as they were given. */
 const PARTS = "_toNodeResponse";
@@ -13,6 +34,10 @@ export async function sendResponse(to: ServerResponse, response: Response): Prom
   if (body === null || body === undefined) return void to.writeHead(status, statusText, headers).end();
   if (body instanceof Uint8Array) return void to.writeHead(status, statusText, headers).end(body);
   if (typeof body !== "string") return sendNodeResponse(to, { [PARTS]: () => parts } as NodeResponse);
+  if (status === 200 && body.length >= MIN_COMPRESSED_LENGTH && acceptsGzip(to)) {
+    const packed = await compress(body);
+    return void to.writeHead(status, statusText, toCompressed(headers, packed.length)).end(packed);
+  }
   // ASCII has a byte for each character. Node would look for others once more, and make room for three times as many.
   const isAscii = Number(headers[headers.indexOf("content-length") + 1]) === body.length;
   to.writeHead(status, statusText, headers).end(body, isAscii ? "latin1" : "utf8");

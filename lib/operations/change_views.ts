@@ -33,6 +33,9 @@ import { findRelated } from "./related.ts";
 
 const SCANNED_A_PAGE = 5000;
 
+/** Outcomes that are open are among the newest so many. */
+const NEWEST_OUTCOMES = 200;
+
 /** A page of changes, newest first; `next` is the `before` of the next page. */
 export interface ChangePage {
   changes: Change[];
@@ -209,11 +212,20 @@ export async function outcomePage(
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; calibration: Calibration[] | null; next: string | null }> {
   const read = await readProjection(deps, outcomes);
-  const page = await (deps.reader ? listOwnOutcomes(deps, read, query) : listOutcomes(read, query));
+  const page = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, query);
   const shown = await shownOutcomes(deps, read, page.slice(0, query.limit));
   // The calibration is made of everybody's changes.
   const calibration = query.before === undefined && !deps.reader ? await listCalibration(read) : null;
   return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
+}
+
+/** Lists the KPIs that are worse than at an apply of the last days, by its outcome; no change is named as the cause. */
+export async function listWorseKpis(deps: ChangesDeps): Promise<string[]> {
+  const read = await readProjection(deps, outcomes);
+  const records = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, { limit: NEWEST_OUTCOMES });
+  const shown = await shownOutcomes(deps, read, records);
+  const worse = shown.filter(({ state, verdict }) => state === "open" && verdict === "regressed");
+  return [...new Set(worse.flatMap(({ kpi }) => kpi ?? []))];
 }
 
 interface OutcomeQuery {
@@ -222,7 +234,11 @@ interface OutcomeQuery {
 }
 
 /** Lists the outcomes of a page, and one more. */
-const listOutcomes = async (read: OutcomeSnapshot, { limit, before }: OutcomeQuery): Promise<OutcomeRecord[]> =>
+const listOutcomes = async (
+  _deps: ChangesDeps,
+  read: OutcomeSnapshot,
+  { limit, before }: OutcomeQuery,
+): Promise<OutcomeRecord[]> =>
   (await read.list("outcomes", { ...newestFirst(before), limit: limit + 1 })).map(({ value }) => value);
 
 async function listOwnOutcomes(

@@ -20,7 +20,7 @@ import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
-import { pick } from "./change_views.ts";
+import { listWorseKpis, pick } from "./change_views.ts";
 
 /** So many changes of a list are put in order, the oldest; those behind them are counted. */
 export const MOST_ORDERED = 5000;
@@ -96,6 +96,9 @@ export const inboxSchema = z.object({
   approved: inboxList,
   review_due: inboxList,
   drifted: inboxList,
+  worse_kpis: z
+    .array(z.string())
+    .meta({ description: "KPIs that are worse than at an apply of late.", examples: [["csat"]] }),
   complete: z
     .boolean()
     .describe(
@@ -117,13 +120,14 @@ export const buildInbox = (deps: ChangesDeps, query: { person: string | null; li
 async function gathered(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
   const { intent } = deps.product!;
   const read = await readProjection(deps, waiting);
-  const [{ kept: pending, ...ofPending }, { kept: approved, ...ofApproved }, due, drifted, findHolds] =
+  const [{ kept: pending, ...ofPending }, { kept: approved, ...ofApproved }, due, drifted, findHolds, worse_kpis] =
     await Promise.all([
       waitingIn(deps, read, "pending_consent"),
       waitingIn(deps, read, "approved"),
       listReviewsDue(deps, MOST_ORDERED),
       driftedNow(deps),
       heldNow(deps),
+      listWorseKpis(deps),
     ]);
   const reviews = due.map((change) => keptOf({ change }));
   const deadline = ({ change }: Kept): number => deadlineOf(change, intent.policy) ?? Infinity;
@@ -180,6 +184,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
       total: drifted.length,
       items: gone!.map((item) => ({ ...item, ...states.get(item.change_id) })),
     },
+    worse_kpis,
     complete: ofPending.ended && ofApproved.ended && read.behind === 0,
   };
 }

@@ -10,7 +10,7 @@ import { lazy } from "./core/lazy.tsx";
 import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
-import { useIntent, useServiceState, useWhoami } from "./core/shared.ts";
+import { useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
 import { frozenBy } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
@@ -239,13 +239,12 @@ function ThemeChoice() {
 
 /** Names the product; its line is there before its name, so that nothing moves. */
 function Product() {
-  const { data: state } = useServiceState();
-  const { data } = useIntent(state !== undefined);
+  const product = useServiceState().data?.product;
   return (
     <p class="product quiet">
-      {data ? (
+      {product ? (
         <>
-          <Given text={data.product_id} />, intent <Given text={data.version} />
+          <Given text={product.product_id} />, intent <Given text={product.version} />
         </>
       ) : (
         "\u00a0"

@@ -1,6 +1,7 @@
 import http from "node:http";
 import net from "node:net";
 import { once } from "node:events";
+import { gunzipSync } from "node:zlib";
 import { FastResponse } from "srvx/node";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Log } from "../../lib/kit/platform.ts";
@@ -44,6 +45,21 @@ test("hands the handler the request, and the client its response", async () => {
   const { url } = await serve(echo);
   const response = await fetch(`${url}/a?b=c`, { method: "POST", body: "d=e" });
   expect([response.status, await response.text()]).toEqual([200, `POST ${url}/a?b=c d=e`]);
+});
+
+test.each([
+  ["gzip, br", "gzip", 'W/"3"'],
+  ["br, gzip;q=0", undefined, '"3"'],
+  [undefined, undefined, '"3"'],
+])("a long answer to a client that accepts %s is sent as %s", async (accepted, encoding, etag) => {
+  const text = JSON.stringify("é".repeat(9000));
+  const { url } = await serve(() => new FastResponse(text, { headers: { etag: '"3"' } }));
+  const headers = accepted === undefined ? {} : { "accept-encoding": accepted };
+  const [response] = (await once(http.get(url, { headers }), "response")) as [http.IncomingMessage];
+  const body = Buffer.concat(await response.toArray());
+  expect([response.headers["content-encoding"], response.headers.etag]).toEqual([encoding, etag]);
+  expect(Number(response.headers["content-length"] ?? body.length)).toBe(body.length);
+  expect((encoding ? gunzipSync(body) : body).toString()).toBe(text);
 });
 
 describe("a light response arrives as it was given", () => {

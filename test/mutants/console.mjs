@@ -18,14 +18,6 @@ const PLACE = ["test/ui/in_place_of.test.ts"];
 
 export const console = [
   {
-    file: "local/ui/pages/inbox.tsx",
-    name: "the inbox asks for what comes behind before what waits stands",
-    find: "const map = useCapabilities(stands);",
-    replace: "const map = useCapabilities();",
-    tests: FAULTS,
-    only: "three questions",
-  },
-  {
     file: "local/ui/core/locale.ts",
     name: "a browser's language that is none is taken",
     find: "return Intl.NumberFormat.supportedLocalesOf(one).length > 0;",

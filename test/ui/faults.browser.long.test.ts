@@ -158,19 +158,10 @@ describe.skipIf(!browser)("what was stumbled over", () => {
       seen.observe(document, { subtree: true, childList: true });
     });
     await visit(page, service.url, "");
-    // The frame names the product when it can; nothing waits for that.
     const first = await page.evaluate(() => (globalThis as unknown as { askedFirst: string[] }).askedFirst);
-    const waitedFor = first.flatMap((path) => questionIn(path) ?? []).filter((path) => path !== "product/intent");
+    const waitedFor = first.flatMap((path) => questionIn(path) ?? []);
     expect(waitedFor.toSorted()).toEqual(["inbox", "state", "whoami"]);
-    expect([...new Set(asked)].toSorted()).toEqual([
-      "capabilities",
-      "find",
-      "inbox",
-      "product/intent",
-      "product/outcomes",
-      "state",
-      "whoami",
-    ]);
+    expect([...new Set(asked)].toSorted()).toEqual(["find", "inbox", "state", "whoami"]);
   });
 
   test("whoever proposes is warned of what is under way for the same tenant, and of nobody else's", async () => {

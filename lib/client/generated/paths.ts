@@ -2045,6 +2045,9 @@ export interface paths {
               review_due: components["schemas"]["InboxList"];
               drifted: components["schemas"]["InboxList"];
 
+              /** KPIs that are worse than at an apply of late. */
+              worse_kpis: string[];
+
               /** False when more than 5000 wait, of which the oldest are put in order, or newer ones are not seen yet. */
               complete: boolean;
             };
@@ -2169,7 +2172,275 @@ export interface paths {
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
-      responses: { 200: { content: { "application/json": components["schemas"]["State"] } } };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** The number of cycles so far. */
+              tick: number;
+
+              /** Effect, 0 to 1: how far the KPIs are on their way; null without data. */
+              E: number | null;
+
+              /** Memory, 0 to 1: how much of what should be on record is; null without data. */
+              M: number | null;
+
+              /** Reliability, 0 to 1: the share of applies that held; null without data. */
+              R: number | null;
+
+              /** Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is. */
+              N: number | null;
+
+              /** What each value was worked out from. */
+              dimensions: {
+                /** Effect: how far the KPIs are on their way. */
+                E: {
+                  /** E, from 0 to 1; null without data. */
+                  value: number | null;
+
+                  /** What each fed KPI contributes. */
+                  parts: {
+                    /** Name of the KPI. */
+                    kpi: string;
+
+                    /** Its newest value. */
+                    value: number;
+
+                    /** When that was fed. */
+                    at: string;
+
+                    /** Whether that was more than 7 days ago; it counts all the same. */
+                    stale: boolean;
+
+                    /** The value it starts from; null when not known. */
+                    baseline: number | null;
+
+                    /** The value it should reach; null when not known. */
+                    target: number | null;
+
+                    /** Its weight in the mean; null when it does not count. */
+                    weight: number | null;
+
+                    /** 0 to 1: 0.5 at the baseline, 1 at the target; null when it does not count. */
+                    attainment: number | null;
+
+                    /** Why it does not count; null when it does. */
+                    reason: string | null;
+                  }[];
+                };
+
+                /** Memory: what should be on record of closed changes, and is. */
+                M: {
+                  /** M, from 0 to 1: present / expected; null when no change was closed. */
+                  value: number | null;
+
+                  /** First UTC day that is looked at. */
+                  from: string;
+
+                  /** Last UTC day that is looked at. */
+                  to: string;
+
+                  /** Changes closed within these days: denied, or applied and their outcome final. */
+                  closed: number;
+
+                  /** Items that should be on their records. */
+                  expected: number;
+
+                  /** Items of these that are, those that were added late too. */
+                  present: number;
+
+                  /** How many of those present were added late. */
+                  late: number;
+
+                  /** How often each item is missing. */
+                  missing: {
+                    /** Records that lack it. */
+                    rationale: number;
+
+                    /** Records that lack it. */
+                    decider: number;
+
+                    /** Records that lack it. */
+                    note: number;
+
+                    /** Records that lack it. */
+                    verdict: number;
+                  };
+
+                  /** The newest changes with something missing. */
+                  gaps: {
+                    /** A closed change. */
+                    change_id: string;
+
+                    /** When it was closed. */
+                    closed_at: string;
+
+                    /** What is not on its record. */
+                    missing: ("rationale" | "decider" | "note" | "verdict")[];
+                  }[];
+                };
+
+                /** Reliability: applies that held. */
+                R: {
+                  /** R, from 0 to 1: 1 - failed / n; null when nothing was attempted. */
+                  value: number | null;
+
+                  /** First UTC day that is looked at. */
+                  from: string;
+
+                  /** Last UTC day that is looked at. */
+                  to: string;
+
+                  /** Applies attempted within these days. */
+                  n: number;
+
+                  /** Of those how many failed; each counts once. */
+                  failed: number;
+
+                  /** Why; an attempt may show under two. */
+                  causes: {
+                    /** The host product refused or did not confirm it. */
+                    adapter_failure: number;
+
+                    /** It was rolled back. */
+                    rolled_back: number;
+
+                    /** The host no longer showed it. */
+                    drifted: number;
+                  };
+
+                  /** Wilson score interval of the share that did not fail; null without attempts. */
+                  interval: {
+                    /** Lower bound. */
+                    low: number;
+
+                    /** Upper bound. */
+                    high: number;
+
+                    /** How sure that is. */
+                    confidence: 0.95;
+                  } | null;
+                };
+
+                /** Need: what is overdue. */
+                N: {
+                  /** N, from 0 to 1: weight / (weight + 8); 0 when nothing is overdue. */
+                  value: number;
+
+                  /** What all that is overdue weighs. */
+                  weight: number;
+
+                  /** How much is open; it does not move N. */
+                  open: number;
+
+                  /** How much of that is overdue. */
+                  overdue: number;
+
+                  /** By kind, only what has open items. */
+                  items: {
+                    /** What is open. */
+                    item:
+                      | "pending_changes"
+                      | "approved_changes"
+                      | "tasks_urgent"
+                      | "tasks_high"
+                      | "tasks_normal"
+                      | "tasks_low"
+                      | "drift"
+                      | "review_due"
+                      | "stale_kpis"
+                      | "audit_chain";
+
+                    /** How many are open. */
+                    open: number;
+
+                    /** How many of these are overdue. */
+                    overdue: number;
+                  }[];
+
+                  /** True when more are overdue than are counted. */
+                  at_least: boolean;
+                };
+              };
+
+              /** The intent's KPI goals. */
+              goals: {
+                /** Name of the KPI. */
+                kpi: string;
+
+                /** The value it starts from. */
+                baseline: number;
+
+                /** The value it should reach. */
+                target: number;
+
+                /** Its newest value; null before the first feed. */
+                current: number | null;
+
+                /** When that was fed; null before. */
+                fed_at: string | null;
+
+                /** 0 at the baseline, 1 at the target, not clamped; null without a value. */
+                progress: number | null;
+
+                /** By when it should be reached; null: at no time. */
+                deadline: string | null;
+
+                /** Whether progress is as far as the time to the deadline; null without one. */
+                on_pace: boolean | null;
+
+                /** stale: not fed for 7 days; under_way: better than the baseline. */
+                status: "no_data" | "stale" | "behind" | "under_way" | "on_track" | "met";
+              }[];
+
+              /** What the newest results were made of. */
+              provenance: {
+                /** The newest reply of the chat; null before the first. */
+                chat: {
+                  /** Whether memories went into it. */
+                  injected: boolean;
+
+                  /** Id of the reply. */
+                  reply_id: string;
+
+                  /** Which memories. */
+                  memory_ids: string[];
+
+                  /** Who worded it: rules or a model. */
+                  mode: "rules" | "llm";
+
+                  /** When. */
+                  at: string;
+                } | null;
+              };
+
+              /** How many tasks there are. */
+              tasks: components["schemas"]["TaskStats"];
+
+              /** What holds every apply back; null: nothing is frozen. */
+              freeze: components["schemas"]["Freeze"] | null;
+
+              /** Each managed place was verified since then; null: not yet. */
+              oldest_verified_at: string | null;
+
+              /** When this was worked out. */
+              as_of: string;
+
+              /** The product; null without an intent. */
+              product: {
+                /** Its id. */
+                product_id: string;
+
+                /** Of the intent. */
+                version: string;
+              } | null;
+
+              /** Capabilities that fail or are degraded. */
+              failing: components["schemas"]["Capability"][];
+            };
+          };
+        };
+      };
     };
   };
   "/api/log": {
@@ -4077,259 +4348,6 @@ export interface components {
       seconds?: number | null;
     };
 
-    /** The service at a glance. No data is null, never 0. */
-    State: {
-      /** The number of cycles so far. */
-      tick: number;
-
-      /** Effect, 0 to 1: how far the KPIs are on their way; null without data. */
-      E: number | null;
-
-      /** Memory, 0 to 1: how much of what should be on record is; null without data. */
-      M: number | null;
-
-      /** Reliability, 0 to 1: the share of applies that held; null without data. */
-      R: number | null;
-
-      /** Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is. */
-      N: number | null;
-
-      /** What each value was worked out from. */
-      dimensions: {
-        /** Effect: how far the KPIs are on their way. */
-        E: {
-          /** E, from 0 to 1; null without data. */
-          value: number | null;
-
-          /** What each fed KPI contributes. */
-          parts: {
-            /** Name of the KPI. */
-            kpi: string;
-
-            /** Its newest value. */
-            value: number;
-
-            /** When that was fed. */
-            at: string;
-
-            /** Whether that was more than 7 days ago; it counts all the same. */
-            stale: boolean;
-
-            /** The value it starts from; null when not known. */
-            baseline: number | null;
-
-            /** The value it should reach; null when not known. */
-            target: number | null;
-
-            /** Its weight in the mean; null when it does not count. */
-            weight: number | null;
-
-            /** 0 to 1: 0.5 at the baseline, 1 at the target; null when it does not count. */
-            attainment: number | null;
-
-            /** Why it does not count; null when it does. */
-            reason: string | null;
-          }[];
-        };
-
-        /** Memory: what should be on record of closed changes, and is. */
-        M: {
-          /** M, from 0 to 1: present / expected; null when no change was closed. */
-          value: number | null;
-
-          /** First UTC day that is looked at. */
-          from: string;
-
-          /** Last UTC day that is looked at. */
-          to: string;
-
-          /** Changes closed within these days: denied, or applied and their outcome final. */
-          closed: number;
-
-          /** Items that should be on their records. */
-          expected: number;
-
-          /** Items of these that are, those that were added late too. */
-          present: number;
-
-          /** How many of those present were added late. */
-          late: number;
-
-          /** How often each item is missing. */
-          missing: {
-            /** Records that lack it. */
-            rationale: number;
-
-            /** Records that lack it. */
-            decider: number;
-
-            /** Records that lack it. */
-            note: number;
-
-            /** Records that lack it. */
-            verdict: number;
-          };
-
-          /** The newest changes with something missing. */
-          gaps: {
-            /** A closed change. */
-            change_id: string;
-
-            /** When it was closed. */
-            closed_at: string;
-
-            /** What is not on its record. */
-            missing: ("rationale" | "decider" | "note" | "verdict")[];
-          }[];
-        };
-
-        /** Reliability: applies that held. */
-        R: {
-          /** R, from 0 to 1: 1 - failed / n; null when nothing was attempted. */
-          value: number | null;
-
-          /** First UTC day that is looked at. */
-          from: string;
-
-          /** Last UTC day that is looked at. */
-          to: string;
-
-          /** Applies attempted within these days. */
-          n: number;
-
-          /** Of those how many failed; each counts once. */
-          failed: number;
-
-          /** Why; an attempt may show under two. */
-          causes: {
-            /** The host product refused or did not confirm it. */
-            adapter_failure: number;
-
-            /** It was rolled back. */
-            rolled_back: number;
-
-            /** The host no longer showed it. */
-            drifted: number;
-          };
-
-          /** Wilson score interval of the share that did not fail; null without attempts. */
-          interval: {
-            /** Lower bound. */
-            low: number;
-
-            /** Upper bound. */
-            high: number;
-
-            /** How sure that is. */
-            confidence: 0.95;
-          } | null;
-        };
-
-        /** Need: what is overdue. */
-        N: {
-          /** N, from 0 to 1: weight / (weight + 8); 0 when nothing is overdue. */
-          value: number;
-
-          /** What all that is overdue weighs. */
-          weight: number;
-
-          /** How much is open; it does not move N. */
-          open: number;
-
-          /** How much of that is overdue. */
-          overdue: number;
-
-          /** By kind, only what has open items. */
-          items: {
-            /** What is open. */
-            item:
-              | "pending_changes"
-              | "approved_changes"
-              | "tasks_urgent"
-              | "tasks_high"
-              | "tasks_normal"
-              | "tasks_low"
-              | "drift"
-              | "review_due"
-              | "stale_kpis"
-              | "audit_chain";
-
-            /** How many are open. */
-            open: number;
-
-            /** How many of these are overdue. */
-            overdue: number;
-          }[];
-
-          /** True when more are overdue than are counted. */
-          at_least: boolean;
-        };
-      };
-
-      /** The intent's KPI goals. */
-      goals: {
-        /** Name of the KPI. */
-        kpi: string;
-
-        /** The value it starts from. */
-        baseline: number;
-
-        /** The value it should reach. */
-        target: number;
-
-        /** Its newest value; null before the first feed. */
-        current: number | null;
-
-        /** When that was fed; null before. */
-        fed_at: string | null;
-
-        /** 0 at the baseline, 1 at the target, not clamped; null without a value. */
-        progress: number | null;
-
-        /** By when it should be reached; null: at no time. */
-        deadline: string | null;
-
-        /** Whether progress is as far as the time to the deadline; null without one. */
-        on_pace: boolean | null;
-
-        /** stale: not fed for 7 days; under_way: better than the baseline. */
-        status: "no_data" | "stale" | "behind" | "under_way" | "on_track" | "met";
-      }[];
-
-      /** What the newest results were made of. */
-      provenance: {
-        /** The newest reply of the chat; null before the first. */
-        chat: {
-          /** Whether memories went into it. */
-          injected: boolean;
-
-          /** Id of the reply. */
-          reply_id: string;
-
-          /** Which memories. */
-          memory_ids: string[];
-
-          /** Who worded it: rules or a model. */
-          mode: "rules" | "llm";
-
-          /** When. */
-          at: string;
-        } | null;
-      };
-
-      /** How many tasks there are. */
-      tasks: components["schemas"]["TaskStats"];
-
-      /** What holds every apply back; null: nothing is frozen. */
-      freeze: components["schemas"]["Freeze"] | null;
-
-      /** Each managed place was verified since then; null: not yet. */
-      oldest_verified_at: string | null;
-
-      /** When this was worked out. */
-      as_of: string;
-    };
-
     /** How many tasks there are. */
     TaskStats: {
       /** Tasks that wait. */
@@ -4349,6 +4367,24 @@ export interface components {
 
       /** Mean over all ratings, 1 to 5; null without any. */
       mean_rating: number | null;
+    };
+
+    /** One thing the service can do, or why it cannot here. */
+    Capability: {
+      /** What it is. */
+      id: string;
+
+      /** What it belongs to. */
+      group: string;
+
+      /** Whether it works here. */
+      status: "available" | "degraded" | "disabled" | "failing";
+
+      /** Why it does not; null when it does. */
+      reason: string | null;
+
+      /** The option that switches it on; null when it is on. */
+      enable_with: string | null;
     };
 
     /** What the service noticed, for people. */
@@ -4373,24 +4409,6 @@ export interface components {
 
       /** Id of the record it is about; null when about none. */
       ref: string | null;
-    };
-
-    /** One thing the service can do, or why it cannot here. */
-    Capability: {
-      /** What it is. */
-      id: string;
-
-      /** What it belongs to. */
-      group: string;
-
-      /** Whether it works here. */
-      status: "available" | "degraded" | "disabled" | "failing";
-
-      /** Why it does not; null when it does. */
-      reason: string | null;
-
-      /** The option that switches it on; null when it is on. */
-      enable_with: string | null;
     };
 
     /** How far one phase of using the service has come. */

@@ -23,6 +23,7 @@ import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
 import type { ActionName, ActionRecord } from "../../../lib/operations/action_log.ts";
 import type { capabilitySchema } from "../../../lib/operations/capability.ts";
+import type { State as StateView } from "../../../lib/operations/state.ts";
 import type { EvolvedFile } from "../../../lib/operations/deps.ts";
 
 export type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
@@ -31,11 +32,13 @@ export type { Change, Kind, Risk, Status, Tier } from "../../../lib/changes/rule
 export type { Gate } from "../../../lib/changes/rules/gates.ts";
 export type { Outcome, Verdict } from "../../../lib/changes/rules/outcome.ts";
 export type { Action } from "../../../lib/changes/rules/transitions.ts";
-export type { State } from "../../../lib/operations/state.ts";
 export type { ActionName, ActionRecord, ChatAnswer, EvolvedFile, Evidence, Insight, PeerRow, Whoami };
 
 /** The rules of the intent. */
 export type Policy = Omit<Intent["policy"], "signing">;
+
+/** The state of the service, with the capabilities that fail. */
+export type State = StateView & { product: { product_id: string; version: string } | null; failing: Capability[] };
 
 /** Rules for the values of a target, and the answer of the rules to a proposal of it. */
 export type PolicyAnswer = ValuePolicy & { preview: Preview | null };

@@ -27,6 +27,10 @@ const RETRY_MS = 2_000;
 const NO_STREAM_MS = 10_000;
 const REFUSED_STREAM_MS = 60_000;
 
+/** A first stream that opens sooner than this has missed next to nothing, which shows this much later. */
+const PROMPT_MS = 2_000;
+const SETTLE_MS = 5_000;
+
 const TYPES: readonly string[] = ["audit", "growth", "tick"];
 const listeners = new Set<(news: News) => void>();
 
@@ -34,6 +38,7 @@ const listeners = new Set<(news: News) => void>();
 let stream: { gone: AbortController; isOpen: boolean } | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let notBefore = 0;
+let isFirst = true;
 
 /** Calls `listener` with whatever happens, until the returned function is called. */
 export function onNews(listener: (news: News) => void): () => void {
@@ -94,6 +99,7 @@ function open(): void {
 /** Listens until the stream ends, and tells for how long another one is not worth trying. */
 async function listen(opening: NonNullable<typeof stream>): Promise<number> {
   const { signal } = opening.gone;
+  const begun = Date.now();
   let openedAt: number | undefined;
   try {
     const headers = { accept: "text/event-stream", ...tokens() };
@@ -103,7 +109,10 @@ async function listen(opening: NonNullable<typeof stream>): Promise<number> {
     opening.isOpen = true;
     clearTimeout(timer);
     become("live");
-    tell(null);
+    // The page's first readings begin with the stream, and are nearly always newer; the few milliseconds between are read later.
+    if (isFirst && openedAt - begun < PROMPT_MS) setTimeout(() => tell(null), SETTLE_MS);
+    else tell(null);
+    isFirst = false;
     await readEvents(response, (type, data) => {
       if (TYPES.includes(type)) tell({ type, data: JSON.parse(data) } as News);
     });

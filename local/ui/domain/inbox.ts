@@ -1,8 +1,7 @@
 /** What waits, and for whom. */
-import type { Capability, CapabilityMap, InboxAnswer, InboxItem, IntentView, State } from "../core/api_types.ts";
+import type { Capability, InboxAnswer, InboxItem, State } from "../core/api_types.ts";
 import { getAs } from "../core/api.ts";
 import { counted } from "../core/format.ts";
-import { readOutcomes } from "./outcomes.ts";
 import { titled } from "./statuses.ts";
 
 /** Rows that are shown of a list; the rest is behind a link. */
@@ -32,7 +31,7 @@ export interface Inbox {
   reviews: InboxItem[];
   /** There is more than is shown. */
   more: boolean;
-  drifted: Concern[];
+  concerns: Concern[];
 }
 
 /** Reads what waits, for the person who sits there; an empty name is nobody's. */
@@ -47,34 +46,24 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
     // What can be applied stands there alone: its row says that a review is due, which has time.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
     more: (totals.waiting_for_you ?? totals.pending) > mine.length || approved.total > approved.items.length,
-    drifted: drifted.items.map(ofHost),
+    concerns: [...drifted.items.map(ofHost), ...waits.worse_kpis.map(ofKpi)],
   };
 }
 
-/** Reads which KPIs have got worse since changes were applied; which change it was, nobody can say. */
-export async function readWorseKpis(signal: AbortSignal): Promise<Concern[]> {
-  const { outcomes } = await readOutcomes(signal);
-  const worse = outcomes.filter(
-    ({ state, verdict, kpi }) => state === "open" && verdict === "regressed" && kpi !== null,
-  );
-  return [...new Set(worse.map(({ kpi }) => kpi!))].map((kpi) => ({
-    tone: "warn",
-    title: `${titled(kpi)} has got worse`,
-    detail: "See what was applied before it did.",
-    kpi,
-  }));
-}
+/** A KPI that has got worse since changes were applied; which change it was, nobody can say. */
+const ofKpi = (kpi: string): Concern => ({
+  tone: "warn",
+  title: `${titled(kpi)} has got worse`,
+  detail: "See what was applied before it did.",
+  kpi,
+});
 
 /** Reads what waits for a person. */
 export const waitingFor = (person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> =>
   getAs(person, "api/inbox", { limit }, signal);
 
-/** What is wrong with the service itself, as far as it is known yet. */
-export function serviceConcerns(
-  state: State | undefined,
-  intent: IntentView | undefined,
-  map: CapabilityMap | undefined,
-): Concern[] {
+/** Lists faults of the service itself, as far as they are known yet. */
+export function serviceConcerns(state: State | undefined): Concern[] {
   const overdue = (item: string) => state?.dimensions.N.items.find((one) => one.item === item)?.overdue ?? 0;
   const concerns: Concern[] = [];
   if (overdue("audit_chain") > 0)
@@ -83,13 +72,6 @@ export function serviceConcerns(
       title: "The audit chain does not hold",
       detail: "No change is taken until it is mended.",
       page: "audit",
-    });
-  if (intent?.adapter?.status === "failing")
-    concerns.push({
-      tone: "bad",
-      title: `The ${intent.adapter.name} adapter fails`,
-      detail: intent.adapter.last_error ?? "",
-      page: "settings",
     });
   if (overdue("pending_changes") > 0)
     concerns.push({
@@ -110,15 +92,15 @@ export function serviceConcerns(
       detail: "Outcomes cannot be judged without them.",
       page: "kpis",
     });
-  return [...concerns, ...(map?.capabilities ?? []).flatMap(failing)];
+  return [...concerns, ...(state?.failing ?? []).filter(({ id }) => id !== "audit_chain").map(ofCapability)];
 }
 
-const TOLD_ALREADY = ["product_adapter", "audit_chain"];
-
-function failing({ id, status, reason }: Capability): Concern[] {
-  if ((status !== "failing" && status !== "degraded") || TOLD_ALREADY.includes(id)) return [];
-  return [{ tone: "warn", title: `${titled(id)} is ${status}`, detail: reason ?? "", page: "settings" }];
-}
+const ofCapability = ({ id, status, reason }: Capability): Concern => ({
+  tone: id === "product_adapter" && status === "failing" ? "bad" : "warn",
+  title: `${titled(id)} is ${status}`,
+  detail: reason ?? "",
+  page: "settings",
+});
 
 const ofHost = ({ change_id, target, tenant_id, drift, title }: InboxItem): Concern => ({
   tone: "bad",

@@ -8,8 +8,8 @@ import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
-import { useCapabilities, useFound, useIntent, useServiceState } from "../core/shared.ts";
-import { type Concern, readInbox, readWorseKpis, serviceConcerns } from "../domain/inbox.ts";
+import { useFound, useServiceState } from "../core/shared.ts";
+import { type Concern, readInbox, serviceConcerns } from "../domain/inbox.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Sign } from "../parts/mark.tsx";
@@ -20,15 +20,12 @@ import { InboxRow } from "./inbox/row.tsx";
 
 const OutsideValue = lazy(() => import("./inbox/outside_value.tsx").then((part) => part.OutsideValue));
 
-/** What waits for the reader; what is worth a look beside it is read once that stands. */
+/** Waiting changes of the reader, then what else needs attention. */
 export function InboxPage({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
   const { data, error } = useResource(`inbox of ${name}`, (signal) => readInbox(name, signal));
   const { data: state, error: noState } = useServiceState();
   const stands = data !== undefined && (state !== undefined || noState !== undefined);
-  const { data: intent } = useIntent(stands);
-  const map = useCapabilities(stands);
-  const { data: worse, loading } = useResource(stands ? "worse KPIs" : null, readWorseKpis);
   useTitle("Inbox");
   useWaiting(data && (data.totals.waiting_for_you ?? data.totals.pending));
   if (!stands)
@@ -41,9 +38,8 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   const { totals, mine, approved, reviews, more } = data;
   const { pending, waiting_for_you } = totals;
   const others = waiting_for_you === null ? 0 : pending - waiting_for_you;
-  const concerns = [...serviceConcerns(state, intent, map.data), ...data.drifted, ...(worse ?? [])];
-  const isRead = !map.loading && !loading;
-  const nothing = isRead && pending + totals.approved + reviews.length + concerns.length === 0;
+  const concerns = [...serviceConcerns(state), ...data.concerns];
+  const nothing = pending + totals.approved + reviews.length + concerns.length === 0;
   return (
     <>
       <PageHead
