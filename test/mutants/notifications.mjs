@@ -8,6 +8,8 @@ const words = { file: "lib/operations/notify/words.ts", tests: FORMAT };
 const expiring = { file: "lib/operations/expiring.ts", tests: NOTICES };
 const post = { file: "lib/operations/notify/post.ts", tests: NOTIFY };
 
+const TRACE = ["test/lib/operations/trace.test.ts"];
+
 export const notifications = [
   {
     ...post,
@@ -127,5 +129,26 @@ export const notifications = [
     name: "a record that somebody broke holds back every notification after it",
     find: "return aboutChange(deps, undefined, words);",
     replace: "throw error;",
+  },
+  {
+    name: "an entry has the trace of the request that its commit is made with",
+    file: "lib/changes/transaction.ts",
+    find: "noteTrace(integrity, entry.value, trace)",
+    replace: "noteTrace(integrity, entry.value, currentTrace())",
+    tests: TRACE,
+  },
+  {
+    name: "a cycle continues the trace of who asks for it",
+    file: "lib/operations/cycle.ts",
+    find: "runInTrace(newTrace(), () => takeSteps(deps, report, quick))",
+    replace: "takeSteps(deps, report, quick)",
+    tests: TRACE,
+  },
+  {
+    name: "a trace without an id is passed on",
+    file: "lib/kit/trace.ts",
+    find: "(?!0{32})",
+    replace: "",
+    tests: TRACE,
   },
 ];
