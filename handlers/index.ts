@@ -57,6 +57,15 @@ import { outcomes } from "./product/outcomes.ts";
 import { pack } from "./product/pack.ts";
 import { propose } from "./product/propose.ts";
 import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
+import {
+  draft,
+  mandate,
+  mandateNarrow,
+  mandateResume,
+  mandateRevoke,
+  mandates,
+  mandateSign,
+} from "./product/mandates.ts";
 import { note } from "./product/note.ts";
 import { review } from "./product/review.ts";
 import { revoke } from "./product/revoke.ts";
@@ -82,6 +91,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
   drift, policy, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, restore, review, freeze, unfreeze, erase, note, stage, samples, kpi,
+  mandates, mandate, draft, mandateSign, mandateNarrow, mandateResume, mandateRevoke,
   inbox, find, findSaved, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

@@ -1,4 +1,5 @@
 /** Reads from a store which changes would lack a consent under an intent that is not in force. */
+import { systemClock } from "../lib/kit/platform.ts";
 import { entryKey } from "../lib/audit/chain.ts";
 import { listOngoing, listUnconsented, type Unconsented } from "../lib/changes/unconsented.ts";
 import type { Intent } from "../lib/changes/rules/intent.ts";
@@ -7,6 +8,8 @@ import { memoryStore } from "../lib/store/memory.ts";
 import type { Key, Version } from "../lib/store/version.ts";
 import { storeAddress, type StoreName } from "./moving/store_addresses.ts";
 import type { Environment } from "./secrets.ts";
+
+const MAX_MANDATES = 10_000;
 
 /** Indexes of what the service carries on by itself, and the end of the log. */
 const isIndex = ({ collection, id }: Key): boolean =>
@@ -34,11 +37,16 @@ export async function listLacking(
     const ids = await listOngoing(store);
     if (ids.length === 0) return [];
     const changes = new Set(ids);
-    await load(({ collection, id }) => collection === "changes" && changes.has(id));
+    await load(({ collection, id }) => collection === "mandates" || (collection === "changes" && changes.has(id)));
     const records = await readRecords(store, ids);
-    const entries = new Set(records.flatMap((record) => record?.audit.map(entryKey) ?? []));
+    const mandates = await store.list("mandates", { limit: MAX_MANDATES });
+    const named = [
+      ...records.flatMap((record) => record?.audit ?? []),
+      ...mandates.flatMap(({ value }) => value.audit),
+    ];
+    const entries = new Set(named.map(entryKey));
     await load(({ collection, id }) => collection === "audit" && entries.has(id));
-    return await listUnconsented({ store, product: { intent } });
+    return await listUnconsented({ store, product: { intent }, clock: systemClock });
   } finally {
     await close();
   }

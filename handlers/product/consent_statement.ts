@@ -12,6 +12,7 @@ import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
 import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
 import { kpiNames } from "../../lib/changes/rules/intent.ts";
+import { MANDATE_DECISIONS, narrowField } from "../../lib/changes/rules/mandate.ts";
 import { ACTS } from "../../lib/changes/rules/act_statement.ts";
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
@@ -28,11 +29,15 @@ export const consentStatementOf = endpoint(
     names: "approver",
     input: (deps: ChangesDeps) =>
       z.strictObject({
-        decision: word([...DECISIONS, ...ACTS]).describe("What is decided: on a change, or an act on the service."),
+        decision: word([...DECISIONS, ...ACTS, ...MANDATE_DECISIONS]).describe(
+          "What is decided: on a change, or an act on the service.",
+        ),
         approver: personName().describe("Who decides; of a proposal its proposer, of an act its actor."),
         change_id: changeId()
           .optional()
           .describe("The change that is decided on; absent for a proposal and for most acts."),
+        mandate_id: changeId().optional().describe("The mandate that is decided on."),
+        narrow: narrowField().optional().describe("Bounds of narrowMandate."),
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
@@ -62,7 +67,7 @@ export const consentStatementOf = endpoint(
           .optional()
           .describe("The fields of proposeCrmFollowup; in a form, JSON text."),
       }),
-    jsonFields: ["proposal", "followup", "seen", "kpis"],
+    jsonFields: ["proposal", "followup", "seen", "kpis", "narrow"],
     output: () =>
       z.object({
         statement: z.string().meta({
@@ -75,7 +80,7 @@ export const consentStatementOf = endpoint(
           examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
         }),
       }),
-    errors: ["change_not_found", "evidence_mismatch", "identity_mismatch"],
+    errors: ["change_not_found", "mandate_not_found", "evidence_mismatch", "identity_mismatch"],
   },
   async (input, call: Call<ChangesDeps>) => answer(await consentStatement(call, input)),
 );

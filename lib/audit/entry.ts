@@ -31,6 +31,11 @@ export const EVENT_TYPES = [
   "stage_resumed",
   "stage_stopped",
   "release_checked",
+  "mandate_signed",
+  "mandate_narrowed",
+  "mandate_suspended",
+  "mandate_resumed",
+  "mandate_ended",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

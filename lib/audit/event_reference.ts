@@ -24,7 +24,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
   ],
   consent_decision: [
     "somebody approves, denies, withdraws or revokes, or the time is over",
-    "`decision`, `approver`, `note`, `from`, `progress` (`1 of 2`), `target_owner`, `emergency`, `review_hours`, `seen` (digests of what the approver saw)",
+    "`decision`, `approver`, `note`, `from`, `progress` (`1 of 2`), `target_owner`, `emergency`, `review_hours`, `seen` (digests of what the approver saw), `mandate` (of a mandate: its id, `revision`, `entry`, `number` of the day, `left`)",
   ],
   change_applied: [
     "the host product shows the change",
@@ -75,6 +75,23 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
   loss_accepted: [
     "a person accepts that the end of the log is lost",
     "`note`, `known` (the end before; `head` null: more followed, how many is not known), `length` and `head` (the end it goes on from), `message`",
+  ],
+  mandate_signed: [
+    "a person signs a mandate",
+    "`mandate_id`, `revision`, `status` (`draft`; `active` with the last signature), `approver`, `note`, `bounds`, `systems`, `created_at`, `draft_note`",
+  ],
+  mandate_narrowed: ["bounds of a mandate are made smaller", "`mandate_id`, `revision`, `approver`, `note`, `narrow`"],
+  mandate_suspended: [
+    "a change that it approved is rolled back or contested, or a KPI is below its floor",
+    "`mandate_id`, `revision`, `suspension` (`reason`; `change_id`, or `kpi` and `value`)",
+  ],
+  mandate_resumed: [
+    "a person signs the resumption of a mandate",
+    "`mandate_id`, `revision`, `status` (`suspended`; `active` with the last signature), `approver`, `note`",
+  ],
+  mandate_ended: [
+    "a mandate is revoked, or its time is over",
+    "`mandate_id`, `revision`, `reason`, `approver`, `note`",
   ],
   record_rebuilt: ["a stored record was rebuilt from the log", "`fields`"],
   store_moved: [

@@ -10,6 +10,11 @@ import { readLedger } from "./ledger/ledger.ts";
 import { examineProposal } from "./examine_proposal.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
+import { mandateFacts } from "./mandates/mandate_facts.ts";
+import { findMandate } from "./mandates/read_mandate.ts";
+import { MANDATE_DECISIONS, type MandateDecision } from "./rules/mandate.ts";
+import { narrowBounds, type Narrowing } from "./rules/mandate_narrow.ts";
+import { directionOf } from "./rules/kpi.ts";
 import { type Act, ACTS } from "./rules/act_statement.ts";
 import { type Content, digestOf } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
@@ -21,7 +26,9 @@ import { changeFacts, type Decision, isConsent, statementText } from "./rules/st
 
 /** The decision or act, and its author. */
 export interface StatementInput extends Partial<StageFacts> {
-  decision: Decision | Act;
+  decision: Decision | Act | MandateDecision;
+  mandate_id?: string | undefined;
+  narrow?: Narrowing | undefined;
   approver: string;
   change_id?: string | undefined;
   note?: string | undefined;
@@ -67,7 +74,9 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
   const head = await readHead(deps.store);
   if (!head) throw new Error("a statement needs an opened product runtime");
   refuseStrayFields(input);
-  const decided = isAct(decision) ? undefined : await contentOf(deps, { ...input, decision });
+  const mandate = isMandateDecision(decision) ? await factsOfMandate(deps, { ...input, decision }) : undefined;
+  const decided =
+    isAct(decision) || isMandateDecision(decision) ? undefined : await contentOf(deps, { ...input, decision });
   if (decision === "accept_loss" && (length === undefined || end === undefined))
     throw invalidField(length === undefined ? "length" : "head", "is required");
   if (decision === "feed_kpis" && Object.keys(kpis ?? {}).length === 0)
@@ -75,27 +84,48 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
   const erased = decision === "erase" ? await contentToErase(deps, input) : {};
   requirePerson(caller, "approver", approver);
   const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
-  const statement = decided
-    ? statementText({ ...shared, ...decided.about, approver })
-    : statementText({
-        ...shared,
-        decision: decision as Act,
-        actor: approver,
-        until,
-        length,
-        head: end,
-        kpis,
-        ...erased,
-      });
+  const statement = mandate
+    ? statementText({ ...shared, ...mandate, approver })
+    : decided
+      ? statementText({ ...shared, ...decided.about, approver })
+      : statementText({
+          ...shared,
+          decision: decision as Act,
+          actor: approver,
+          until,
+          length,
+          head: end,
+          kpis,
+          ...erased,
+        });
   const challenge = passkeyChallenge(statement, deps.sha256);
   return { statement, challenge, ...(decided?.content && { content: decided.content }) };
 }
 
-const isAct = (decision: Decision | Act): decision is Act => (ACTS as readonly string[]).includes(decision);
+type Signed = Decision | Act | MandateDecision;
+
+const isAct = (decision: Signed): decision is Act => (ACTS as readonly string[]).includes(decision);
+const isMandateDecision = (decision: Signed): decision is MandateDecision =>
+  (MANDATE_DECISIONS as readonly string[]).includes(decision);
+
+/** Returns the facts of a decision on a mandate. Errors: 404 `mandate_not_found`, 400 `invalid_field`. */
+async function factsOfMandate(
+  { store, product }: ChangesDeps,
+  { decision, mandate_id, narrow }: StatementInput & { decision: MandateDecision },
+) {
+  if (mandate_id === undefined) throw invalidField("mandate_id", "is required");
+  if (decision === "mandate_narrow" && narrow === undefined) throw invalidField("narrow", "is required");
+  const mandate = await findMandate({ tx: store }, mandate_id);
+  if (narrow) narrowBounds(mandate.bounds, narrow, (kpi) => directionOf(kpi, product!.intent));
+  return mandateFacts(decision, mandate, narrow);
+}
 
 /** Fields that belong to some of the decisions only. */
-const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> = {
-  change_id: (decision) => decision === "erase" || (decision !== "propose" && !isAct(decision)),
+const BELONGS: Readonly<Record<string, (decision: Signed) => boolean>> = {
+  change_id: (decision) =>
+    decision === "erase" || (decision !== "propose" && !isAct(decision) && !isMandateDecision(decision)),
+  mandate_id: isMandateDecision,
+  narrow: (decision) => decision === "mandate_narrow",
   note: (decision) => decision !== "propose",
   verdict: (decision) => decision === "review",
   item: (decision) => decision === "note",

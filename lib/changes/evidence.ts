@@ -8,8 +8,9 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { reading, type Reading } from "./reading.ts";
 import type { Place } from "./records.ts";
-import { findTarget, isTakenBack } from "./rules/event.ts";
-import { minor, named, type OfTarget, onTarget } from "./subjects.ts";
+import { detailIn, findTarget, isTakenBack } from "./rules/event.ts";
+import { isMandateEvent, type MandateDetail } from "./rules/mandate_record.ts";
+import { mandateConsents, minor, named, type OfTarget, onTarget } from "./subjects.ts";
 
 /** Decision after decision goes by the newest entries of a target and of the KPIs. */
 const isSound = soundOnce();
@@ -150,11 +151,28 @@ export function evidenceOf(
     /** The restores of a target since a moment. */
     restoredSince: (place: Place, moment: string): Walk =>
       newestSince(onTarget("restored", place), isOn(place), moment),
+    /** The entries about a mandate from an id on, the lowest first. */
+    aboutMandate: (mandateId: string, from: number) =>
+      allFrom(
+        from,
+        mandateId,
+        ({ event_type, detail }) => isMandateEvent(event_type) && mandateIdIn(detail) === mandateId,
+      ),
+    /** The consents of a mandate: since a moment, or as far as the log was read. */
+    mandateConsents(name: string, moment?: string): Walk {
+      const isBy = ({ event_type, detail }: AuditEntry): boolean =>
+        event_type === "consent_decision" && detailIn(detail).approver === name;
+      return moment === undefined
+        ? newest(mandateConsents(name), isBy)
+        : newestSince(mandateConsents(name), isBy, moment);
+    },
     /** The minor changes since a moment. */
     minorSince: (moment: string): Walk =>
       newestSince(minor, ({ event_type }) => event_type === "change_proposed", moment),
   };
 }
+
+const mandateIdIn = (detail: string): string | undefined => (detailIn(detail) as unknown as MandateDetail).mandate_id;
 
 function take(ids: Iterable<number>, most: number): number[] {
   const taken: number[] = [];

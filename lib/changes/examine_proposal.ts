@@ -4,6 +4,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { findRolloutProblem, NO_SPLIT, NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
 import { readUnowned, type SystemReading } from "./judge_values.ts";
+import { listLimits } from "./mandates/limits.ts";
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
@@ -14,7 +15,7 @@ type Placed = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"]
 
 /** Findings of the target systems about a proposal. */
 export interface Findings {
-  /** Digests of what a proposal that may be minor would replace; `null` where that cannot be read now. */
+  /** Digests of what a proposal that no person may have to approve would replace; `null` where that cannot be read now. */
   seen?: string[] | null | undefined;
   /** A system cannot hold the value: 400 `value_not_allowed`. */
   not_allowed?: AppError | undefined;
@@ -24,30 +25,35 @@ export interface Findings {
 
 type Stated = Placed & { tier?: string | undefined };
 
-/** Checks the values of a proposal, and reads its targets where their steps are limited, it may be minor, or a system needs that. */
-export async function examineProposal(deps: ChangesDeps, stated: Stated): Promise<Findings> {
-  const readings = await readUnowned(deps, stated);
-  return { ...(await askSystems(deps, stated)), ...(readings.length > 0 && { readings }) };
+/**
+ * Checks the values of a proposal, and reads its targets where their steps are limited, the intent or a mandate of its agent may
+ * approve it, or a system needs that.
+ */
+export async function examineProposal(deps: ChangesDeps, stated: Stated, agent?: string): Promise<Findings> {
+  const limits = agent !== undefined && deps.product?.intent.policy.mandates && (await listLimits(deps.store, agent));
+  const rules = [...(deps.product?.intent.policy.targets ?? []), ...(limits || [])];
+  const readings = await readUnowned(deps, stated, [], rules);
+  return { ...(await askSystems(deps, stated, Array.isArray(limits))), ...(readings.length > 0 && { readings }) };
 }
 
-async function askSystems(deps: ChangesDeps, stated: Stated): Promise<Findings> {
+async function askSystems(deps: ChangesDeps, stated: Stated, mayBeMandated: boolean): Promise<Findings> {
   const adapter = deps.product?.adapter;
-  const isMinor = stated.tier === "minor";
+  const needsSeen = stated.tier === "minor" || mayBeMandated;
   try {
     const not_allowed = checkValues(adapter, stated);
     const isJudged = judgesByReading(adapter, stated);
-    if (not_allowed || !adapter?.reader || !(isMinor || isJudged)) return { not_allowed };
+    if (not_allowed || !adapter?.reader || !(needsSeen || isJudged)) return { not_allowed };
     const spelled = await readLedger(deps, (ledger) => ledger.respell(stated));
     const examined = await examinePlaces(deps, spelled, isJudged);
     const unfit = examined?.find(({ problem }) => problem !== undefined);
     return {
-      ...(isMinor && { seen: examined?.map(({ seen }) => seen.digest) }),
+      ...(needsSeen && { seen: examined?.map(({ seen }) => seen.digest) }),
       not_allowed: unfit && createNotAllowed(unfit.target, unfit.problem!),
     };
   } catch (error) {
     // The proposal itself is rejected for it.
     if (error instanceof AppError || error instanceof NoTargetSystem) return {};
-    return isMinor ? { seen: null } : {};
+    return needsSeen ? { seen: null } : {};
   }
 }
 

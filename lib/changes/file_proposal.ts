@@ -1,6 +1,7 @@
 /** Records a proposal within a transaction, of a caller and of a model alike. */
 import { AppError, invalidField } from "../kit/errors.ts";
 import { countProposal, limitReached } from "./agent_limits.ts";
+import { decideByMandate, type Outside } from "./mandates/approve.ts";
 import { findPlaces, requireFreePlaces } from "./places.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { proposalFacts } from "./proposal_facts.ts";
@@ -29,6 +30,8 @@ export interface ProposalResult extends Enacted {
   conflicts: string[];
   /** Consents that it needs before it can be applied. */
   missing: Missing[];
+  /** Why no mandate of its agent approves it. */
+  outside?: Outside[];
   /** Says that the target is recorded in another spelling than requested. */
   target_spelling?: string;
 }
@@ -86,9 +89,18 @@ export async function fileProposal(
   }
   await requireFreePlaces(tx, places, transaction.sha256, reader);
   if (agent) await countProposal(transaction, agent, input);
+  const decided = await decideByMandate(transaction, enacted, { input, actor, places, seen, readings });
+  enacted = decided.enacted ?? enacted;
   const missing = missingConsents(enacted.record.change, transaction.product.intent);
   const named = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
-  return { ...enacted, conflicts: named, missing, ...respelling(requested, input) };
+  const { outside } = decided;
+  return {
+    ...enacted,
+    conflicts: named,
+    missing,
+    ...(outside && { outside }),
+    ...respelling(requested, input),
+  };
 }
 
 /** Says which targets are recorded as they were first applied, and not as requested. */

@@ -45,6 +45,8 @@ export interface ValueJudgement {
   error?: AppError | undefined;
   /** The first target that never held a number before. */
   first?: string | undefined;
+  /** The first target that held no number when the hours of its limit began. */
+  unheld?: string | undefined;
   /** Numbers that targets held which no change of ours has set, for the record. */
   step_base?: readonly StepBase[] | undefined;
 }
@@ -53,19 +55,21 @@ export interface ValueJudgement {
 export async function judgeValues(ledger: Ledger, change: Judged, by: ValueFacts): Promise<ValueJudgement> {
   const steps = listSteps(change, by.policy);
   let first: string | undefined;
+  let unheld: string | undefined;
   try {
     requireSchemas(change, by.policy, validateValue);
     for (const step of steps) {
       const base = await findBase(ledger, step, by);
       requireStep(step, base);
       if (base === "first") first ??= step.entry.target;
+      else if ("unheld" in base) unheld ??= step.entry.target;
     }
   } catch (error) {
     if (error instanceof AppError && error.code === "value_not_allowed") return { error };
     throw error;
   }
   const step_base = await findUnowned(ledger, steps, by);
-  return { first, ...(step_base.length > 0 && { step_base }) };
+  return { first, unheld, ...(step_base.length > 0 && { step_base }) };
 }
 
 const NOT_READ = { unknown: "its target system cannot be read now; try again later" };
@@ -76,12 +80,13 @@ export async function findBase(ledger: Ledger, step: Step, by: ValueFacts): Prom
   const moment = new Date(Date.parse(by.at) - limit.hours * HOUR_MS).toISOString();
   for await (const held of ledger.heldSince(entry, moment)) {
     const base = "found" in held ? numbersIn(held.found, step) : baseIn(held, member);
-    if (base) return base;
+    if (base) return "unheld" in held && typeof base === "object" ? { ...base, unheld: true } : base;
   }
   const found = numbersIn(by.recorded ?? [], step) ?? baseInSystem(step, by);
   if (found) return found;
   const last = await ledger.lastValue(entry);
-  return (last && baseIn(last, member)) ?? "first";
+  const former = last && baseIn(last, member);
+  return typeof former === "object" ? { ...former, unheld: true } : (former ?? "first");
 }
 
 function baseInSystem({ entry, member }: Step, { readings = [] }: ValueFacts): FoundBase | undefined {
@@ -134,9 +139,10 @@ export async function readUnowned(
   deps: ChangesDeps,
   change: Placed,
   recorded: readonly StepBase[] = [],
+  rules: Policy["targets"] = deps.product?.intent.policy.targets ?? [],
 ): Promise<SystemReading[]> {
   const { product } = deps;
-  const steps = product ? listSteps(change, product.intent.policy) : [];
+  const steps = product ? listSteps(change, { targets: rules }) : [];
   const adapter = product?.adapter;
   if (steps.length === 0 || !adapter?.reader) return [];
   const readings: SystemReading[] = [];

@@ -2,6 +2,7 @@
 import { MAX_CLOCK_LAG_MS } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
 import { verifyProof } from "./proofs/verify.ts";
+import type { MandateFacts } from "./mandates/mandate_facts.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Proof } from "./rules/proof.ts";
 import { type ActFacts, signerName } from "./rules/act_statement.ts";
@@ -31,7 +32,7 @@ export type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
  */
 export async function present(
   { tx, origin, product, now, at: stamped, sha256 }: Transaction,
-  decided: Said<StatementFacts> | Said<ActFacts>,
+  decided: Said<StatementFacts> | Said<ActFacts> | Said<MandateFacts>,
   { proof, at }: ProofInput,
   isDryRun = false,
 ): Promise<Presented | undefined> {

@@ -12,24 +12,25 @@ import { changeFacts } from "./rules/statement.ts";
 import type { ProductRuntime } from "./runtime.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
+import type { Evidence } from "./evidence.ts";
+import { isInForce } from "./mandates/in_force.ts";
+import { mandateNamed } from "./rules/mandate.ts";
+import { approvingMandate, isByMandate } from "./rules/mandate_approval.ts";
 
 /**
  * The change with those consents alone that were given since the last accepted loss of the log's end, and need no signature
  * or have one that a key under their name made of it.
  */
 export async function asProven(
-  {
-    tx,
-    origin,
-    product,
-    lastLoss,
-  }: Pick<Transaction, "origin" | "lastLoss"> & { tx: Pick<Reads, "getMany">; product: Pick<ProductRuntime, "intent"> },
+  sources: ProvingSources,
   record: Pick<ChangeRecord, "change" | "audit">,
 ): Promise<Change> {
   const { audit } = record;
-  const change = await withoutLostConsents(tx, record, await lastLoss());
+  const { tx, origin, product, lastLoss } = sources;
+  const counted = await withoutLostConsents(tx, record, await lastLoss());
+  const change = await markInactive(sources, counted);
   const { signing } = product.intent.policy;
-  const asked = change.approvals.filter(({ approver }) => mustSign(approver, signing));
+  const asked = change.approvals.filter((one) => !isByMandate(one) && mustSign(one.approver, signing));
   if (asked.length === 0) return change;
   const entries = await tx.getMany("audit", audit.map(entryKey));
   const events = entries.flatMap((entry) => (entry ? [eventOf(entry.value)] : []));
@@ -39,8 +40,28 @@ export async function asProven(
   return { ...change, approvals: change.approvals.filter((approval) => !unproven.has(approval)) };
 }
 
+/** Sources that prove consents; `until`: mandates are judged as they stood at this entry. */
+interface ProvingSources extends Pick<Transaction, "origin" | "lastLoss" | "at"> {
+  tx: Pick<Reads, "get" | "getMany">;
+  product: Pick<ProductRuntime, "intent">;
+  evidence?: Evidence | undefined;
+  until?: number | undefined;
+}
+
+/** The change with the consents of mandates marked that are not active. */
+async function markInactive(sources: ProvingSources, change: Change): Promise<Change> {
+  if (approvingMandate(change) === undefined) return change;
+  const approvals: Approval[] = [];
+  for (const approval of change.approvals) {
+    const mandate = mandateNamed(approval.approver);
+    const isInactive = mandate !== undefined && !(await isInForce(sources, mandate, sources.until));
+    approvals.push(isInactive ? { ...approval, inactive: true } : approval);
+  }
+  return { ...change, approvals };
+}
+
 /** Dependencies of a proof of many changes' consents, under an intent that need not be in force. */
-export interface ProvingDeps extends Pick<ChangesDeps, "store" | "requestCache"> {
+export interface ProvingDeps extends Pick<ChangesDeps, "store" | "requestCache" | "clock"> {
   product?: Pick<ProductRuntime, "intent"> | undefined;
 }
 
@@ -55,15 +76,31 @@ export async function allProven(
   const loss = head?.loss?.length ?? 0;
   const asked = records.filter(
     ({ change, audit }) =>
-      mayHaveLost({ change, audit }, loss) || change.approvals.some(({ approver }) => mustSign(approver, signing)),
+      mayHaveLost({ change, audit }, loss) ||
+      change.approvals.some((one) => isByMandate(one) || mustSign(one.approver, signing)),
   );
   if (asked.length === 0) return records.map(({ change }) => change);
   const keys = [...new Set(asked.flatMap(({ audit }) => audit.map(entryKey)))];
   const entries = await deps.store.getMany("audit", keys);
   const byKey = new Map(keys.map((key, index) => [key, entries[index]]));
-  const tx = { getMany: async (_: string, ids: readonly string[]) => ids.map((id) => byKey.get(id)) };
+  const tx = {
+    get: deps.store.get,
+    getMany: async (collection: string, ids: readonly string[]) =>
+      ids.every((id) => byKey.has(id))
+        ? ids.map((id) => byKey.get(id))
+        : deps.store.getMany(collection as "audit", ids),
+  };
   const lastLoss = async (): Promise<number> => loss;
-  const read = { tx: tx as Pick<Reads, "getMany">, origin: head?.origin ?? "", product, lastLoss };
+  const at = asked.some(({ change }) => approvingMandate(change) !== undefined)
+    ? new Date(Math.max(deps.clock.now(), Date.parse(head?.at ?? "") || 0)).toISOString()
+    : undefined;
+  const read = {
+    tx: tx as Pick<Reads, "get" | "getMany">,
+    origin: head?.origin ?? "",
+    product,
+    lastLoss,
+    at: at ?? "",
+  };
   return Promise.all(records.map((record) => asProven(read, record)));
 }
 

@@ -12,6 +12,7 @@ import { foldEntries } from "./ledger/verify_record.ts";
 import type { Change } from "./rules/change.ts";
 import { digestOf } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
+import { isMandateEvent } from "./rules/mandate_record.ts";
 import { differences } from "./rules/record.ts";
 
 /** The result of a command; `entry` is its receipt, null for a dry run. */
@@ -59,8 +60,9 @@ export async function verifyReply(
   reply: ReplyMembers,
   log: { evidence: Evidence; sha256: Sha256 },
 ): Promise<Replayed["replayed"]> {
-  // A dry run left nothing in the log.
+  // A dry run or a draft left nothing in the log.
   if (reply["dry_run"] === true && reply.audit_entry === null) return { ...reply, audit_entry: null };
+  if (reply["state"] === "draft" && reply.audit_entry === undefined) return reply as Replayed["replayed"];
   const entry = await log.evidence.entry(reply.audit_entry);
   if (entry && (await matchesLog(reply, entry, log))) return { ...reply, audit_entry: entry };
   throw new AppError(
@@ -79,7 +81,11 @@ async function matchesLog(
   const change = member as Change | undefined;
   const { change_id } = entry;
   if ((change?.change_id ?? "") !== change_id) return false;
-  const recorded = new Map<string, unknown>(Object.entries(detailIn(entry.detail)));
+  // The note of an entry about a mandate is its signer's.
+  const { note, ...facts } = detailIn(entry.detail);
+  const recorded = new Map<string, unknown>(
+    Object.entries(isMandateEvent(entry.event_type) ? facts : { note, ...facts }),
+  );
   if (change_id !== "") {
     const entries = await evidence.about(change_id, 1);
     const state = foldEntries(entries.filter(({ id }) => id <= entry.id));

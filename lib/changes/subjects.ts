@@ -2,6 +2,7 @@
 import type { Sought, SubjectsOf } from "../audit/outline_piece.ts";
 import { targetKey } from "./records.ts";
 import { isTakenBack, listTargets } from "./rules/event.ts";
+import { isMandateEvent } from "./rules/mandate_record.ts";
 
 /** The lowest bit of a subject tells of a minor change. */
 const MINOR = 1;
@@ -25,6 +26,10 @@ const OF_TARGET: Readonly<Record<string, OfTarget>> = {
   value_restored: "restored",
 };
 
+/** The mandate of an entry about one, and of its consent to a change. */
+const MANDATE = /"mandate_id":"([^"\\]+)"/;
+const BY_MANDATE = /"approver":"(mandate:[^"\\]+)"/;
+
 /** In the text of a detail; what stands in a text is escaped. */
 const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 
@@ -33,7 +38,12 @@ const SETS = '"sets":[';
 
 /** Its change, or its type where it is about none, and whether that is minor; and what it tells of which targets. */
 export const subjectsOf: SubjectsOf = ({ event_type, change_id, tenant, detail }) => {
+  if (isMandateEvent(event_type)) return [hashOf(MANDATE.exec(detail)?.[1] ?? event_type)];
   const subject = hashOf(change_id || event_type);
+  if (event_type === "consent_decision") {
+    const mandate = BY_MANDATE.exec(detail)?.[1];
+    return mandate === undefined ? [subject] : [subject, hashOf(mandate)];
+  }
   const of = OF_TARGET[event_type];
   if (!of) return [subject];
   const first = of === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject;
@@ -51,6 +61,9 @@ const placed = (of: OfTarget, place: Parameters<typeof targetKey>[0]): number =>
 
 /** The entries about a change, or those of a type that are about none. */
 export const named = (name: string): Sought => ({ which: 0, mask: NAME, bits: hashOf(name) });
+
+/** The consents of a mandate, by the name under which it approves. */
+export const mandateConsents = (name: string): Sought => ({ which: 1, mask: NAME, bits: hashOf(name) });
 
 /** The entries that tell of a minor change. */
 export const minor: Sought = { which: 0, mask: MINOR, bits: MINOR };

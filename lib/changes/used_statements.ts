@@ -4,6 +4,7 @@
  */
 import type { Tx } from "../store/store.ts";
 import type { Decision } from "./rules/statement.ts";
+import type { MandateDecision } from "./rules/mandate.ts";
 import type { Act } from "./rules/act_statement.ts";
 
 declare module "../store/store.ts" {
@@ -14,13 +15,19 @@ declare module "../store/store.ts" {
 }
 
 /** A change takes each of these once by itself. */
-const REPEATABLE: ReadonlySet<Decision | Act> = new Set(["approve", "approve_emergency", "deny", "revoke", "review"]);
+const REPEATABLE: ReadonlySet<Decision | Act | MandateDecision> = new Set([
+  "approve",
+  "approve_emergency",
+  "deny",
+  "revoke",
+  "review",
+]);
 const DIGITS = 15;
 /** More than come in with each, so that they grow fewer. */
 const FORGOTTEN = 2;
 
 /** Whether a statement of this may be used once only. */
-export const isForOneUse = (decision: Decision | Act): boolean => !REPEATABLE.has(decision);
+export const isForOneUse = (decision: Decision | Act | MandateDecision): boolean => !REPEATABLE.has(decision);
 
 /**
  * Notes the use of a statement; false where it was used before. `at`: when it says it was made; none that says so before `over`

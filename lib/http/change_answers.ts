@@ -12,6 +12,10 @@ export const proposalAnswer = once(() =>
     .extend({
       conflicts: z.array(z.string()).describe("Ids of other live changes on the same tenant and target."),
       missing: z.array(missingSchema()).describe("Whose consent it needs, and by which rule."),
+      outside: z
+        .array(z.record(z.string(), z.string()))
+        .optional()
+        .describe("Reasons why no mandate of its agent approves it: mandate_id, bound, message."),
       target_spelling: z
         .string()
         .optional()

@@ -20,11 +20,12 @@ export const proposalReply = ({
   entry,
   conflicts,
   missing,
+  outside,
   target_spelling,
 }: ProposalResult): Reply => ({
   status: 201,
   base: change,
-  members: { conflicts, missing, target_spelling },
+  members: { conflicts, missing, outside, target_spelling },
   entry,
   revision: record.change.revision,
 });

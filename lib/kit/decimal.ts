@@ -58,3 +58,9 @@ function nextBelow(number: number): number {
   view.setBigInt64(0, view.getBigInt64(0) + (number > 0 ? -1n : 1n));
   return Math.max(view.getFloat64(0), -Number.MAX_VALUE);
 }
+
+/** Returns true where a number is a whole multiple of another, by their decimal text. */
+export function isWholeMultiple(number: number, factor: number): boolean {
+  const { a, b } = align(readDecimal(number), readDecimal(factor));
+  return a % b === 0n;
+}

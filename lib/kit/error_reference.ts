@@ -22,6 +22,10 @@ export const ERROR_REFERENCE = {
       "Check the id, and that it is the service that answered the proposal.",
     ],
     task_not_found: ["There is no task of this id, or it is too old and was dropped.", "Look at `GET /api/tasks`."],
+    mandate_not_found: [
+      "There is no mandate of this id, or its draft is older than seven days.",
+      "Look at `GET /api/product/mandates`.",
+    ],
     method_not_allowed: ["The path is there, and does not answer this method.", "Use what the header `Allow` names."],
     payload_too_large: [
       "The body is over 64 KiB; on Lambda also an answer over 6 MB.",
@@ -107,6 +111,10 @@ export const ERROR_REFERENCE = {
     already_decided: [
       "This person has approved this change already.",
       "Nothing; their consent counts. To take it back: `POST /api/product/revoke`.",
+    ],
+    mandate_not_allowed: [
+      "`policy.mandates` is absent or does not cover the bounds, or owners own a pattern in part.",
+      "Use smaller bounds, or change the intent.",
     ],
     forbidden_target: [
       "The target is under the intent's `forbidden_targets`.",

@@ -19,6 +19,7 @@ import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";
 import { noticeExpiring } from "./expiring.ts";
 import { writeDueFiles } from "./evolved_files.ts";
+import { keepMandates } from "../changes/mandates/brake.ts";
 import { noticeContested } from "./contested.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
@@ -101,6 +102,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     await step("contested", () => noticeContested(deps));
     // A process that lasts answers between its cycles.
     if (!deps.longLived) await step("github", async () => deps.github?.pass());
+    await step("mandates", () => keepMandates(deps));
   }
   await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
   // What time has judged by now is reported and told to peers in this cycle, and not in the next.

@@ -1,4 +1,5 @@
 /** Routes each change to the target system that covers its target, kind and tenant. */
+import { overlaps } from "../changes/rules/pattern_overlap.ts";
 import {
   findRolloutProblem,
   NoTargetSystem,
@@ -54,6 +55,14 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
       const { name, adapter } = find(entry);
       return { system: name, place: adapter.locate?.(entry).place ?? name };
     },
+    reach: ({ targets, kinds: proposed, tenants: served }) =>
+      systems.flatMap(({ name, match, kinds, tenants }) =>
+        match.some((pattern) => targets.some((target) => overlaps(pattern, target))) &&
+        (!kinds || kinds.some((kind) => proposed.includes(kind))) &&
+        (!tenants || served === "all" || tenants.some((tenant) => served.includes(tenant)))
+          ? name
+          : [],
+      ),
     counterparts(entry, system) {
       const rest = findRest(entry.target, find(entry).match)!;
       const patterns = systems.filter(({ name }) => name === system).flatMap(({ match }) => match);

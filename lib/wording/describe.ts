@@ -4,6 +4,7 @@ import { detailIn } from "../changes/rules/event.ts";
 import { worsenedWords } from "../changes/rules/kpi_words.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
+import { MANDATE_WORDS } from "./mandates.ts";
 import { nameActor, nameChange, nameProposer } from "./names.ts";
 import { capitalize, type Part } from "./part.ts";
 
@@ -297,6 +298,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
       ...given(facts, " (", "how", ")"),
     ],
   },
+  ...MANDATE_WORDS,
   loss_accepted: {
     name: "Loss accepted",
     what: (facts) => [

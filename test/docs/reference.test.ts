@@ -183,7 +183,7 @@ const SECTIONS = {
   Permissions: /^`policy\.permissions\./,
   "Rules for values": /^`policy\.targets\[/,
   "Owners, windows, emergencies and guardrails":
-    /^`policy\.(?:owners|windows|break_glass|guardrails|stages|promotion)\b[[.]/,
+    /^`policy\.(?:owners|windows|break_glass|guardrails|stages|mandates|promotion)\b[[.]/,
   "`principals`": /^`principals\./,
 };
 
@@ -207,9 +207,12 @@ function renderReference(): string {
 
 test("the reference of the intent is made from its schema", () => checkPage("docs/intent_fields.md", renderReference));
 
-test("the example has every field, and is an intent", () => {
-  const text = readFileSync(join(ROOT, "examples/rules/product_intent.json"), "utf8");
-  loadIntent(text, portableSha256);
+test("the examples have every field, and are intents", () => {
+  const texts = ["product_intent", "mandates_intent"].map((name) =>
+    readFileSync(join(ROOT, `examples/rules/${name}.json`), "utf8"),
+  );
+  for (const text of texts) loadIntent(text, portableSha256);
+  const stated = texts.map((text) => JSON.parse(text) as unknown);
   const has = (value: unknown, steps: string[]): boolean => {
     if (steps.length === 0) return true;
     const [step, ...rest] = steps;
@@ -219,5 +222,5 @@ test("the example has every field, and is an intent", () => {
   };
   const paths = rowsIn(intentJsonSchema()).map(([path]) => bare(path!));
   const steps = (path: string) => path.replaceAll(/\[[a-z]*\]/g, ".[]").split(".");
-  expect(paths.filter((path) => !has(JSON.parse(text), steps(path)))).toEqual([]);
+  expect(paths.filter((path) => !stated.some((one) => has(one, steps(path))))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { playLife } from "./life.ts";
 import { recordings } from "./recordings.ts";
 
 const FOLDER = join(import.meta.dirname, "files");
-const MAX_BYTES = 470_000;
+const MAX_BYTES = 560_000;
 const isUpdate = process.env["UPDATE_GOLDEN"] === "1";
 
 const names = (): string[] =>

@@ -17,7 +17,8 @@ import { rewindingStore } from "../support/rewinding_store.ts";
 import { fails } from "../support/scripted_adapter.ts";
 import type { Pen } from "../support/signed.ts";
 import { type Recorder, recorder } from "./recorder.ts";
-import { AGENT, AGENT_SECRET, ANA, BO, setting, createWatch } from "./setting.ts";
+import type { Manifest } from "../support/intents.ts";
+import { AGENT, AGENT_SECRET, ANA, BO, INTENT, MANDATED, setting, createWatch } from "./setting.ts";
 
 /** The service at the end of its life, with what it answered, and the ids of some changes. */
 export interface Life {
@@ -25,7 +26,7 @@ export interface Life {
   /** The store that it ends on. */
   store: Store;
   api: Recorder;
-  changes: Record<"seats" | "discount" | "pending", string>;
+  changes: Record<"seats" | "discount" | "pending" | "mandate", string>;
 }
 
 /** The service under a life, with shorthands for its steps. */
@@ -52,7 +53,7 @@ export async function playLife(): Promise<Life> {
     api,
     deps: undefined as never,
     store: first,
-    changes: { seats: "", discount: "", pending: "" },
+    changes: { seats: "", discount: "", pending: "", mandate: "" },
     async propose(over) {
       const stated = { tenant_id: "acme", kind: "config", summary: "Change a setting", proposer: "pat", ...over };
       return (await api.post("propose", stated)).change_id;
@@ -76,12 +77,13 @@ export async function playLife(): Promise<Life> {
   await leaveOpen(stage);
   await rollOut(stage);
   await askForRelease(stage);
+  await consentInAdvance(stage);
   return stage;
 }
 
-async function openOn(stage: Stage, store: Store): Promise<void> {
+async function openOn(stage: Stage, store: Store, intent: Manifest = INTENT): Promise<void> {
   stage.store = store;
-  stage.deps = await opened({ ...stage.options, store });
+  stage.deps = await opened({ ...stage.options, store, intent });
   Object.assign(stage.deps, { watch: createWatch((await readHead(store))!.origin) });
   stage.api.use(app(stage.deps));
 }
@@ -284,6 +286,36 @@ async function askForRelease({ api, adapter, propose, deps }: Stage): Promise<vo
   const deployment = github.deploy({ repository_id: 42, environment: "production", sha: head });
   const { headers } = hookRequest(JSON.stringify(github.body(deployment)));
   await api.post("/api/gate/github", github.body(deployment) as Record<string, unknown>, Object.fromEntries(headers));
+}
+
+/** A mandate under an intent that allows one: signed, suspended by a rollback, narrowed, resumed and revoked. */
+async function consentInAdvance(stage: Stage): Promise<void> {
+  const { api, changes, store } = stage;
+  await openOn(stage, store, MANDATED);
+  const until = new Date(stage.deps.clock.now() + 20 * DAY).toISOString();
+  const bounds = { agent: AGENT, targets: ["price.*"], kinds: ["config"], tenants: ["acme"], max_per_day: 5, until };
+  const { mandate_id } = await api.post("mandates", { ...bounds, note: "Prices follow the market" });
+  const sign = async (decision: string, path: string, fields: object = {}) => {
+    const about = { mandate_id, approver: "ana", ...fields };
+    const { statement } = await api.post("consent-statement", { decision, ...about });
+    await api.post(path, { ...about, proof: ANA.sign(statement), at: JSON.parse(statement).at });
+  };
+  await sign("mandate", "mandate-sign");
+  const content = {
+    tenant_id: "acme",
+    kind: "config",
+    target: "price.basic",
+    value: 104,
+    summary: "Follow the market",
+  };
+  const { change_id } = await api.post("propose", { ...content, risk: "low", reversible: true }, asAgent);
+  await api.post("apply", { change_id });
+  await api.post("rollback", { change_id });
+  await sign("mandate_narrow", "mandate-narrow", { narrow: { max_per_day: 3 } });
+  await sign("mandate_resume", "mandate-resume");
+  await sign("mandate_revoke", "mandate-revoke", { note: "The quarter is over" });
+  changes.mandate = mandate_id;
+  await openOn(stage, store, { ...INTENT, update_epoch: 3 });
 }
 
 /** Changes that apply by themselves: one does, one is rejected by its target system, and one waits for its time. */

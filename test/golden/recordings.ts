@@ -54,6 +54,7 @@ async function recordAnswers({ api, deps, changes }: Life): Promise<Map<string, 
   const { origin } = (await readHead(deps.store))!;
   const values: Record<string, string> = {
     change_id: changes.seats,
+    mandate_id: changes.mandate,
     file: report!.name,
     origin_hash: portableSha256(origin),
     key: "limits.seats",

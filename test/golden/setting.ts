@@ -20,7 +20,7 @@ export const BO = passkey("EdDSA", { keys: seededKey("bo"), credential_id: "Ym8n
 export const AGENT = "agent:pricing";
 export const AGENT_SECRET = "the pricing agent's own secret";
 
-const INTENT: Manifest = {
+export const INTENT: Manifest = {
   version: "2026.1",
   update_epoch: 1,
   product_type: "crm",
@@ -46,6 +46,13 @@ const INTENT: Manifest = {
     guardrails: [{ kpi: "csat", max_regression: 0.5, action: "rollback", targets: ["ui.theme"], hours: 24 }],
     break_glass: { approvers: ["cy"], review_hours: 24 },
   },
+};
+
+/** The intent of a while, under which people sign mandates. */
+export const MANDATED: Manifest = {
+  ...INTENT,
+  update_epoch: 2,
+  policy: { approvers: ["ana", "bo"], signed_only: true, mandates: { targets: ["price.*"] } },
 };
 
 /** Ids made of the time and of a number within the millisecond: one more or less changes no id of another moment. */

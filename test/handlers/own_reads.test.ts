@@ -144,6 +144,8 @@ const FILTERED = [
   "/api/product/changes/:change_id/attestation",
   "/api/product/outcomes",
   "/api/product/drift",
+  "/api/product/mandates",
+  "/api/product/mandates/:mandate_id",
   "/api/product/policy",
   "/api/product/values",
   "/api/product/pack",

@@ -42,6 +42,7 @@ const COSTS: Record<string, Costs> = {
   "/api/product/changes/CHANGE": { requests: 16, steps: 7 },
   "/api/product/changes/CHANGE/certificate": { requests: 11, steps: 11, heads: 3 },
   "/api/product/outcomes": { requests: 6, steps: 4 },
+  "/api/product/mandates": { requests: 2, steps: 2 },
   "/api/product/drift": { requests: 2, steps: 2, heads: 0 },
   "/api/product/policy?target=ui.banner&tenant_id=t1": NOTHING,
   "/api/product/values": { requests: 5, steps: 4, pages: 3 },

@@ -17,7 +17,12 @@ const WATCHED = "/:origin_hash/checkpoint";
 /** Is there only with a key; test/lib/changes/gate/attest.test.ts asks for it. */
 const ATTESTED = "/api/product/changes/:change_id/attestation";
 
+/** Is there only once a mandate was drafted; test/lib/changes/mandates asks for it. */
+const MANDATE = "/api/product/mandates/:mandate_id";
+
+const ABSENT = [WATCHED, ATTESTED, MANDATE];
+
 /** Every GET whose answer ends and is there; `CHANGE` stands for a change's id, `FILE` for the name of a file that is not there. */
 export const READS: string[] = endpoints
-  .filter(({ method, path }) => method === "GET" && !STREAMS.includes(path) && path !== WATCHED && path !== ATTESTED)
+  .filter(({ method, path }) => method === "GET" && !STREAMS.includes(path) && !ABSENT.includes(path))
   .map(({ path }) => path.replace(":change_id", "CHANGE").replace(":file", "FILE.md") + (QUERY[path] ?? ""));

@@ -3,6 +3,7 @@ import { invalidField } from "../../kit/errors.ts";
 import { signedActor } from "../act.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { judgeGuardrails } from "../guardrail.ts";
+import { suspendBelowFloor } from "../mandates/suspend.ts";
 import type { ProofInput } from "../proof_input.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -67,6 +68,7 @@ export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFee
       ...(input.note && { note: input.note }),
     };
     const entry = append({ event_type: "kpi_refreshed", detail: { values: fed, E, refreshed, ...facts } });
+    await suspendBelowFloor(transaction, fed);
     return { refreshed, E, accepted: fed, at, entry };
   });
   deps.wake?.();

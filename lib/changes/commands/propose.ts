@@ -17,7 +17,8 @@ export async function propose(
 ): Promise<ProposalResult | Replayed> {
   const actor = findActor(caller, requested.proposer);
   const stated = await completeProposal(caller.deps, requested).catch(asRejection);
-  const findings = stated instanceof AppError ? {} : await examineProposal(caller.deps, stated);
+  const { agent } = caller.identity ?? {};
+  const findings = stated instanceof AppError ? {} : await examineProposal(caller.deps, stated, agent);
   const proposer = caller.identity?.agent ?? requested.proposer ?? actor.actor ?? undefined;
   const result = await governed(caller, async (transaction): Promise<ProposalResult | AppError> => {
     requirePerson(caller, "proposer", requested.proposer);

@@ -15,7 +15,10 @@ import { findTakenRestore, leaveLease, type RestoreOutcome } from "../operations
 import { askHost, lastStart, nameSystem } from "../operations/ask_host.ts";
 import { type HostRun, isUnresolved, type OperandEnd, runOnHost } from "../operations/run_adapter.ts";
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
+import { listLimits } from "../mandates/limits.ts";
+import { suspendApproving } from "../mandates/suspend.ts";
 import { findCarrier } from "../places.ts";
+import { approvingMandate } from "../rules/mandate_approval.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
@@ -92,8 +95,12 @@ async function askBeforeApply(deps: Caller["deps"], changeId: string, dryRun: bo
 /** Reads what the target of an apply holds, where its steps are limited and neither log nor proposal says it. */
 async function readBases(deps: Caller["deps"], changeId: string) {
   const record = await readRecord(deps.store, changeId);
-  if (!record || deps.product!.intent.policy.targets.length === 0) return undefined;
-  return readUnowned(deps, record.change, await readLedger(deps, (ledger) => readRecordedBases(ledger, record)));
+  const { targets, mandates } = deps.product!.intent.policy;
+  const agent = mandates && record && approvingMandate(record.change) !== undefined && record.change.proposer;
+  const rules = [...targets, ...((agent && (await listLimits(deps.store, agent))) || [])];
+  if (!record || rules.length === 0) return undefined;
+  const recorded = await readLedger(deps, (ledger) => readRecordedBases(ledger, record));
+  return readUnowned(deps, record.change, recorded, rules);
 }
 
 function runAdapter(deps: Caller["deps"], { leases, operands, expected }: Started): Promise<HostRun> {
@@ -155,6 +162,8 @@ async function commitRun(
     if (refused) return createRejection(name, error);
     const { status } = before.change;
     const audit_entry = { id: entry.id, current_hash: entry.current_hash };
+    // The service could not take back what it ordered to be taken back.
+    if (run.drift && !caller.identity) await suspendApproving(transaction, before.change, "target_drifted");
     if (run.drift)
       return new AppError(
         "target_drifted",

@@ -10,13 +10,13 @@ import { findOwner, type LedgerSources } from "./targets.ts";
 import { entryIds, verifyRecord } from "./verify_record.ts";
 
 /** A value that a target held, the numbers that an apply found there, or why the record does not show it. */
-export type HeldValue = { value: unknown } | { found: readonly StepBase[] } | { unknown: string };
+export type HeldValue = (Found & object & { unheld?: true }) | { found: readonly StepBase[] };
 
 type Found = { value: unknown } | { unknown: string } | undefined;
 
 /**
  * Returns what a target held at a moment and what was set there since, oldest first, in the order in which they are a base for a
- * step. Nothing is read of a value before it is asked for.
+ * step. Nothing is read of a value before it is asked for. `unheld`: the target did not hold it at the moment.
  */
 export async function* heldSince(
   sources: LedgerSources,
@@ -36,10 +36,10 @@ export async function* heldSince(
   if (!start && found && found.length > 0) yield { found };
   // No value is a first one where any was set before.
   const before = start || applies.length === 0 ? undefined : await lastValue(sources, place, moment);
-  if (before) yield before;
+  if (before) yield { ...before, unheld: true };
   for (const { change_id } of applies) {
     const set = valueSet(await readVerified(sources, change_id), place);
-    if (set) yield set;
+    if (set) yield { ...set, unheld: true };
   }
 }
 

@@ -108,6 +108,13 @@ export interface TargetsInForce {
 /** Fields of a change that say where a value is set. */
 export type Placed = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
 
+/** Patterns of targets, kinds and tenants. */
+export interface ReachScope {
+  targets: readonly string[];
+  kinds: readonly string[];
+  tenants: readonly string[] | "all";
+}
+
 /** A value, and the rollout that gives it to a growing share of the users. */
 export type Staged = Placed & { stages?: Stages | undefined };
 
@@ -125,6 +132,8 @@ export interface ProductAdapter {
   readonly configuration?: TargetsInForce | undefined;
   /** Returns where a value is set; without it the place is the adapter's name. Asks nothing. Throws `NoTargetSystem`. */
   locate?(entry: Placed): Location;
+  /** Lists the names of the systems that changes of such targets may reach; absent: all. */
+  reach?(scope: ReachScope): string[];
   /** Lists the targets of a named system that stand for the same thing (`{rest}`) as the target of an entry. Throws `NoTargetSystem`. */
   counterparts?(entry: Placed, system: string): string[];
   /** Returns what reads the target of an entry; undefined where its system cannot be read. */

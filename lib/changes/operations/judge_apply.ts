@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { lastFreeze } from "../freeze.ts";
 import { judgeValues, readRecordedBases, type SystemReading, type ValueJudgement } from "../judge_values.ts";
+import { requireInside } from "../mandates/check_apply.ts";
 import { describeMove, findMove, requireFreePlaces, takePlaces } from "../places.ts";
 import { listPromotionHolds } from "../promotion.ts";
 import { asProven } from "../proven_consents.ts";
@@ -62,6 +63,11 @@ export async function judgeApply(
   await refuseEndlessTries(transaction, record);
   if (isStale) return rejectStale(transaction, record, request, isDry);
   request.step_base = await requireAllowedValues(transaction, record, readings);
+  if (!isDry) {
+    const recorded = await readRecordedBases(transaction.ledger, record);
+    const limited = await requireInside(transaction, proven, readings, recorded);
+    if (limited) request.step_base = [...(request.step_base ?? []), ...limited];
+  }
   // A dry run touches nothing, so nothing holds it back.
   if (isDry) return undefined;
   if (!isEmergency(proven, transaction.product.intent)) refuseHeld(await listPromotionHolds(transaction, change));

@@ -4,6 +4,7 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { AdapterResult, HostState, RestoreResult } from "./adapter_port.ts";
 import { watch } from "../guardrail.ts";
+import { suspendApproving } from "../mandates/suspend.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
@@ -68,6 +69,7 @@ export async function recordSuccess(
     await giveUpOwnership(transaction, enacted.record, done);
     const { change_id } = before.change;
     if (await transaction.tx.get("guardrail_due", change_id)) transaction.tx.delete("guardrail_due", change_id);
+    await suspendApproving(transaction, enacted.record.change, "rollback");
   }
   return { ...enacted, replaced };
 }

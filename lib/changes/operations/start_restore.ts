@@ -139,7 +139,12 @@ async function requireConsentAtApply(transaction: Transaction, record: ChangeRec
   const { manifest_hash } = detailIn(entry?.detail ?? "");
   const intent = await readIntent(transaction, manifest_hash);
   const product = intent && { ...transaction.product, intent };
-  const missing = product && missingConsents(await asProven({ ...transaction, product }, record), intent);
+  const missing =
+    product &&
+    missingConsents(
+      await asProven({ ...transaction, product, ...(applied && { at: applied.at, until: applied.entry }) }, record),
+      intent,
+    );
   if (missing?.length === 0) return;
   const lacks = missing?.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
   throw new AppError(

@@ -1,7 +1,7 @@
 /** Whether a consent that a log tells of was given by a key that stands under its approver's name. */
 import { proofSchema } from "../rules/proof.ts";
 import { keysOf, type Signing } from "../rules/signing.ts";
-import { statedAt, type StatementFacts, statementText } from "../rules/statement.ts";
+import { type CommonFacts, statedAt, statementText } from "../rules/statement.ts";
 import { verifyProof } from "./verify.ts";
 
 /** What the entry of a consent keeps of its proof. */
@@ -15,7 +15,7 @@ export interface Kept {
  * at its word but the time, which is signed with the rest.
  */
 export async function isGiven(
-  consent: Omit<StatementFacts, "at">,
+  consent: Omit<CommonFacts, "at"> & { approver: string },
   { statement, proof }: Kept,
   signing: Signing,
 ): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** The statement of an act on the service itself, which a person signs as they sign a consent. */
-import type { CommonFacts, StatementFacts } from "./statement.ts";
+import type { CommonFacts } from "./statement.ts";
 
 /** Acts that can be signed. */
 export const ACTS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"] as const;
@@ -22,5 +22,5 @@ export interface ActFacts extends CommonFacts {
 }
 
 /** Returns the name of the person that a statement is of. */
-export const signerName = (facts: Pick<StatementFacts, "approver"> | Pick<ActFacts, "actor">): string =>
+export const signerName = (facts: { approver: string } | Pick<ActFacts, "actor">): string =>
   "actor" in facts ? facts.actor : facts.approver;

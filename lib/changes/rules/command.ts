@@ -1,4 +1,4 @@
-/** What is asked of a change or found out about it, what that is judged by, and what follows. */
+/** Commands on a change, the context by which they are judged, and the events that follow. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
 import type { LateItem, ValuePlace, Verdict } from "./change.ts";
@@ -6,6 +6,7 @@ import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
 import type { TargetOwner } from "./stale_target.ts";
+import type { MandateApproval } from "./mandate_approval.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { Presented } from "./require_signature.ts";
 
@@ -20,7 +21,7 @@ export type OperationState = "running" | "unresolved" | "unanswered";
 
 type Required = "tenant_id" | "kind" | "target" | "summary";
 
-/** What a proposer may state: the content of a change; absent is "not stated". */
+/** Fields that a proposer may state: the content of a change; absent is "not stated". */
 export type ProposeInput = Pick<Content, Required> & {
   [Field in Exclude<keyof Content, Required>]?: Exclude<Content[Field], null> | undefined;
 } & { supersedes?: string | undefined };
@@ -76,8 +77,10 @@ export type Command =
       seen?: readonly string[] | undefined;
       signature?: Presented | undefined;
     }
+  /** A mandate consents. */
+  | { type: "mandate"; approval: MandateApproval; target_owner: TargetOwner; seen?: readonly string[] | undefined }
   | { type: "review"; name: string; note: string; verdict: Verdict; signature?: Presented | undefined }
-  /** What is missing on its record, said afterwards. */
+  /** An item that is missing on its record, added afterwards. */
   | { type: "note"; name: string; item: LateItem; note: string; signature?: Presented | undefined }
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
@@ -94,14 +97,14 @@ export type Command =
   | { type: "check_release"; circumstance: object }
   /** It no longer applies by itself. */
   | { type: "stop_automation"; code: string; reason: string }
-  /** What was stored of it differed from the log in these fields, and was made anew. */
+  /** Its record differed from the log in these fields, and was rebuilt. */
   | { type: "rebuild"; fields: readonly string[] }
   /** The host does not show what was applied. */
   | { type: "drift"; circumstance: { state: string; host: string } }
   /** The value of the change was set again where its target held another. */
   | { type: "restore"; circumstance: object };
 
-/** What a command is judged by. */
+/** Context by which a command is judged. */
 export interface Context {
   intent: Intent;
   manifest_hash: string;
@@ -109,7 +112,7 @@ export interface Context {
   actor: Actor;
 }
 
-/** What follows from a command: an entry, and the content where that is new or no more what it was. */
+/** The event that follows from a command, and the content where that is new or changed. */
 export interface Decided {
   event_type: ChangeEventType;
   detail: object;

@@ -4,6 +4,7 @@ import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { samePlace } from "./same_target.ts";
 import type { TargetOwner } from "./stale_target.ts";
+import type { MandateApproval } from "./mandate_approval.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
 
@@ -57,6 +58,8 @@ export interface Detail {
   alone?: true;
   /** Of a minor change: which of its day it is. */
   minor_number?: number;
+  /** The consent of a mandate: the mandate, the number of the change on its day, and the room that was left. */
+  mandate?: MandateApproval;
   decision?: "approved" | Resolution;
   approver?: string | null;
   note?: string | null;

@@ -5,6 +5,7 @@
 import { HOUR_MS } from "../../kit/days.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
+import { isByMandate } from "./mandate_approval.ts";
 import { isDecided, lateItems } from "./late_items.ts";
 import type { Operation } from "./command.ts";
 import { type ChangeEvent, isTakenBack } from "./event.ts";
@@ -167,12 +168,12 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
     ...change.approvals,
     { approver: approver ?? "", note: note ?? "", at, ...emergency, ...signature },
   ];
-  const ordinary = approvals.filter((approval) => !approval.emergency).length;
+  const ordinary = approvals.filter((approval) => !approval.emergency && !isByMandate(approval)).length;
   const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
   const given = { ...last, approvals, ...reviewBy(change, at, detail) };
   if (change.status === "approved" || change.status === "applied") return status === change.status ? given : undefined;
   if (status !== "approved") return given;
-  if (ordinary < change.required_approvers && !given.review) return undefined;
+  if (ordinary < change.required_approvers && !given.review && !detail.mandate) return undefined;
   return { ...given, status: "approved", decided_at: at };
 }
 

@@ -8,6 +8,7 @@ import type { OperationState } from "./command.ts";
 import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";
 import { findCovered } from "./list_entries.ts";
+import { approvingMandate, isMandated } from "./mandate_approval.ts";
 import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
@@ -81,6 +82,7 @@ export function gatesOf(
       : "";
   if (isLive(status)) {
     if (isEmergency(change, intent)) add("consent", "pass", "approved in an emergency");
+    else if (isMandated(change, policy)) add("consent", "pass", `approved by mandate ${approvingMandate(change)}`);
     else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else
       add(

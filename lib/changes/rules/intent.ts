@@ -12,6 +12,7 @@ import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, suggestion, unknown } from "./fields.ts";
 import { approverOrGroup, count, finite, moment, pattern, tenants } from "./intent_parts.ts";
 import { expandGroups, groupsSchema, type Refuse } from "./groups.ts";
+import { mandatesRule } from "./mandates_rule.ts";
 import { permissionsSchema } from "./permission_lists.ts";
 import { promotionRules } from "./promotion_rule.ts";
 import { stagesRule } from "./stages_rule.ts";
@@ -102,6 +103,7 @@ export const policySchema = once(() =>
       .default([])
       .describe("Targets that may not be changed; * stands for any characters."),
     stages: stagesRule().optional(),
+    mandates: mandatesRule().optional(),
     promotion: promotionRules(),
     targets: targetRulesSchema().default([]).describe("Rules for values, by target; all that match hold."),
     guardrails: list(
@@ -191,6 +193,8 @@ function refuseUnreachable(
       );
   for (const { path, message } of unreachableConsent(policy, only ? keyed : undefined))
     refuse(["policy", ...path], message);
+  if (policy.mandates && !only)
+    refuse(["policy", "mandates"], "needs policy.signed_only: only signatures make a mandate");
   const unlisted = unlistedAutomation(policy);
   if (unlisted) refuse(["policy", "permissions", "apply"], unlisted);
   const known = kpiNames({ kpis });

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { isEmergency } from "./break_glass.ts";
 import type { Change } from "./change.ts";
+import { approvingMandate, isMandated } from "./mandate_approval.ts";
 import { sameName } from "./names.ts";
 import { findCovered } from "./list_entries.ts";
 import { approvesOwn, type Electorate, consentsNeeded, electorsOf, mayDecide, standingApprovals } from "./policy.ts";
@@ -17,6 +18,7 @@ export const missingSchema = once(() =>
       }),
       count: z.number().int().describe("How many more must consent."),
       of: z.array(z.string()).meta({ description: "Who may; empty: anybody.", examples: [["ana@acme.example"]] }),
+      mandate: z.string().optional().describe("The mandate that approved it and is not active."),
       unreachable: z.literal(true).optional().describe("Present when fewer are left who may than are missing."),
     })
     .describe("Consent that a rule of the intent still asks for."),
@@ -28,15 +30,22 @@ export const QUORUM = "required_approvers";
 
 /** What each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
 export const missingConsents = (change: Change, intent: Electorate): Missing[] =>
-  isEmergency(change, intent) ? [] : missingOrdinary(change, intent);
+  isEmergency(change, intent) || isMandated(change, intent.policy) ? [] : missingOrdinary(change, intent);
 
 /** What quorum and owners still lack, emergency or not. */
 export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
   const standing = standingNames(change, intent);
+  const mandate = approvingMandate(change);
   const { policy } = intent;
   const lack = (rule: string, count: number, names: readonly string[] | undefined): Missing => {
     const of = (names ?? []).filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));
-    return { rule, count, of, ...(names && of.length < count ? { unreachable: true } : {}) };
+    return {
+      rule,
+      count,
+      of,
+      ...(mandate !== undefined && { mandate }),
+      ...(names && of.length < count ? { unreachable: true } : {}),
+    };
   };
   const quorum = lack(QUORUM, consentsNeeded(change, policy) - quorumIn(standing, intent), electorsOf(intent));
   const owned = policy.owners

@@ -5,6 +5,7 @@ import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
+import { isByMandate, isMandated } from "./mandate_approval.ts";
 import { standingApprovals } from "./policy.ts";
 
 /** The value of a place, by its digest. */
@@ -37,6 +38,9 @@ export function findMovedValues(change: Change, intent: Intent, now: readonly Se
   const saw = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
     // A consent of before such a policy says nothing of what it saw, and so not that it saw this.
+    ...change.approvals.flatMap((approval) =>
+      isByMandate(approval) && !approval.inactive ? [approval.seen ?? []] : [],
+    ),
     ...standingApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : isBlocked ? [[]] : [])),
   ];
   const moved = now
@@ -46,8 +50,8 @@ export function findMovedValues(change: Change, intent: Intent, now: readonly Se
 }
 
 /** Returns true where an apply may replace nothing but what its consents saw. */
-export const mustBeAsSeen = ({ seen_by_policy }: Change, { policy }: Intent): boolean =>
-  seen_by_policy !== undefined || policy.on_moved === "block";
+export const mustBeAsSeen = (change: Change, { policy }: Intent): boolean =>
+  change.seen_by_policy !== undefined || isMandated(change, policy) || policy.on_moved === "block";
 
 /** Says which places hold something else than was seen. */
 export const describeMovedValues = ({ moved }: Pick<MovedValues, "moved">): string =>

@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Actor, isNamedByProxy } from "./actor.ts";
 import type { Policy } from "./intent.ts";
+import type { MandateDecision } from "./mandate.ts";
 import { type Action, isListed } from "./permission_lists.ts";
 import type { Proof } from "./proof.ts";
 import { type KnownKey, keysOf, mustSign, type Signing } from "./signing.ts";
@@ -18,7 +19,17 @@ export type Presented = Signature | { refused: string };
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
-  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | "stage" | "stage_hold" | Action;
+  type:
+    | "approve"
+    | "deny"
+    | "withdraw"
+    | "revoke"
+    | "review"
+    | "propose"
+    | "stage"
+    | "stage_hold"
+    | MandateDecision
+    | Action;
   name: string;
   signature?: Presented | undefined;
   /** A rollback over a value that another program set. */
@@ -45,6 +56,10 @@ const CONSENTS: ReadonlySet<string> = new Set([
   "revoke",
   "review",
   "stage",
+  "mandate",
+  "mandate_narrow",
+  "mandate_resume",
+  "mandate_revoke",
   "unfreeze",
   "accept_clock",
   "accept_loss",

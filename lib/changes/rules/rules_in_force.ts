@@ -3,6 +3,7 @@ import { ownedByAll } from "./contradictions.ts";
 import type { Guardrail, Intent, Policy } from "./intent.ts";
 import type { Action } from "./permission_lists.ts";
 import { permittedNames } from "./permissions.ts";
+import { describeMandates } from "./mandates_rule.ts";
 import { electorsOf } from "./policy.ts";
 import { agentLimits } from "./principals.ts";
 import { describePromotion } from "./promotion_rule.ts";
@@ -48,6 +49,7 @@ export function rulesInForce(intent: Intent): string[] {
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
     ...rollouts(policy),
+    ...describeMandates(policy),
     ...policy.promotion.map(
       (rule) => `before a change is applied in ${rule.to.join(" or ")}, ${describePromotion(rule)}`,
     ),

@@ -10,6 +10,7 @@ import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { Intent } from "./intent.ts";
 import { lateNoteOf } from "./late_note.ts";
+import { mandateName } from "./mandate.ts";
 import { sameName } from "./names.ts";
 import { missingConsents, missingOrdinary, quorumOf, type Missing } from "./missing.ts";
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
@@ -53,6 +54,13 @@ export function decide(change: Change | undefined, command: Command, context: Co
       const { event, step, circumstance } = command;
       const event_type = `stage_${event}` as const;
       return { event_type, detail: { status: change.status, step, ...circumstance, ...common } };
+    }
+    case "mandate": {
+      const { approval, target_owner, seen } = command;
+      const status = transition(change, "approve", intent);
+      const approver = mandateName(approval.mandate_id);
+      const facts = { decision: "approved", status, approver, note: "", mandate: approval, target_owner };
+      return { event_type: "consent_decision", detail: { ...facts, ...(seen && { seen }), ...common } };
     }
     case "check_release":
       return { event_type: "release_checked", detail: { status: change.status, ...command.circumstance, ...common } };

@@ -18,7 +18,8 @@ const memberPath = () =>
       "must be a path of members such as limits.seats",
     );
 
-const maxStep = () =>
+/** The limit of a step, as a rule states it. */
+export const maxStep = () =>
   object({
     relative: finite().positive("must be above 0").optional().describe("As a part of the base: 0.05 is 5 %."),
     absolute: finite().positive("must be above 0").optional().describe("In units of the value."),

@@ -37,8 +37,8 @@ export interface StepBase {
   numbers: readonly number[];
 }
 
-/** The base of a step: numbers, `first` where the target never held any, or why it is not known. */
-export type FoundBase = { numbers: readonly number[] } | "first" | { unknown: string };
+/** The base of a step: numbers, `first` where the target never held any, or why it is not known; `unheld`: it held none when the hours began. */
+export type FoundBase = (({ numbers: readonly number[] } | { unknown: string }) & { unheld?: true }) | "first";
 
 /** A number of a change whose step is limited. */
 export interface Step {

@@ -111,6 +111,11 @@ export const OPERATIONS = {
           "stage_resumed",
           "stage_stopped",
           "release_checked",
+          "mandate_signed",
+          "mandate_narrowed",
+          "mandate_suspended",
+          "mandate_resumed",
+          "mandate_ended",
         ],
       },
       format: {

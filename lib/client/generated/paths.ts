@@ -179,6 +179,11 @@ export interface paths {
             | "stage_resumed"
             | "stage_stopped"
             | "release_checked"
+            | "mandate_signed"
+            | "mandate_narrowed"
+            | "mandate_suspended"
+            | "mandate_resumed"
+            | "mandate_ended"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -1416,13 +1421,23 @@ export interface paths {
               | "accept_clock"
               | "accept_loss"
               | "erase"
-              | "feed_kpis";
+              | "feed_kpis"
+              | "mandate"
+              | "mandate_narrow"
+              | "mandate_resume"
+              | "mandate_revoke";
 
             /** Who decides; of a proposal its proposer, of an act its actor. */
             approver: string;
 
             /** The change that is decided on; absent for a proposal and for most acts. */
             change_id?: string | undefined;
+
+            /** The mandate that is decided on. */
+            mandate_id?: string | undefined;
+
+            /** Bounds of narrowMandate. */
+            narrow?: unknown;
 
             /** The note that the decision will carry. */
             note?: string | undefined;
@@ -1989,6 +2004,666 @@ export interface paths {
               at: string;
               audit_entry: components["schemas"]["AuditEntry"];
             };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/mandates": {
+    /** Mandates
+     *
+     * Mandates and drafts, oldest first. */
+    get: {
+      parameters: {
+        query?: {
+          /** Only those in this state. */
+          state?: "draft" | "active" | "suspended" | "ended" | undefined;
+
+          /** Only those of this agent. */
+          agent?: string | undefined;
+
+          /** How many at most. */
+          limit?: number | undefined;
+
+          /** Only those after this id: next of the page before. */
+          after?: string | undefined;
+        };
+        header?: never;
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Mandates, oldest first. */
+              mandates: ({
+                /** Its id. */
+                mandate_id: string;
+
+                /** Rises when it is narrowed, suspended or ended. */
+                revision: number;
+
+                /** Its state now. */
+                state: "draft" | "active" | "suspended" | "ended";
+
+                /** Its agent. */
+                agent: string;
+
+                /** Patterns of its targets. */
+                targets: string[];
+
+                /** Kinds of changes. */
+                kinds: string[];
+
+                /** A list of tenants, or all. */
+                tenants: "all" | string[];
+
+                /** Its end. */
+                until: string;
+
+                /** The note of its draft. */
+                note: string;
+
+                /** Target systems that it reaches. */
+                systems: Record<string, unknown>[];
+
+                /** Signatures, oldest first: approver and at. */
+                signatures: Record<string, string>[];
+
+                /** Signatures that it or its resumption lacks. */
+                missing: components["schemas"]["MissingConsent"][];
+
+                /** Changes approved today (UTC day), and open: neither applied nor denied. */
+                used: Record<string, number>;
+
+                /** The room that is left: today and open. */
+                left: Record<string, number>;
+
+                /** Its reason and at; null unless suspended. */
+                suspension: Record<string, unknown> | null;
+
+                /** Its reason and at; null before. */
+                ended: Record<string, unknown> | null;
+
+                /** The reason why it approves nothing; null where it does. */
+                inactive: string | null;
+              } & Record<string, unknown>)[];
+
+              /** after of the next page; null at the end. */
+              next: string | null;
+            };
+          };
+        };
+      };
+    };
+
+    /** Draft a mandate
+     *
+     * Makes the draft of a mandate, which counts for nothing before people have signed it. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** An agent of the intent. */
+            agent: string;
+
+            /** Patterns of targets. */
+            targets: string[];
+
+            /** Kinds of changes. */
+            kinds: ("config" | "workflow" | "feature_flag" | "code_patch" | "experiment")[];
+
+            /** A list, or all. */
+            tenants: "all" | string[];
+
+            /** Limits of values: schema, max_step, unit. */
+            limits?: unknown;
+
+            /** Most users of one change. */
+            max_affected_users?: number | undefined;
+
+            /** Most changes on a UTC day; absent: the policy's. */
+            max_per_day?: number | undefined;
+
+            /** Most approved and not yet applied; absent: the policy's. */
+            max_open?: number | undefined;
+
+            /** Values by KPI; a worse one suspends it. */
+            kpi_floor?: Record<string, number> | undefined;
+
+            /** Its end. */
+            until: string;
+
+            /** Its beginning; absent: its last signature. */
+            from?: string | undefined;
+
+            /** Its purpose, for those who sign. */
+            note?: string | undefined;
+
+            /** The author; absent: whom the proxy names. */
+            actor?: string | undefined;
+          }
+        >;
+      };
+      responses: {
+        201: {
+          content: {
+            "application/json": {
+              /** Its id. */
+              mandate_id: string;
+
+              /** Rises when it is narrowed, suspended or ended. */
+              revision: number;
+
+              /** Its state now. */
+              state: "draft" | "active" | "suspended" | "ended";
+
+              /** Its agent. */
+              agent: string;
+
+              /** Patterns of its targets. */
+              targets: string[];
+
+              /** Kinds of changes. */
+              kinds: string[];
+
+              /** A list of tenants, or all. */
+              tenants: "all" | string[];
+
+              /** Its end. */
+              until: string;
+
+              /** The note of its draft. */
+              note: string;
+
+              /** Target systems that it reaches. */
+              systems: Record<string, unknown>[];
+
+              /** Signatures, oldest first: approver and at. */
+              signatures: Record<string, string>[];
+
+              /** Signatures that it or its resumption lacks. */
+              missing: components["schemas"]["MissingConsent"][];
+
+              /** Changes approved today (UTC day), and open: neither applied nor denied. */
+              used: Record<string, number>;
+
+              /** The room that is left: today and open. */
+              left: Record<string, number>;
+
+              /** Its reason and at; null unless suspended. */
+              suspension: Record<string, unknown> | null;
+
+              /** Its reason and at; null before. */
+              ended: Record<string, unknown> | null;
+
+              /** The reason why it approves nothing; null where it does. */
+              inactive: string | null;
+            } & Record<string, unknown>;
+          };
+        };
+      };
+    };
+  };
+  "/api/product/mandates/{mandate_id}": {
+    /** One mandate
+     *
+     * One mandate with the changes that it approved, newest first, and its entries. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          /** Id of the mandate. */
+          mandate_id: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Its id. */
+              mandate_id: string;
+
+              /** Rises when it is narrowed, suspended or ended. */
+              revision: number;
+
+              /** Its state now. */
+              state: "draft" | "active" | "suspended" | "ended";
+
+              /** Its agent. */
+              agent: string;
+
+              /** Patterns of its targets. */
+              targets: string[];
+
+              /** Kinds of changes. */
+              kinds: string[];
+
+              /** A list of tenants, or all. */
+              tenants: "all" | string[];
+
+              /** Its end. */
+              until: string;
+
+              /** The note of its draft. */
+              note: string;
+
+              /** Target systems that it reaches. */
+              systems: Record<string, unknown>[];
+
+              /** Signatures, oldest first: approver and at. */
+              signatures: Record<string, string>[];
+
+              /** Signatures that it or its resumption lacks. */
+              missing: components["schemas"]["MissingConsent"][];
+
+              /** Changes approved today (UTC day), and open: neither applied nor denied. */
+              used: Record<string, number>;
+
+              /** The room that is left: today and open. */
+              left: Record<string, number>;
+
+              /** Its reason and at; null unless suspended. */
+              suspension: Record<string, unknown> | null;
+
+              /** Its reason and at; null before. */
+              ended: Record<string, unknown> | null;
+
+              /** The reason why it approves nothing; null where it does. */
+              inactive: string | null;
+
+              /** The newest 100 changes: change_id, at, target, tenant_id, summary, status. */
+              changes: Record<string, string>[];
+
+              /** Its entries, oldest first. */
+              audit_entries: components["schemas"]["AuditEntry"][];
+            } & Record<string, unknown>;
+          };
+        };
+      };
+    };
+  };
+  "/api/product/mandate-sign": {
+    /** Sign a mandate
+     *
+     * Signs a draft. With the last signature that the intent asks for it is active. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** Id of the mandate. */
+            mandate_id: string;
+
+            /** Who signs; absent: whom the proxy names. */
+            approver: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Its id. */
+              mandate_id: string;
+
+              /** Rises when it is narrowed, suspended or ended. */
+              revision: number;
+
+              /** Its state now. */
+              state: "draft" | "active" | "suspended" | "ended";
+
+              /** Its agent. */
+              agent: string;
+
+              /** Patterns of its targets. */
+              targets: string[];
+
+              /** Kinds of changes. */
+              kinds: string[];
+
+              /** A list of tenants, or all. */
+              tenants: "all" | string[];
+
+              /** Its end. */
+              until: string;
+
+              /** The note of its draft. */
+              note: string;
+
+              /** Target systems that it reaches. */
+              systems: Record<string, unknown>[];
+
+              /** Signatures, oldest first: approver and at. */
+              signatures: Record<string, string>[];
+
+              /** Signatures that it or its resumption lacks. */
+              missing: components["schemas"]["MissingConsent"][];
+
+              /** Changes approved today (UTC day), and open: neither applied nor denied. */
+              used: Record<string, number>;
+
+              /** The room that is left: today and open. */
+              left: Record<string, number>;
+
+              /** Its reason and at; null unless suspended. */
+              suspension: Record<string, unknown> | null;
+
+              /** Its reason and at; null before. */
+              ended: Record<string, unknown> | null;
+
+              /** The reason why it approves nothing; null where it does. */
+              inactive: string | null;
+              audit_entry: components["schemas"]["AuditEntry"];
+            } & Record<string, unknown>;
+          };
+        };
+      };
+    };
+  };
+  "/api/product/mandate-narrow": {
+    /** Narrow a mandate
+     *
+     * Makes bounds of a signed mandate smaller, and nothing else. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** Id of the mandate. */
+            mandate_id: string;
+
+            /** Who signs; absent: whom the proxy names. */
+            approver: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+
+            /** The bounds that change. */
+            narrow: unknown;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Its id. */
+              mandate_id: string;
+
+              /** Rises when it is narrowed, suspended or ended. */
+              revision: number;
+
+              /** Its state now. */
+              state: "draft" | "active" | "suspended" | "ended";
+
+              /** Its agent. */
+              agent: string;
+
+              /** Patterns of its targets. */
+              targets: string[];
+
+              /** Kinds of changes. */
+              kinds: string[];
+
+              /** A list of tenants, or all. */
+              tenants: "all" | string[];
+
+              /** Its end. */
+              until: string;
+
+              /** The note of its draft. */
+              note: string;
+
+              /** Target systems that it reaches. */
+              systems: Record<string, unknown>[];
+
+              /** Signatures, oldest first: approver and at. */
+              signatures: Record<string, string>[];
+
+              /** Signatures that it or its resumption lacks. */
+              missing: components["schemas"]["MissingConsent"][];
+
+              /** Changes approved today (UTC day), and open: neither applied nor denied. */
+              used: Record<string, number>;
+
+              /** The room that is left: today and open. */
+              left: Record<string, number>;
+
+              /** Its reason and at; null unless suspended. */
+              suspension: Record<string, unknown> | null;
+
+              /** Its reason and at; null before. */
+              ended: Record<string, unknown> | null;
+
+              /** The reason why it approves nothing; null where it does. */
+              inactive: string | null;
+              audit_entry: components["schemas"]["AuditEntry"];
+            } & Record<string, unknown>;
+          };
+        };
+      };
+    };
+  };
+  "/api/product/mandate-resume": {
+    /** Resume a mandate
+     *
+     * Signs the resumption of a suspended mandate; the same people must as for a new one. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** Id of the mandate. */
+            mandate_id: string;
+
+            /** Who signs; absent: whom the proxy names. */
+            approver: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Its id. */
+              mandate_id: string;
+
+              /** Rises when it is narrowed, suspended or ended. */
+              revision: number;
+
+              /** Its state now. */
+              state: "draft" | "active" | "suspended" | "ended";
+
+              /** Its agent. */
+              agent: string;
+
+              /** Patterns of its targets. */
+              targets: string[];
+
+              /** Kinds of changes. */
+              kinds: string[];
+
+              /** A list of tenants, or all. */
+              tenants: "all" | string[];
+
+              /** Its end. */
+              until: string;
+
+              /** The note of its draft. */
+              note: string;
+
+              /** Target systems that it reaches. */
+              systems: Record<string, unknown>[];
+
+              /** Signatures, oldest first: approver and at. */
+              signatures: Record<string, string>[];
+
+              /** Signatures that it or its resumption lacks. */
+              missing: components["schemas"]["MissingConsent"][];
+
+              /** Changes approved today (UTC day), and open: neither applied nor denied. */
+              used: Record<string, number>;
+
+              /** The room that is left: today and open. */
+              left: Record<string, number>;
+
+              /** Its reason and at; null unless suspended. */
+              suspension: Record<string, unknown> | null;
+
+              /** Its reason and at; null before. */
+              ended: Record<string, unknown> | null;
+
+              /** The reason why it approves nothing; null where it does. */
+              inactive: string | null;
+              audit_entry: components["schemas"]["AuditEntry"];
+            } & Record<string, unknown>;
+          };
+        };
+      };
+    };
+  };
+  "/api/product/mandate-revoke": {
+    /** Revoke a mandate
+     *
+     * Ends a mandate. Changes that it approved and that are not applied yet then need people. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json" | "application/x-www-form-urlencoded",
+          {
+            /** Id of the mandate. */
+            mandate_id: string;
+
+            /** Who signs; absent: whom the proxy names. */
+            approver: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Its id. */
+              mandate_id: string;
+
+              /** Rises when it is narrowed, suspended or ended. */
+              revision: number;
+
+              /** Its state now. */
+              state: "draft" | "active" | "suspended" | "ended";
+
+              /** Its agent. */
+              agent: string;
+
+              /** Patterns of its targets. */
+              targets: string[];
+
+              /** Kinds of changes. */
+              kinds: string[];
+
+              /** A list of tenants, or all. */
+              tenants: "all" | string[];
+
+              /** Its end. */
+              until: string;
+
+              /** The note of its draft. */
+              note: string;
+
+              /** Target systems that it reaches. */
+              systems: Record<string, unknown>[];
+
+              /** Signatures, oldest first: approver and at. */
+              signatures: Record<string, string>[];
+
+              /** Signatures that it or its resumption lacks. */
+              missing: components["schemas"]["MissingConsent"][];
+
+              /** Changes approved today (UTC day), and open: neither applied nor denied. */
+              used: Record<string, number>;
+
+              /** The room that is left: today and open. */
+              left: Record<string, number>;
+
+              /** Its reason and at; null unless suspended. */
+              suspension: Record<string, unknown> | null;
+
+              /** Its reason and at; null before. */
+              ended: Record<string, unknown> | null;
+
+              /** The reason why it approves nothing; null where it does. */
+              inactive: string | null;
+              audit_entry: components["schemas"]["AuditEntry"];
+            } & Record<string, unknown>;
           };
         };
       };
@@ -3655,6 +4330,9 @@ export interface components {
 
       /** Id of the key that signed it; absent where none did. */
       key?: string;
+
+      /** Present where its mandate is not active. */
+      inactive?: true;
     };
 
     /** Where a value is set. */
@@ -3744,7 +4422,12 @@ export interface components {
         | "stage_held"
         | "stage_resumed"
         | "stage_stopped"
-        | "release_checked";
+        | "release_checked"
+        | "mandate_signed"
+        | "mandate_narrowed"
+        | "mandate_suspended"
+        | "mandate_resumed"
+        | "mandate_ended";
 
       /** The change that it is about; empty when about none. */
       change_id: string;
@@ -3827,6 +4510,9 @@ export interface components {
 
       /** Who may; empty: anybody. */
       of: string[];
+
+      /** The mandate that approved it and is not active. */
+      mandate?: string;
 
       /** Present when fewer are left who may than are missing. */
       unreachable?: true;
@@ -4161,6 +4847,9 @@ export interface components {
 
       /** Whose consent it needs, and by which rule. */
       missing: components["schemas"]["MissingConsent"][];
+
+      /** Reasons why no mandate of its agent approves it: mandate_id, bound, message. */
+      outside?: Record<string, string>[];
 
       /** Present where the target is recorded in the spelling first applied. */
       target_spelling?: string;
@@ -4893,4 +5582,9 @@ export const KEYED: readonly string[] = [
   "/api/product/note",
   "/api/product/stage",
   "/api/product/kpi",
+  "/api/product/mandates",
+  "/api/product/mandate-sign",
+  "/api/product/mandate-narrow",
+  "/api/product/mandate-resume",
+  "/api/product/mandate-revoke",
 ];

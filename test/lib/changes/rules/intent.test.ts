@@ -255,6 +255,7 @@ const EVERYTHING = manifest({
       max_allowed: { errors: 0.1 },
       replaces_guardrails: true,
     },
+    mandates: { targets: ["ui.*"], max_days: 20, max_per_day: 10, max_open: 5, apply_when: true },
     promotion: [{ to: ["tenant:t1"], from: ["system:stage"], soak_hours: 24, verdict_not: ["regressed"] }],
     targets: [
       {
@@ -510,6 +511,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     "a proposal on a target that has a live change is rejected",
     "nobody may change billing.*",
     'a change of ui.* may be rolled out in steps; it must watch errors; only "agent:pricing" may feed it; it may allow a loss of errors by 0.1 at most; guardrails on what it so limits and watches do not act on it',
+    "people may sign a mandate, under which an agent's changes of ui.* need no further consent: for 20 days, 10 changes a UTC day and 5 open ones at most, also where they apply by themselves",
     "before a change is applied in tenant:t1, the same value must be applied in system:stage for 24 hours by a change whose outcome is not regressed",
     'a value of ui.* must match {"type":"number"}',
     "a value of ui.* may differ by 0.05 of it at most from what the target held 12 hours before; a first value is not minor",

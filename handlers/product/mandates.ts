@@ -1,0 +1,177 @@
+import * as z from "zod";
+import { entrySchema } from "../../lib/audit/entry.ts";
+import type { ChangesDeps } from "../../lib/changes/deps.ts";
+import { narrowMandate, revokeMandate } from "../../lib/changes/mandates/brake.ts";
+import { draftMandate } from "../../lib/changes/mandates/draft.ts";
+import { listMandates, showMandate } from "../../lib/changes/mandates/list.ts";
+import { resumeMandate, signMandate } from "../../lib/changes/mandates/sign.ts";
+import { boundFields, fromField, MANDATE_STATES, narrowField } from "../../lib/changes/rules/mandate.ts";
+import { answer } from "../../lib/http/answer.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import {
+  MANDATE_ID,
+  mandateAnswer,
+  mandateFields,
+  mandateReply,
+  mandateSchema,
+  mandateTerms,
+} from "../../lib/http/mandate_answers.ts";
+import { respond } from "../../lib/http/replies.ts";
+import { changeId, freeText, personName, wholeNumber, word } from "../../lib/kit/fields.ts";
+
+const APPROVER = "ana@acme.example";
+
+/** GET /api/product/mandates: mandates and drafts, oldest first. */
+export const mandates = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/mandates",
+    summary: "Mandates",
+    operation: "listMandates",
+    description: "Mandates and drafts, oldest first.",
+    example: { state: "active", limit: 50 },
+    ownReads: "filtered",
+    product: true,
+    input: () =>
+      z.object({
+        state: word(MANDATE_STATES).optional().describe("Only those in this state."),
+        agent: personName().optional().describe("Only those of this agent."),
+        limit: wholeNumber(1, 100).default(50).describe("How many at most."),
+        after: changeId().optional().describe("Only those after this id: next of the page before."),
+      }),
+    output: () =>
+      z.object({
+        mandates: z.array(mandateSchema()).describe("Mandates, oldest first."),
+        next: z.string().nullable().describe("after of the next page; null at the end."),
+      }),
+  },
+  async (input, { deps }: Call<ChangesDeps>) => answer(await listMandates(deps, input)),
+);
+
+/** GET /api/product/mandates/<id>: a mandate, and the changes that it approved. */
+export const mandate = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/mandates/:mandate_id",
+    summary: "One mandate",
+    operation: "getMandate",
+    description: "One mandate with the changes that it approved, newest first, and its entries.",
+    example: { mandate_id: MANDATE_ID },
+    ownReads: "filtered",
+    product: true,
+    input: () => z.object({ mandate_id: changeId().describe("Id of the mandate.") }),
+    output: () =>
+      mandateSchema().extend({
+        changes: z
+          .array(z.record(z.string(), z.string()))
+          .describe("The newest 100 changes: change_id, at, target, tenant_id, summary, status."),
+        audit_entries: z.array(entrySchema()).describe("Its entries, oldest first."),
+      }),
+    errors: ["mandate_not_found"],
+  },
+  async ({ mandate_id }, { deps }: Call<ChangesDeps>) => answer(await showMandate(deps, mandate_id)),
+);
+
+/** POST /api/product/mandates: makes a draft, which people then sign. */
+export const draft = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/mandates",
+    summary: "Draft a mandate",
+    operation: "draftMandate",
+    description: "Makes the draft of a mandate, which counts for nothing before people have signed it.",
+    example: {
+      agent: "agent:pricing",
+      targets: ["price.*"],
+      kinds: ["config"],
+      tenants: ["t-100"],
+      limits: { max_step: { relative: 0.05 } },
+      until: "2027-01-02T08:00:00Z",
+    },
+    product: true,
+    token: true,
+    input: () =>
+      z.strictObject({
+        agent: personName().describe("An agent of the intent."),
+        ...boundFields(),
+        from: fromField(),
+        note: freeText(4000).optional().describe("Its purpose, for those who sign."),
+        actor: personName().optional().describe("The author; absent: whom the proxy names."),
+      }),
+    jsonFields: ["targets", "kinds", "tenants", "limits", "kpi_floor", "max_affected_users", "max_per_day", "max_open"],
+    output: mandateSchema,
+    success: 201,
+    errors: ["mandate_not_allowed", "too_many_open", "identity_mismatch", "idempotency_key_reused"],
+  },
+  (input, call: Call<ChangesDeps>) =>
+    respond(
+      call,
+      (caller) => draftMandate(caller, input),
+      ({ mandate: drafted }) => ({ status: 201, members: drafted }),
+    ),
+);
+
+/** POST /api/product/mandate-sign: signs a draft. */
+export const mandateSign = endpoint(
+  {
+    ...mandateTerms,
+    path: "/api/product/mandate-sign",
+    summary: "Sign a mandate",
+    operation: "signMandate",
+    description: "Signs a draft. With the last signature that the intent asks for it is active.",
+    example: { mandate_id: MANDATE_ID, approver: APPROVER },
+    input: () => z.strictObject(mandateFields()),
+    jsonFields: ["proof"],
+  },
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => signMandate(caller, input), mandateReply),
+);
+
+/** POST /api/product/mandate-resume: signs the resumption of a suspended mandate. */
+export const mandateResume = endpoint(
+  {
+    ...mandateTerms,
+    path: "/api/product/mandate-resume",
+    summary: "Resume a mandate",
+    operation: "resumeMandate",
+    description: "Signs the resumption of a suspended mandate; the same people must as for a new one.",
+    example: { mandate_id: MANDATE_ID, approver: APPROVER },
+    input: () => z.strictObject(mandateFields()),
+    jsonFields: ["proof"],
+  },
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => resumeMandate(caller, input), mandateReply),
+);
+
+/** POST /api/product/mandate-revoke: ends a mandate. */
+export const mandateRevoke = endpoint(
+  {
+    ...mandateTerms,
+    path: "/api/product/mandate-revoke",
+    summary: "Revoke a mandate",
+    operation: "revokeMandate",
+    description: "Ends a mandate. Changes that it approved and that are not applied yet then need people.",
+    example: { mandate_id: MANDATE_ID, approver: APPROVER },
+    input: () => z.strictObject(mandateFields()),
+    jsonFields: ["proof"],
+  },
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => revokeMandate(caller, input), mandateReply),
+);
+
+/** POST /api/product/mandate-narrow: makes bounds of a mandate smaller. */
+export const mandateNarrow = endpoint(
+  {
+    ...mandateTerms,
+    output: mandateAnswer,
+    path: "/api/product/mandate-narrow",
+    summary: "Narrow a mandate",
+    operation: "narrowMandate",
+    description: "Makes bounds of a signed mandate smaller, and nothing else.",
+    example: { mandate_id: MANDATE_ID, approver: APPROVER, narrow: { max_per_day: 5 } },
+    input: () =>
+      z.strictObject({
+        ...mandateFields(),
+        narrow: narrowField().describe("The bounds that change."),
+      }),
+    jsonFields: ["proof", "narrow"],
+  },
+  (input, call: Call<ChangesDeps>) => respond(call, (caller) => narrowMandate(caller, input), mandateReply),
+);

@@ -1,0 +1,148 @@
+/** The decision of mandates on a proposal, within the transaction that records it. */
+import { AppError } from "../../kit/errors.ts";
+import { type ValueFacts, type ValueJudgement, judgeValues, type SystemReading } from "../judge_values.ts";
+import { unapprovedRollback } from "../recent_rollback.ts";
+import { type Actor, serviceItself } from "../rules/actor.ts";
+import type { Change, ValuePlace } from "../rules/change.ts";
+import type { ProposeInput } from "../rules/command.ts";
+import { detailIn } from "../rules/event.ts";
+import { listEntries } from "../rules/list_entries.ts";
+import type { EffectiveBounds } from "../rules/mandate_allowed.ts";
+import type { MandateApproval } from "../rules/mandate_approval.ts";
+import { mandateName } from "../rules/mandate.ts";
+import { type Breach, findBreach } from "../rules/mandate_inside.ts";
+import type { MandateRecord } from "../rules/mandate_record.ts";
+import type { Enacted, Transaction } from "../transaction.ts";
+import { judgeStanding } from "./in_force.ts";
+import { toRule } from "./limits.ts";
+import { listSigned, readMandate } from "./read_mandate.ts";
+import { listSystems } from "./systems.ts";
+
+/** Why a change lies outside a mandate of its agent. */
+export interface Outside extends Breach {
+  mandate_id: string;
+}
+
+/** A proposal, and what was found out about it. */
+export interface Proposed {
+  input: ProposeInput;
+  actor: Actor;
+  places: readonly ValuePlace[] | undefined;
+  seen?: readonly string[] | null | undefined;
+  readings?: readonly SystemReading[] | undefined;
+}
+
+/** The decision: the approved change, or why no mandate approves it. */
+export interface MandateDecided {
+  enacted?: Enacted;
+  outside?: Outside[];
+}
+
+/** Lets the oldest mandate that fits approve a recorded proposal of its agent. */
+export async function decideByMandate(
+  transaction: Transaction,
+  { record }: Enacted,
+  proposed: Proposed,
+): Promise<MandateDecided> {
+  const { input, actor, seen } = proposed;
+  const { intent } = transaction.product;
+  const isWaiting = record.change.status === "pending_consent";
+  if (!isWaiting || actor.authenticated !== "agent" || actor.actor === null || !intent.policy.mandates) return {};
+  const outside: Outside[] = [];
+  for (const mandate_id of await listSigned(transaction.tx, actor.actor)) {
+    const mandate = await readMandate(transaction, mandate_id);
+    if (!mandate || mandate.state === "ended") continue;
+    const judged = await judge(transaction, mandate, proposed);
+    if ("bound" in judged) {
+      outside.push({ mandate_id, ...judged });
+      continue;
+    }
+    const target_owner = await transaction.ledger.targetOwner(input);
+    const command = { type: "mandate", approval: judged, target_owner, seen: seen ?? undefined } as const;
+    return { enacted: transaction.enact(record, command, serviceItself(mandateName(mandate_id))) };
+  }
+  return outside.length > 0 ? { outside } : {};
+}
+
+/** Returns the approval of a mandate, or the first bound that the change breaks. */
+async function judge(
+  transaction: Transaction,
+  mandate: MandateRecord,
+  { input, places, seen, readings }: Proposed,
+): Promise<MandateApproval | Breach> {
+  const { at, product, evidence } = transaction;
+  const { policy } = product.intent;
+  const { inactive, bounds } = await judgeStanding(transaction, mandate);
+  if (inactive !== undefined || !bounds) return { bound: "state", message: inactive ?? "" };
+  const systems = listSystems(product.adapter);
+  const breach = findBreach(input, mandate, bounds, {
+    at,
+    rule: policy.mandates!,
+    stages: policy.stages,
+    places,
+    systems,
+  });
+  if (breach) return breach;
+  if (seen === null) return { bound: "seen", message: "Its target system cannot be read now." };
+  for (const entry of listEntries(input)) {
+    const since = await unapprovedRollback(evidence, entry, at);
+    if (since !== undefined)
+      return {
+        bound: "rollback",
+        message: `${entry.target} was rolled back at ${since}, and for 24 hours a person must approve a change of it first.`,
+      };
+  }
+  const values = await judgeLimits(transaction, input, bounds, { readings });
+  return findValueBreach(values) ?? count(transaction, mandate, bounds);
+}
+
+/** Judges the values of a change by the limits of a mandate. */
+export const judgeLimits = async (
+  { ledger, at }: Pick<Transaction, "ledger" | "at">,
+  change: ProposeInput | Change,
+  { limits }: Pick<EffectiveBounds, "limits">,
+  facts: Pick<ValueFacts, "readings" | "recorded">,
+): Promise<ValueJudgement> =>
+  limits ? judgeValues(ledger, change, { policy: { targets: [toRule(limits)] }, at, ...facts }) : {};
+
+/** Returns why values break the limits of a mandate. */
+export function findValueBreach({ error, first, unheld }: ValueJudgement): Breach | undefined {
+  if (error) return { bound: error.details["rule"] === "max_step" ? "max_step" : "schema", message: sentence(error) };
+  const target = first ?? unheld;
+  if (target === undefined) return undefined;
+  return { bound: "max_step", message: `${target} held nothing when the hours of max_step began.` };
+}
+
+const sentence = ({ message }: AppError): string => `${message[0]!.toUpperCase()}${message.slice(1)}.`;
+
+/** Counts one more change, or returns the count that is used up. */
+async function count(
+  { tx, evidence, at }: Transaction,
+  { mandate_id, revision, counts_from }: MandateRecord,
+  { max_per_day, max_open }: EffectiveBounds,
+): Promise<MandateApproval | Breach> {
+  const today = await usedToday(evidence, mandate_id, at);
+  if (today >= max_per_day)
+    return { bound: "max_per_day", message: `Its ${max_per_day} changes of this UTC day are used up.` };
+  const open = await countOpen(tx, mandate_id, max_open);
+  if (open >= max_open)
+    return { bound: "max_open", message: `${max_open} of its changes wait to be applied or denied.` };
+  const left = { today: max_per_day - today - 1, open: max_open - open - 1 };
+  return { mandate_id, revision, entry: counts_from, number: today + 1, left };
+}
+
+/** Returns how many changes a mandate has approved on the UTC day of a moment, by the log. */
+export async function usedToday(evidence: Transaction["evidence"], mandateId: string, at: string): Promise<number> {
+  const newest = await evidence.mandateConsents(mandateName(mandateId), `${at.slice(0, 10)}T00:00:00.000Z`)();
+  return newest ? (detailIn(newest.detail).mandate?.number ?? Infinity) : 0;
+}
+
+/** Counts the changes that a mandate approved and that are neither applied nor denied, up to a limit. */
+export async function countOpen(
+  tx: Pick<Transaction["tx"], "list">,
+  mandateId: string,
+  limit: number,
+): Promise<number> {
+  return (await tx.list("open_by_mandate", { prefix: `${mandateId}\n`, limit: Math.max(1, limit), keysOnly: true }))
+    .length;
+}

@@ -1,0 +1,80 @@
+/** Narrows and revokes mandates: any person who may sign one may do it, with any valid key. */
+import { listPages } from "../../store/pages.ts";
+import type { Caller } from "../caller.ts";
+import { certainNow } from "../certain_time.ts";
+import type { ChangesDeps } from "../deps.ts";
+import type { Replayed } from "../replies.ts";
+import { serviceItself } from "../rules/actor.ts";
+import { directionOf } from "../rules/kpi.ts";
+import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
+import { governed } from "../transaction.ts";
+import { sweepDrafts } from "./draft.ts";
+import { findMandate, readMandate } from "./read_mandate.ts";
+import { recordEvent } from "./record_event.ts";
+import { type MandateInput, type MandateResult, refuseDecision, requireSigner, signDecision } from "./sign.ts";
+import { suspendContested } from "./suspend.ts";
+import { showStanding } from "./view.ts";
+
+/** Makes bounds of a mandate smaller. */
+export const narrowMandate = (
+  caller: Caller,
+  { narrow, ...input }: MandateInput & { narrow: Narrowing },
+): Promise<MandateResult | Replayed> =>
+  governed(caller, async (transaction): Promise<MandateResult> => {
+    const mandate = await findMandate(transaction, input.mandate_id);
+    const { bounds, state, revision } = mandate;
+    const given = Object.fromEntries(Object.entries(narrow).filter(([, value]) => value !== undefined)) as Narrowing;
+    narrowBounds(bounds, given, (kpi) => directionOf(kpi, transaction.product.intent));
+    if (state === "draft" || state === "ended") throw refuseDecision(mandate, `it is ${state}, and cannot be narrowed`);
+    requireSigner(transaction, mandate, input.approver);
+    const { facts } = await signDecision(transaction, caller, mandate, "mandate_narrow", input, given);
+    const { approver, note = "" } = input;
+    const detail = { revision: revision + 1, approver, note, narrow: given, ...facts };
+    const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail as never);
+    return { entry, mandate: await showStanding(transaction, after) };
+  });
+
+/** Ends a mandate; a change that it approved and that is not applied yet then needs people. */
+export const revokeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
+  governed(
+    caller,
+    async (transaction): Promise<MandateResult> => {
+      const mandate = await findMandate(transaction, input.mandate_id);
+      const { state, revision } = mandate;
+      if (state === "draft" || state === "ended")
+        throw refuseDecision(mandate, `it is ${state}, and cannot be revoked`);
+      requireSigner(transaction, mandate, input.approver);
+      const { facts } = await signDecision(transaction, caller, mandate, "mandate_revoke", input);
+      const { approver, note = "" } = input;
+      const detail = { revision: revision + 1, reason: "revoked", approver, note, ...facts };
+      const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_ended", detail as never);
+      return { entry, mandate: await showStanding(transaction, after) };
+    },
+    { anyClock: true },
+  );
+
+const PAGE_SIZE = 100;
+
+/** The work of a cycle: suspends mandates whose changes are contested, and ends those whose time is over. */
+export async function keepMandates(deps: ChangesDeps): Promise<void> {
+  await suspendContested(deps);
+  await endOverdue(deps);
+}
+
+/** Records the end of mandates whose time is over by a clock that can be trusted, and removes old drafts. */
+async function endOverdue(deps: ChangesDeps): Promise<void> {
+  const { store, clock } = deps;
+  for await (const page of listPages(store, "mandates_by_agent", { limit: PAGE_SIZE, keysOnly: true }))
+    for (const { id } of page) {
+      const mandateId = id.slice(id.lastIndexOf("\n") + 1);
+      const until = Date.parse((await store.get("mandates", mandateId))?.value.bounds.until ?? "");
+      if (!(until <= clock.now()) || (await certainNow(deps, store, until)) < until) continue;
+      await governed<void>({ deps }, async (transaction) => {
+        const mandate = await readMandate(transaction, mandateId);
+        if (!mandate || mandate.state === "ended" || Date.parse(mandate.bounds.until) > transaction.now) return;
+        const detail = { revision: mandate.revision + 1, reason: "expired", ...serviceItself() };
+        recordEvent(transaction, mandate, "mandate_ended", detail);
+      });
+    }
+  await store.transact(async (tx) => void (await sweepDrafts(tx, clock.now())));
+}

@@ -1,0 +1,87 @@
+/** Makes the draft of a mandate, which writes no entry and ends after seven days. */
+import { DAY_MS } from "../../kit/days.ts";
+import { AppError, invalidField } from "../../kit/errors.ts";
+import { type Caller, requirePerson } from "../caller.ts";
+import type { Replayed } from "../replies.ts";
+import { kpiNames } from "../rules/intent.ts";
+import type { MandateBounds } from "../rules/mandate.ts";
+import { requireAllowed } from "../rules/mandate_allowed.ts";
+import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
+import { sameName } from "../rules/names.ts";
+import { principalOf } from "../rules/principals.ts";
+import { listPages } from "../../store/pages.ts";
+import { governed, type Transaction } from "../transaction.ts";
+import { listReached } from "./systems.ts";
+import { type MandateView, showStanding } from "./view.ts";
+
+const MAX_DRAFTS = 100;
+const DRAFT_TTL_MS = 7 * DAY_MS;
+const PAGE_SIZE = 100;
+
+/** The bounds of a draft; absent counts are the policy's. */
+export interface DraftInput extends Omit<MandateBounds, "max_per_day" | "max_open"> {
+  max_per_day?: number | undefined;
+  max_open?: number | undefined;
+  note?: string | undefined;
+  actor?: string | undefined;
+}
+
+/** A draft. */
+export interface DraftResult {
+  entry: null;
+  mandate: MandateView;
+}
+
+/** Returns true for a draft that is too old to be signed. */
+export const isOldDraft = ({ state, created_at }: MandateRecord, now: number): boolean =>
+  state === "draft" && now > Date.parse(created_at) + DRAFT_TTL_MS;
+
+/** Makes a draft. Errors: 400 `invalid_field`, 403 `mandate_not_allowed`, 429 `too_many_open`. */
+export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftResult | Replayed> {
+  const { ids } = caller.deps;
+  return governed(caller, async (transaction): Promise<DraftResult> => {
+    const { tx, product, now, at } = transaction;
+    const { policy } = product.intent;
+    requirePerson(caller, "actor", input.actor);
+    const bounds = readBounds(input, transaction);
+    requireAllowed(bounds, policy, Date.parse(at));
+    if ((await sweepDrafts(tx, Date.parse(at))) >= MAX_DRAFTS)
+      throw new AppError(
+        "too_many_open",
+        `there are ${MAX_DRAFTS} drafts of mandates; sign one, or wait until one ends`,
+        {
+          limit: "drafts",
+          max: MAX_DRAFTS,
+        },
+      );
+    const mandate_id = `mdt_${ids.uuid(now)}`;
+    const systems = listReached(product.adapter, bounds);
+    const mandate = makeDraft({ mandate_id, bounds, systems, created_at: at, note: input.note ?? "" });
+    tx.put("mandates", mandate_id, mandate);
+    return { entry: null, mandate: await showStanding(transaction, mandate) };
+  });
+}
+
+/** Returns the bounds with the counts of the policy where none are stated. Errors: 400 `invalid_field`. */
+function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at }: Transaction): MandateBounds {
+  const { intent } = product;
+  const agent = sameName(stated.agent);
+  if (principalOf(agent, intent)?.kind !== "agent") throw invalidField("agent", "must be an agent of the intent");
+  const unknown = Object.keys(stated.kpi_floor ?? {}).find((kpi) => !kpiNames(intent).includes(kpi));
+  if (unknown !== undefined) throw invalidField("kpi_floor", `names ${unknown}, which is no KPI of the intent`);
+  if (stated.until <= at) throw invalidField("until", "must be in the future");
+  if (stated.from !== undefined && stated.from >= stated.until) throw invalidField("from", "must be before until");
+  const { max_per_day = 1, max_open = 1 } = intent.policy.mandates ?? {};
+  const given = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== undefined));
+  return { max_per_day, max_open, ...given, agent } as unknown as MandateBounds;
+}
+
+/** Removes drafts that are too old, and returns how many are left. */
+export async function sweepDrafts(tx: Transaction["tx"], now: number): Promise<number> {
+  let left = 0;
+  for await (const page of listPages(tx, "mandates", { limit: PAGE_SIZE }))
+    for (const { id, value } of page)
+      if (isOldDraft(value, now) && value.audit.length === 0) tx.delete("mandates", id);
+      else if (value.state === "draft" && !isOldDraft(value, now)) left++;
+  return left;
+}

@@ -1,0 +1,100 @@
+/** The standing of a mandate: its state, its time, and each of its signatures, verified again at every use. */
+import { entryKey } from "../../audit/chain.ts";
+import { isGiven } from "../proofs/consent.ts";
+import type { Intent } from "../rules/intent.ts";
+import { isMandateEvent } from "../rules/mandate_record.ts";
+import type { MandateRecord, MandateSignature } from "../rules/mandate_record.ts";
+import { type EffectiveBounds, effectiveBounds } from "../rules/mandate_allowed.ts";
+import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
+import type { Missing } from "../rules/missing.ts";
+import { mandateFacts } from "./mandate_facts.ts";
+import { type MandateSources, mandateEvent, readMandate } from "./read_mandate.ts";
+
+/** Sources by which a mandate is judged. */
+export interface InForceSources extends MandateSources {
+  origin: string;
+  /** RFC 3339. */
+  at: string;
+  product: { intent: Intent };
+  lastLoss(): Promise<number>;
+}
+
+/** How a mandate stands now. */
+export interface MandateStanding {
+  /** Why it approves nothing; undefined where it is active. */
+  inactive?: string | undefined;
+  /** Signatures that it lacks. */
+  missing: Missing[];
+  /** The bounds that hold under the policy of now. */
+  bounds: EffectiveBounds | undefined;
+}
+
+/** Judges a mandate under the intent of now. */
+export async function judgeStanding(sources: InForceSources, mandate: MandateRecord): Promise<MandateStanding> {
+  const { at, product } = sources;
+  const { policy } = product.intent;
+  const bounds = policy.mandates && effectiveBounds(mandate, policy.mandates);
+  const { state, suspension, ended } = mandate;
+  if (ended) return { inactive: `It has ended: ${ended.reason}.`, missing: [], bounds };
+  const missing = await missingNow(sources, mandate);
+  const standing = (inactive?: string) => ({ inactive, missing, bounds });
+  if (!bounds) return standing("The intent has no policy.mandates.");
+  if (at >= bounds.until) return standing(`It ended at ${bounds.until}.`);
+  if (state === "suspended") return standing(`It is suspended: ${suspension?.reason}.`);
+  if (state === "draft") return standing("It is not signed yet.");
+  if ((await sources.lastLoss()) > mandate.counts_from) return standing("It is suspended: loss_accepted.");
+  if (missing.length > 0) return standing("Its signatures do not suffice under the intent of now.");
+  return standing(at < bounds.from ? `It begins at ${bounds.from}.` : undefined);
+}
+
+/** Returns true where a mandate is active. */
+export async function isInForce(sources: InForceSources, mandateId: string, until?: number): Promise<boolean> {
+  const mandate = await readMandate(sources, mandateId, until);
+  return mandate !== undefined && (await judgeStanding(sources, mandate)).inactive === undefined;
+}
+
+/** Lists the signatures that a mandate lacks, of its own or of the resumption that it was or is to be given. */
+async function missingNow(sources: InForceSources, mandate: MandateRecord): Promise<Missing[]> {
+  const { intent } = sources.product;
+  const lacking = missingSignatures(await listSigners(sources, mandate, "mandate"), mandate.bounds, intent);
+  const isResumed = mandate.state === "suspended" || mandate.resumes.length > 0;
+  if (lacking.length > 0 || !isResumed) return lacking;
+  return missingSignatures(await listSigners(sources, mandate, "mandate_resume"), mandate.bounds, intent);
+}
+
+/** Lists the people whose signatures count now. */
+export async function listSigners(
+  sources: InForceSources,
+  mandate: MandateRecord,
+  decision: "mandate" | "mandate_resume",
+): Promise<string[]> {
+  const signatures = decision === "mandate" ? mandate.signatures : mandate.resumes;
+  const signers: string[] = [];
+  for (const signature of signatures)
+    if (await counts(sources, mandate, decision, signature)) signers.push(signature.approver);
+  return signers;
+}
+
+async function counts(
+  { tx, origin, product: { intent } }: InForceSources,
+  mandate: MandateRecord,
+  decision: "mandate" | "mandate_resume",
+  { approver, entry }: MandateSignature,
+): Promise<boolean> {
+  if (!maySignMandate(approver, mandate.bounds, intent)) return false;
+  const [stored] = await tx.getMany("audit", [entryKey(entry)]);
+  if (!stored || !isMandateEvent(stored.value.event_type)) return false;
+  const { detail } = mandateEvent(stored.value);
+  const { bounds = mandate.bounds, note, manifest_hash = "", revision = 0 } = detail;
+  const about = mandateFacts(decision, { ...mandate, bounds, revision });
+  const given = { origin, ...about, approver, note: note ?? "", manifest_hash };
+  return isGiven(given, detail, attendedOnly(intent.policy.signing));
+}
+
+/** The keys that need their owner's presence. */
+function attendedOnly({ only, keys }: Intent["policy"]["signing"]): Intent["policy"]["signing"] {
+  const attended = Object.entries(keys).map(
+    ([name, own]) => [name, own.filter((key) => key.type !== "ssh" || !key.unattended)] as const,
+  );
+  return { only, keys: Object.fromEntries(attended) };
+}

@@ -1,0 +1,114 @@
+/** Lists and reads mandates. */
+import type { ChangesDeps } from "../deps.ts";
+import { consultLog } from "../evidence.ts";
+import { readRecords } from "../records.ts";
+import type { Status } from "../rules/change.ts";
+import { type MandateState, mandateName } from "../rules/mandate.ts";
+import { isMandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
+import { sameName } from "../rules/names.ts";
+import { maySee, type Reader } from "../rules/reader.ts";
+import { isOldDraft } from "./draft.ts";
+import { mandateNotFound, readMandate } from "./read_mandate.ts";
+import { type MandateView, showStanding } from "./view.ts";
+import type { AuditEntry } from "../../audit/entry.ts";
+
+const PAGE_SIZE = 100;
+const MAX_CHANGES = 100;
+
+/** A selection of mandates. */
+export interface MandateQuery {
+  state?: MandateState | undefined;
+  agent?: string | undefined;
+  limit: number;
+  after?: string | undefined;
+}
+
+/** A change that a mandate approved. */
+export interface ApprovedChange {
+  change_id: string;
+  /** RFC 3339: when it was approved. */
+  at: string;
+  target: string;
+  tenant_id: string;
+  summary: string;
+  status: Status;
+}
+
+/** One mandate with what it approved, newest first, and its entries. */
+export interface MandateDetailView extends MandateView {
+  changes: ApprovedChange[];
+  audit_entries: AuditEntry[];
+}
+
+type Sources = Parameters<typeof showStanding>[0];
+
+/** Runs a read of mandates outside a transaction. */
+const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T>): Promise<T> =>
+  consultLog(deps, (evidence, head) => {
+    const now = new Date(deps.clock.now()).toISOString();
+    const at = head.at > now ? head.at : now;
+    const lastLoss = async (): Promise<number> =>
+      (await evidence.lastOf("loss_accepted"))?.id ?? head.loss?.length ?? 0;
+    return run({ tx: deps.store, evidence, origin: head.origin, at, product: deps.product!, lastLoss });
+  });
+
+const isShown = (mandate: MandateRecord, reader: Reader | undefined, now: number): boolean =>
+  !(isOldDraft(mandate, now) || (reader && sameName(reader.name) !== mandate.bounds.agent));
+
+/** Lists mandates, oldest first. */
+export const listMandates = (
+  deps: ChangesDeps,
+  { state, agent, limit, after }: MandateQuery,
+): Promise<{ mandates: MandateView[]; next: string | null }> =>
+  readMandates(deps, async (sources) => {
+    const mandates: MandateView[] = [];
+    for (let from = after ?? ""; ;) {
+      const page = await deps.store.list("mandates", { after: from, limit: PAGE_SIZE });
+      for (const { id, value } of page) {
+        from = id;
+        if (agent !== undefined && sameName(agent) !== value.bounds.agent) continue;
+        const mandate = await readMandate(sources, id);
+        if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) continue;
+        const view = await showStanding(sources, mandate);
+        if (state !== undefined && view.state !== state) continue;
+        if (mandates.length === limit) return { mandates, next: mandates.at(-1)!.mandate_id };
+        mandates.push(view);
+      }
+      if (page.length < PAGE_SIZE) return { mandates, next: null };
+    }
+  });
+
+/** Reads one mandate. Errors: 404 `mandate_not_found`. */
+export const showMandate = (deps: ChangesDeps, mandateId: string): Promise<MandateDetailView> =>
+  readMandates(deps, async (sources) => {
+    const mandate = await readMandate(sources, mandateId);
+    if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) throw mandateNotFound(mandateId);
+    const view = await showStanding(sources, mandate);
+    const entries = await sources.evidence.entries(mandate.audit);
+    return {
+      ...view,
+      changes: await listApproved(deps, sources.evidence, mandateId),
+      audit_entries: entries.filter(({ event_type }) => isMandateEvent(event_type)),
+    };
+  });
+
+async function listApproved(
+  { store, reader }: ChangesDeps,
+  evidence: Sources["evidence"],
+  mandateId: string,
+): Promise<ApprovedChange[]> {
+  const next = evidence.mandateConsents(mandateName(mandateId));
+  const approved: { change_id: string; at: string }[] = [];
+  for (let entry; approved.length < MAX_CHANGES && (entry = await next());)
+    approved.push({ change_id: entry.change_id, at: entry.timestamp });
+  const records = await readRecords(
+    store,
+    approved.map(({ change_id }) => change_id),
+  );
+  return approved.flatMap(({ change_id, at }, index) => {
+    const change = records[index]?.change;
+    if (!change || (reader && !maySee(reader, change))) return [];
+    const { target, tenant_id, summary, status } = change;
+    return { change_id, at, target, tenant_id, summary, status };
+  });
+}

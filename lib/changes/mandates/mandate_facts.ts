@@ -1,0 +1,24 @@
+/** The facts that the statement of a decision on a mandate states. */
+import { type MandateDecision } from "../rules/mandate.ts";
+import type { MandateRecord } from "../rules/mandate_record.ts";
+import type { Narrowing } from "../rules/mandate_narrow.ts";
+import type { CommonFacts } from "../rules/statement.ts";
+
+/** The facts of a statement; of a signature also every bound under its name. */
+export interface MandateFacts extends CommonFacts {
+  decision: MandateDecision;
+  mandate_id: string;
+  approver: string;
+  revision?: number;
+  narrow?: Narrowing;
+}
+
+/** Returns the facts of a decision, apart from its approver and the note. */
+export function mandateFacts(
+  decision: MandateDecision,
+  { mandate_id, revision, bounds, systems }: Pick<MandateRecord, "mandate_id" | "revision" | "bounds" | "systems">,
+  narrow?: Narrowing,
+): Omit<MandateFacts, keyof CommonFacts | "approver"> {
+  if (decision === "mandate") return { decision, mandate_id, ...bounds, systems } as never;
+  return { decision, mandate_id, revision, ...(narrow && { narrow }) };
+}

@@ -1,0 +1,63 @@
+/** Mandates as the log has them: the stored record only says where their entries begin. */
+import { entryKey } from "../../audit/chain.ts";
+import type { AuditEntry } from "../../audit/entry.ts";
+import type { Reads } from "../../store/store.ts";
+import { AppError } from "../../kit/errors.ts";
+import type { Evidence } from "../evidence.ts";
+import { agentKey } from "../records.ts";
+import { detailIn } from "../rules/event.ts";
+import { foldMandate, type MandateDetail, type MandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
+
+/** Sources of a mandate; without evidence its entries are those that the record names. */
+export interface MandateSources {
+  tx: Pick<Reads, "get" | "getMany">;
+  evidence?: Evidence | undefined;
+}
+
+/** Reads an entry about a mandate. */
+export const mandateEvent = ({ id, timestamp, event_type, detail }: AuditEntry): MandateEvent => ({
+  id,
+  timestamp,
+  event_type,
+  detail: detailIn(detail) as unknown as MandateDetail,
+});
+
+/** Returns a mandate by its entries, up to one where that is given; undefined where there is none, or they do not follow each other. */
+export async function readMandate(
+  { tx, evidence }: MandateSources,
+  mandateId: string,
+  until = Infinity,
+): Promise<MandateRecord | undefined> {
+  const stored = (await tx.get("mandates", mandateId))?.value;
+  if (!stored) return undefined;
+  const [first] = stored.audit;
+  if (first === undefined) return stored.state === "draft" ? stored : undefined;
+  const entries = evidence ? await evidence.aboutMandate(mandateId, first) : await readNamed(tx, stored.audit);
+  return foldMandate(entries.filter(({ id }) => id <= until).map(mandateEvent));
+}
+
+async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
+  const entries = await tx.getMany("audit", ids.map(entryKey));
+  return entries.flatMap((entry) => (entry ? [entry.value] : []));
+}
+
+/** Returns a mandate. Errors: 404 `mandate_not_found`. */
+export async function findMandate(sources: MandateSources, mandateId: string): Promise<MandateRecord> {
+  const mandate = await readMandate(sources, mandateId);
+  if (!mandate) throw mandateNotFound(mandateId);
+  return mandate;
+}
+
+/** 404 for an id that names no mandate. */
+export const mandateNotFound = (mandateId: string): AppError =>
+  new AppError("mandate_not_found", `there is no mandate ${mandateId}`, { mandate_id: mandateId });
+
+/** Mandates of one agent that are read for a proposal. */
+const MAX_PER_AGENT = 100;
+
+/** Lists the ids of signed mandates of an agent that have not ended, oldest first. */
+export async function listSigned(reads: Pick<Reads, "list">, agent: string): Promise<string[]> {
+  const prefix = agentKey(agent);
+  const rows = await reads.list("mandates_by_agent", { prefix, limit: MAX_PER_AGENT, keysOnly: true });
+  return rows.map(({ id }) => id.slice(prefix.length));
+}

@@ -1,0 +1,144 @@
+/** Signs mandates: a draft until it is active, and the resumption of one that is suspended. */
+import { AppError } from "../../kit/errors.ts";
+import { type Caller, findActor, requirePerson } from "../caller.ts";
+import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import type { Receipt, Replayed } from "../replies.ts";
+import { canonicalJson } from "../../kit/canonical_json.ts";
+import type { Actor } from "../rules/actor.ts";
+import type { MandateDecision } from "../rules/mandate.ts";
+import type { MandateRecord } from "../rules/mandate_record.ts";
+import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
+import type { Missing } from "../rules/missing.ts";
+import { sameName } from "../rules/names.ts";
+import type { Narrowing } from "../rules/mandate_narrow.ts";
+import type { Presented } from "../rules/require_signature.ts";
+import { signatureFacts } from "../rules/require_signature.ts";
+import { governed, type Transaction } from "../transaction.ts";
+import { isOldDraft } from "./draft.ts";
+import { judgeStanding, listSigners } from "./in_force.ts";
+import { mandateFacts } from "./mandate_facts.ts";
+import { findMandate } from "./read_mandate.ts";
+import { recordEvent } from "./record_event.ts";
+import { findBelowNow, suspend } from "./suspend.ts";
+import { listReached } from "./systems.ts";
+import { type MandateView, showStanding } from "./view.ts";
+
+/** A decision on a mandate, and whose it is. */
+export interface MandateInput extends ProofInput {
+  mandate_id: string;
+  approver: string;
+  note?: string | undefined;
+}
+
+/** The mandate after a decision. */
+export interface MandateResult extends Receipt {
+  mandate: MandateView;
+}
+
+/** Creates the error for a decision that a mandate does not allow now: 400 `illegal_transition`. */
+export const refuseDecision = ({ mandate_id, state }: MandateRecord, why: string): AppError =>
+  new AppError("illegal_transition", `${mandate_id}: ${why}`, { mandate_id, current_status: state });
+
+/** Requires one who may sign a mandate. Errors: 403 `not_an_approver`. */
+export function requireSigner({ product }: Transaction, { bounds }: MandateRecord, name: string): void {
+  if (maySignMandate(name, bounds, product.intent)) return;
+  throw new AppError(
+    "not_an_approver",
+    `${name} may not decide on any change, and owns nothing that this mandate covers`,
+  );
+}
+
+/** Verifies the signature of a decision. Errors: 400 `invalid_field`, 403 `proof_required`, `proof_invalid`, `identity_mismatch`. */
+export async function signDecision(
+  transaction: Transaction,
+  caller: Caller,
+  mandate: MandateRecord,
+  decision: MandateDecision,
+  { approver, note = "", proof, at }: MandateInput,
+  narrow?: Narrowing,
+): Promise<{ signature: Presented | undefined; facts: Actor & object }> {
+  const about = { ...mandateFacts(decision, mandate, narrow), approver, note };
+  const signature = await present(transaction, about, { proof, at });
+  const by = actorBehind(approver, signature, findActor(caller, approver));
+  const signed = signatureFacts({ type: decision, name: approver, signature }, transaction.product.intent.policy, by);
+  requirePerson(caller, "approver", approver);
+  return { signature, facts: { ...by, ...signed } };
+}
+
+/** Signs a draft; with the last signature the mandate is active, or suspended where a KPI is below its floor. */
+export const signMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
+  governed(caller, async (transaction): Promise<MandateResult> => {
+    const { product, at } = transaction;
+    const mandate = await findMandate(transaction, input.mandate_id);
+    const { bounds, systems, state } = mandate;
+    const refuse = (why: string): AppError => refuseDecision(mandate, why);
+    if (state !== "draft") throw refuse(`it is ${state}, and only a draft is signed`);
+    if (isOldDraft(mandate, Date.parse(at))) throw refuse("the draft is older than seven days; make a new one");
+    if (!product.intent.policy.mandates) throw refuse("the intent has no policy.mandates");
+    if (bounds.until <= at) throw refuse(`it ended at ${bounds.until}`);
+    if (canonicalJson(listReached(product.adapter, bounds)) !== canonicalJson(systems))
+      throw refuse("the target systems that it reaches have changed since the draft; make a new one");
+    const { missing, facts, note } = await addSignature(transaction, caller, mandate, "mandate", input);
+    const status = missing.length === 0 ? "active" : "draft";
+    const { created_at, note: draft_note } = mandate;
+    const detail = {
+      revision: 1,
+      status,
+      approver: input.approver,
+      note,
+      bounds,
+      systems,
+      created_at,
+      draft_note,
+      ...facts,
+    };
+    const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_signed", detail as never);
+    const below = status === "active" ? await findBelowNow(transaction, after) : undefined;
+    const begun = below ? suspend(transaction, after, { reason: "kpi_floor", ...below })! : after;
+    return { entry, mandate: await showStanding(transaction, begun) };
+  });
+
+/** Resumes a suspended mandate, which its quorum signs. Errors: 400 `illegal_transition` also while a KPI is below its floor. */
+export const resumeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
+  governed(caller, async (transaction): Promise<MandateResult> => {
+    const mandate = await findMandate(transaction, input.mandate_id);
+    const refuse = (why: string): AppError => refuseDecision(mandate, why);
+    const isLost = mandate.state === "active" && (await transaction.lastLoss()) > mandate.counts_from;
+    if (mandate.state !== "suspended" && !isLost) throw refuse(`it is ${mandate.state}, and not suspended`);
+    const { bounds } = await judgeStanding(transaction, mandate);
+    if (!bounds) throw refuse("the intent has no policy.mandates");
+    if (bounds.until <= transaction.at) throw refuse(`it ended at ${bounds.until}`);
+    const below = await findBelowNow(transaction, mandate);
+    if (below) throw refuse(`${below.kpi} is ${below.value}, worse than its floor`);
+    const suspended = isLost ? { ...mandate, resumes: [] } : mandate;
+    const { missing, facts, note } = await addSignature(transaction, caller, suspended, "mandate_resume", input);
+    const status = missing.length === 0 ? "active" : "suspended";
+    const detail = { revision: mandate.revision, status, approver: input.approver, note, ...facts };
+    const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_resumed", detail as never);
+    return { entry, mandate: await showStanding(transaction, after) };
+  });
+
+/** Verifies one more signature, and lists those that are lacking after it. */
+async function addSignature(
+  transaction: Transaction,
+  caller: Caller,
+  mandate: MandateRecord,
+  decision: "mandate" | "mandate_resume",
+  input: MandateInput,
+): Promise<{ missing: Missing[]; facts: object; note: string }> {
+  const { approver } = input;
+  const { intent } = transaction.product;
+  const signers = await listSigners(transaction, mandate, decision);
+  if (signers.some((name) => sameName(name) === sameName(approver)))
+    throw new AppError("already_decided", `${approver} has signed it already`, { current_status: mandate.state });
+  requireSigner(transaction, mandate, approver);
+  const { signature, facts } = await signDecision(transaction, caller, mandate, decision, input);
+  if (signature && "key" in signature && signature.key.type === "ssh" && signature.key.unattended)
+    throw new AppError("proof_invalid", "a key that signs unattended does not count for a mandate; sign with another");
+  const missing = missingSignatures([...signers, approver], mandate.bounds, intent);
+  if (sum(missing) === sum(missingSignatures(signers, mandate.bounds, intent)))
+    throw new AppError("not_an_approver", `no rule asks for a signature of ${approver} any more`);
+  return { missing, facts, note: input.note ?? "" };
+}
+
+const sum = (missing: readonly Missing[]): number => missing.reduce((all, { count }) => all + count, 0);

@@ -1,0 +1,74 @@
+/** Mandates as they are shown: bounds, state, signatures, what is used and what is left. */
+import { BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.ts";
+import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
+import { missingSignatures } from "../rules/mandate_signers.ts";
+import type { Missing } from "../rules/missing.ts";
+import { countOpen, usedToday } from "./approve.ts";
+import { type InForceSources, judgeStanding, listSigners } from "./in_force.ts";
+import type { Evidence } from "../evidence.ts";
+import type { Reads } from "../../store/store.ts";
+
+/** A mandate as clients see it. */
+export interface MandateView extends MandateBounds {
+  mandate_id: string;
+  revision: number;
+  state: MandateState;
+  created_at: string;
+  signed_at: string | null;
+  note: string;
+  systems: readonly MandateSystem[];
+  signatures: { approver: string; at: string }[];
+  /** Signatures that it or its resumption lacks. */
+  missing: Missing[];
+  used: { today: number; open: number };
+  left: { today: number; open: number };
+  suspension: Suspension | null;
+  ended: MandateRecord["ended"];
+  /** Why it approves nothing; null where it is active. */
+  inactive: string | null;
+}
+
+type Viewing = InForceSources & { tx: Pick<Reads, "get" | "getMany" | "list">; evidence: Evidence };
+
+/** Returns a mandate as it stands now. */
+export async function showStanding(sources: Viewing, mandate: MandateRecord): Promise<MandateView> {
+  const { tx, evidence, at, product } = sources;
+  const { mandate_id, revision, created_at, signed_at, note, systems, signatures, bounds, suspension } = mandate;
+  const standing = await judgeStanding(sources, mandate);
+  const now = standing.bounds ?? bounds;
+  const isLost = mandate.state === "active" && (await sources.lastLoss()) > mandate.counts_from;
+  const isOver = mandate.state !== "draft" && now.until <= at;
+  const isSuspended = suspension !== null || isLost;
+  const state = mandate.ended || isOver ? "ended" : isSuspended ? "suspended" : mandate.state;
+  const resumed = isLost ? [] : await listSigners(sources, mandate, "mandate_resume");
+  const missing = isSuspended && !isOver ? missingSignatures(resumed, bounds, product.intent) : standing.missing;
+  const used = {
+    today: await usedToday(evidence, mandate_id, at),
+    open: await countOpen(tx, mandate_id, now.max_open + 1),
+  };
+  const left = {
+    today: Math.max(0, now.max_per_day - used.today),
+    open: Math.max(0, now.max_open - used.open),
+  };
+  const shown = Object.fromEntries(
+    BOUNDS.flatMap((bound) => (bounds[bound] === undefined ? [] : [[bound, now[bound]]])),
+  );
+  const lost = isLost ? ({ reason: "loss_accepted", at } as const) : null;
+  return {
+    mandate_id,
+    revision,
+    state,
+    ...(shown as unknown as MandateBounds),
+    created_at,
+    signed_at,
+    note,
+    systems,
+    signatures: signatures.map(({ approver, at }) => ({ approver, at })),
+    missing,
+    used,
+    left,
+    suspension: suspension ?? lost,
+    ended: mandate.ended ?? (isOver ? { reason: "expired", at: now.until } : null),
+    inactive: standing.inactive ?? null,
+  };
+}

@@ -1,0 +1,48 @@
+/** Mandates that `policy.mandates` allows, and the bounds that hold under it. Pure. */
+import { AppError } from "../../kit/errors.ts";
+import { DAY_MS } from "../../kit/days.ts";
+import type { Policy } from "./intent.ts";
+import type { MandateBounds } from "./mandate.ts";
+import type { MandatesRule } from "./mandates_rule.ts";
+import type { MandateRecord } from "./mandate_record.ts";
+import { findPartlyOwned } from "./mandate_signers.ts";
+import { isCovered } from "./target_pattern.ts";
+
+/** Requires that the intent allows a mandate. Errors: 403 `mandate_not_allowed`. */
+export function requireAllowed(bounds: MandateBounds, policy: Policy, now: number): void {
+  const { mandates } = policy;
+  const refuse = (message: string): never => {
+    throw new AppError("mandate_not_allowed", message);
+  };
+  if (!mandates) return refuse("the intent allows no mandates: it has no policy.mandates");
+  const uncovered = bounds.targets.find((pattern) => !isCovered(pattern, mandates.targets));
+  if (uncovered !== undefined)
+    refuse(`${uncovered} is not within policy.mandates.targets: ${mandates.targets.join(", ")}`);
+  for (const bound of ["max_per_day", "max_open"] as const)
+    if (bounds[bound] > mandates[bound]) refuse(`${bound} is above ${mandates[bound]} of policy.mandates`);
+  if (Date.parse(bounds.until) > now + mandates.max_days * DAY_MS)
+    refuse(`until is more than ${mandates.max_days} days from now, the max_days of policy.mandates`);
+  const partly = findPartlyOwned(bounds, policy);
+  if (partly)
+    refuse(
+      `${partly.pattern} is owned in part, by the owners of ${partly.owned}; use patterns that they own wholly or not at all`,
+    );
+}
+
+/** Bounds of a mandate that hold now: the smaller of its own and those of the policy. */
+export interface EffectiveBounds extends MandateBounds {
+  from: string;
+}
+
+/** Returns the bounds that hold under a policy. */
+export function effectiveBounds({ bounds, created_at, signed_at }: MandateRecord, rule: MandatesRule): EffectiveBounds {
+  const latest = new Date(Date.parse(created_at) + rule.max_days * DAY_MS).toISOString();
+  const started = signed_at ?? created_at;
+  return {
+    ...bounds,
+    max_per_day: Math.min(bounds.max_per_day, rule.max_per_day),
+    max_open: Math.min(bounds.max_open, rule.max_open),
+    from: bounds.from !== undefined && bounds.from > started ? bounds.from : started,
+    until: bounds.until < latest ? bounds.until : latest,
+  };
+}

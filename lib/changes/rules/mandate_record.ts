@@ -1,0 +1,181 @@
+/** A mandate as its entries record it: the fold over them. Pure. */
+import { canonicalJson } from "../../kit/canonical_json.ts";
+import { AppError } from "../../kit/errors.ts";
+import type { MandateBounds, MandateState } from "./mandate.ts";
+import { type Narrowing, narrowBounds } from "./mandate_narrow.ts";
+
+/** One signature of a mandate, or of its resumption. */
+export interface MandateSignature {
+  approver: string;
+  /** RFC 3339: when it was recorded. */
+  at: string;
+  entry: number;
+}
+
+/** The reason of a suspension. */
+export interface Suspension {
+  reason: "rollback" | "contested" | "kpi_floor" | "target_drifted" | "loss_accepted";
+  at: string;
+  /** The change whose rollback or drift suspended it. */
+  change_id?: string;
+  /** The KPI that was worse than its floor. */
+  kpi?: string;
+  value?: number;
+}
+
+/** A system that a mandate reaches: name, address and templates. */
+export type MandateSystem = object & { name: string };
+
+/** `mandates/<mandate_id>` */
+export interface MandateRecord {
+  mandate_id: string;
+  revision: number;
+  state: MandateState;
+  bounds: MandateBounds;
+  systems: readonly MandateSystem[];
+  /** RFC 3339: when the draft was made. */
+  created_at: string;
+  /** The draft's note. */
+  note: string;
+  signatures: readonly MandateSignature[];
+  /** RFC 3339: when it became active; null for a draft. */
+  signed_at: string | null;
+  /** The entry since which it counts: its last signature, or the last resumption. */
+  counts_from: number;
+  suspension: Suspension | null;
+  /** Signatures of a resumption under the revision. */
+  resumes: readonly MandateSignature[];
+  ended: { reason: "revoked" | "expired"; at: string; approver?: string } | null;
+  /** Ids of its entries, oldest first. */
+  audit: readonly number[];
+}
+
+/** The members of a detail that the fold reads. */
+export interface MandateDetail {
+  mandate_id?: string;
+  revision?: number;
+  status?: MandateState;
+  approver?: string | null;
+  bounds?: MandateBounds;
+  systems?: readonly MandateSystem[];
+  created_at?: string;
+  draft_note?: string;
+  narrow?: Narrowing;
+  manifest_hash?: string;
+  note?: string | null;
+  statement?: unknown;
+  proof?: unknown;
+  suspension?: Omit<Suspension, "at">;
+  reason?: string;
+}
+
+/** An entry about a mandate, with its detail read. */
+export interface MandateEvent {
+  id: number;
+  timestamp: string;
+  event_type: string;
+  detail: MandateDetail;
+}
+
+/** Events about a mandate. */
+export const MANDATE_EVENTS = [
+  "mandate_signed",
+  "mandate_narrowed",
+  "mandate_suspended",
+  "mandate_resumed",
+  "mandate_ended",
+] as const;
+
+/** Returns true for an event about a mandate. */
+export const isMandateEvent = (type: string): boolean => (MANDATE_EVENTS as readonly string[]).includes(type);
+
+/** A mandate that nobody has signed. */
+export const makeDraft = (
+  draft: Pick<MandateRecord, "mandate_id" | "bounds" | "systems" | "created_at" | "note">,
+): MandateRecord => ({
+  ...draft,
+  revision: 1,
+  state: "draft",
+  signatures: [],
+  signed_at: null,
+  counts_from: 0,
+  suspension: null,
+  resumes: [],
+  ended: null,
+  audit: [],
+});
+
+/** The mandate after one more of its events; undefined where the event does not follow. */
+export function evolveMandate(before: MandateRecord | undefined, event: MandateEvent): MandateRecord | undefined {
+  const { id, detail, event_type } = event;
+  const mandate = before ?? firstOf(event);
+  if (!mandate || detail.mandate_id !== mandate.mandate_id || mandate.state === "ended") return undefined;
+  const raised = event_type === "mandate_signed" || event_type === "mandate_resumed" ? 0 : 1;
+  if (detail.revision !== mandate.revision + raised) return undefined;
+  const moved = MOVES[event_type]?.(mandate, event);
+  return moved && { ...mandate, ...moved, revision: detail.revision, audit: [...mandate.audit, id] };
+}
+
+/** The mandate that entries make, oldest first; undefined where one does not follow. */
+export function foldMandate(events: readonly MandateEvent[]): MandateRecord | undefined {
+  let mandate: MandateRecord | undefined;
+  for (const event of events) if (!(mandate = evolveMandate(mandate, event))) return undefined;
+  return mandate;
+}
+
+/** Each signature repeats the draft. */
+function firstOf({ event_type, detail }: MandateEvent): MandateRecord | undefined {
+  const { mandate_id, bounds, systems, created_at, draft_note = "" } = detail;
+  if (event_type !== "mandate_signed" || !mandate_id || !bounds || !systems || !created_at) return undefined;
+  return makeDraft({ mandate_id, bounds, systems, created_at, note: draft_note });
+}
+
+type Move = (mandate: MandateRecord, event: MandateEvent) => Partial<MandateRecord> | undefined;
+
+const signatureIn = ({ id, timestamp, detail: { approver } }: MandateEvent): MandateSignature | undefined =>
+  approver ? { approver, at: timestamp, entry: id } : undefined;
+
+const MOVES: Readonly<Record<string, Move>> = {
+  mandate_signed(mandate, event) {
+    const { status, bounds, systems } = event.detail;
+    const signature = signatureIn(event);
+    const isSame =
+      canonicalJson({ bounds, systems }) === canonicalJson({ bounds: mandate.bounds, systems: mandate.systems });
+    if (!signature || !isSame || mandate.state !== "draft" || (status !== "draft" && status !== "active"))
+      return undefined;
+    const signatures = [...mandate.signatures, signature];
+    return status === "draft"
+      ? { signatures }
+      : { signatures, state: "active", signed_at: event.timestamp, counts_from: event.id };
+  },
+  mandate_narrowed(mandate, { detail: { narrow } }) {
+    if (!narrow || !isSigned(mandate)) return undefined;
+    const resumes = mandate.state === "active" ? mandate.resumes : [];
+    try {
+      return { bounds: narrowBounds(mandate.bounds, narrow), resumes };
+    } catch (error) {
+      if (error instanceof AppError) return undefined;
+      throw error;
+    }
+  },
+  mandate_suspended(mandate, { timestamp, detail: { suspension } }) {
+    if (!suspension || mandate.state !== "active") return undefined;
+    return { state: "suspended", suspension: { ...suspension, at: timestamp }, resumes: [] };
+  },
+  mandate_resumed(mandate, event) {
+    const { status } = event.detail;
+    const signature = signatureIn(event);
+    if (!signature || !isSigned(mandate)) return undefined;
+    const resumes = [...(mandate.state === "active" ? [] : mandate.resumes), signature];
+    if (status === "active") return { state: "active", suspension: null, resumes, counts_from: event.id };
+    if (status !== "suspended") return undefined;
+    const lost = { reason: "loss_accepted", at: event.timestamp } as const;
+    return { state: "suspended", suspension: mandate.suspension ?? lost, resumes };
+  },
+  mandate_ended(_mandate, { timestamp: at, detail: { reason, approver } }) {
+    if (reason !== "revoked" && reason !== "expired") return undefined;
+    return { state: "ended", ended: { reason, at, ...(approver && { approver }) } };
+  },
+};
+
+const isSigned = ({ state }: MandateRecord): boolean => state === "active" || state === "suspended";

@@ -1,0 +1,35 @@
+/** The rule `policy.mandates`: which mandates people may sign, and the bounds that none exceeds. */
+import * as z from "zod";
+import { list, object } from "./fields.ts";
+import { count, finite, pattern } from "./intent_parts.ts";
+
+/** The field `policy.mandates`. */
+export const mandatesRule = () =>
+  object({
+    targets: list(pattern()).min(1, "must name a target").describe("Targets that a mandate may cover."),
+    max_days: finite()
+      .positive("must be above 0")
+      .max(366, "must be 366 or less")
+      .default(30)
+      .describe("Most days from a mandate's draft to its end."),
+    max_per_day: count(1).default(50).describe("Most changes that a mandate approves on a UTC day."),
+    max_open: count(1)
+      .default(20)
+      .describe("Most changes that a mandate has approved and that are neither applied nor denied."),
+    apply_when: z
+      .boolean("must be true or false")
+      .default(false)
+      .describe("Whether a mandate also approves changes that apply by themselves."),
+  }).describe("Which mandates people may sign; absent: none, and no mandate is active.");
+
+/** The rule for mandates. */
+export type MandatesRule = z.output<ReturnType<typeof mandatesRule>>;
+
+/** The rule in a sentence; none where there is none. */
+export function describeMandates({ mandates }: { mandates?: MandatesRule | undefined }): string[] {
+  if (!mandates) return [];
+  const { targets, max_days, max_per_day, max_open, apply_when } = mandates;
+  return [
+    `people may sign a mandate, under which an agent's changes of ${targets.join(", ")} need no further consent: for ${max_days} days, ${max_per_day} changes a UTC day and ${max_open} open ones at most${apply_when ? ", also where they apply by themselves" : ""}`,
+  ];
+}

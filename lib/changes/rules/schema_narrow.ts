@@ -1,0 +1,86 @@
+/** Compares two schemas keyword by keyword: whether the second allows nothing that the first excludes. Pure. */
+import { canonicalJson } from "../../kit/canonical_json.ts";
+import { isWholeMultiple } from "../../kit/decimal.ts";
+import { listTypes, type ValueSchema } from "./value_schema.ts";
+
+/** Returns the first keyword, with its path, that is less strict than before or missing; undefined where each is as strict. */
+export function findWiderKeyword(before: ValueSchema, after: ValueSchema, path = "schema"): string | undefined {
+  for (const keyword of Object.keys(before) as (keyof ValueSchema)[]) {
+    if (before[keyword] === undefined) continue;
+    if (after[keyword] === undefined) return `${path}.${keyword}`;
+    const compare = COMPARE[keyword] as Compare<typeof keyword>;
+    const wider = compare(before[keyword] as never, after[keyword] as never, `${path}.${keyword}`);
+    if (wider !== undefined) return wider;
+  }
+  // A member that gets a schema of its own leaves that of all others, and would be free of it.
+  return findFreedMember(before, after, path);
+}
+
+type Compare<K extends keyof ValueSchema> = (
+  before: NonNullable<ValueSchema[K]>,
+  after: NonNullable<ValueSchema[K]>,
+  path: string,
+) => string | undefined;
+
+const when = (isNarrow: boolean, path: string): string | undefined => (isNarrow ? undefined : path);
+const atLeast = (before: number, after: number, path: string) => when(after >= before, path);
+const atMost = (before: number, after: number, path: string) => when(after <= before, path);
+const includes = (all: readonly unknown[], one: unknown): boolean =>
+  all.some((other) => canonicalJson(other) === canonicalJson(one));
+
+const COMPARE: { [K in keyof Required<ValueSchema>]: Compare<K> } = {
+  type: (before, after, path) => {
+    const allowed = listTypes({ type: before })!;
+    const isNarrow = listTypes({ type: after })!.every(
+      (one) => allowed.includes(one) || (one === "integer" && allowed.includes("number")),
+    );
+    return when(isNarrow, path);
+  },
+  enum: (before, after, path) =>
+    when(
+      after.every((one) => includes(before, one)),
+      path,
+    ),
+  const: (before, after, path) => when(canonicalJson(before) === canonicalJson(after), path),
+  minimum: atLeast,
+  exclusiveMinimum: atLeast,
+  minLength: atLeast,
+  minItems: atLeast,
+  maximum: atMost,
+  exclusiveMaximum: atMost,
+  maxLength: atMost,
+  maxItems: atMost,
+  multipleOf: (before, after, path) => when(isWholeMultiple(after, before), path),
+  pattern: (before, after, path) => when(before === after, path),
+  items: findWiderKeyword,
+  uniqueItems: (before, after, path) => when(!before || after, path),
+  properties: (before, after, path) => {
+    for (const [name, schema] of Object.entries(before)) {
+      if (!Object.hasOwn(after, name)) return `${path}.${name}`;
+      const wider = findWiderKeyword(schema, after[name]!, `${path}.${name}`);
+      if (wider !== undefined) return wider;
+    }
+    return undefined;
+  },
+  required: (before, after, path) =>
+    when(
+      before.every((name) => after.includes(name)),
+      path,
+    ),
+  additionalProperties: (before, after, path) => {
+    if (before === true || after === false) return undefined;
+    if (before === false || after === true) return path;
+    return findWiderKeyword(before, after, path);
+  },
+};
+
+function findFreedMember(before: ValueSchema, after: ValueSchema, path: string): string | undefined {
+  const { additionalProperties: others = true, properties = {} } = before;
+  for (const [name, schema] of Object.entries(after.properties ?? {})) {
+    if (others === true || Object.hasOwn(properties, name)) continue;
+    const wider =
+      others === false ? `${path}.properties.${name}` : findWiderKeyword(others, schema, `${path}.properties.${name}`);
+    if (wider !== undefined) return wider;
+  }
+  return undefined;
+}

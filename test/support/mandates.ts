@@ -1,0 +1,142 @@
+/** A service under an intent with mandates, an agent, and people who sign. */
+import { systemClock } from "../../lib/kit/platform.ts";
+import { portableSha256 } from "../../lib/kit/platform.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../lib/targets/routing.ts";
+import type { Reply } from "./client.ts";
+import { DAY } from "./clock.ts";
+import { restarted, type TestOptions } from "./deps.ts";
+import { memoryTarget } from "./memory_target.ts";
+import { passkey, sshPen } from "./passkeys.ts";
+import { json } from "./requests.ts";
+import { app } from "../../handlers/index.ts";
+import { service, serviceOf, type TestService } from "./service.ts";
+import { person, type Pen } from "./signed.ts";
+
+export const PENS: Readonly<Record<string, Pen>> = {
+  ana: passkey(),
+  bo: sshPen(),
+  olga: passkey("EdDSA"),
+  una: sshPen("ssh-ed25519"),
+};
+export const SECRET = "the pricing agent's secret";
+export const OTHER_SECRET = "the other agent's secret";
+export const AS_AGENT = { authorization: `Bearer ${SECRET}` };
+export const AS_OTHER = { authorization: `Bearer ${OTHER_SECRET}` };
+
+export const PRINCIPALS = {
+  ...Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)])),
+  "agent:pricing": {
+    kind: "agent",
+    token_sha256: portableSha256(SECRET),
+    may: { max_open: 1000, max_per_day: 100_000 },
+  },
+  "agent:other": { kind: "agent", token_sha256: portableSha256(OTHER_SECRET) },
+};
+
+/** An intent with mandates; two people sign. */
+export const MANDATED = {
+  principals: PRINCIPALS,
+  kpis: { csat: { baseline: 4, target: 4.5 } },
+  policy: {
+    approvers: ["ana", "bo", "una"],
+    required_approvers: { standard: 1, major: 2 },
+    mandates: { targets: ["price.*"], apply_when: true },
+    apply_when: ["manual", "approved"],
+  },
+};
+
+export const BOUNDS = {
+  agent: "agent:pricing",
+  targets: ["price.*"],
+  kinds: ["config"],
+  tenants: ["t1"],
+  limits: { max_step: { relative: 0.05, hours: 24 } },
+  max_affected_users: 100,
+  max_per_day: 10,
+  max_open: 5,
+};
+
+/** A proposal inside the bounds; the target holds 100. */
+export const INSIDE = {
+  tenant_id: "t1",
+  kind: "config",
+  target: "price.basic",
+  value: 104,
+  summary: "Raise the price",
+  affected_users: 50,
+  risk: "low",
+  reversible: true,
+};
+
+/** A service over a target system in memory, and the acts of people and agents on mandates. */
+export async function mandated(
+  options: TestOptions = {},
+  held: Readonly<Record<string, unknown>> = { "price.basic": 100 },
+) {
+  const target = memoryTarget();
+  const store = options.store ?? memoryStore();
+  const inner = targetAdapter(target.system, { store, clock: options.clock ?? systemClock });
+  const adapter = routedAdapter([{ name: "prices", match: ["price.*"], adapter: inner }], {
+    hash: "1",
+    systems: [{ name: "prices", type: "memory", address: "memory" }],
+  });
+  for (const [name, value] of Object.entries(held))
+    target.overwrite({ tenant_id: "t1", target: name, kind: "config", value: null } as never, JSON.stringify(value));
+  const api = await service({ adapter, intent: MANDATED, ...options, store });
+  return { target, adapter, ...acts(api) };
+}
+
+/** Acts on a service. */
+export function acts(api: TestService) {
+  const until = (days = 20): string => new Date(api.deps.clock.now() + days * DAY).toISOString();
+  const fetch = app(api.deps);
+  const send = async (path: string, body: object, headers: HeadersInit = {}): Promise<Reply> => {
+    const response = await fetch(json(path, body, headers));
+    const text = await response.text();
+    return { status: response.status, text, body: JSON.parse(text), headers: response.headers };
+  };
+  const draft = (over: object = {}): Promise<Reply> => send("mandates", { ...BOUNDS, until: until(), ...over });
+  const statement = async (decision: string, approver: string, more: object): Promise<string> => {
+    const reply = await send("consent-statement", { decision, approver, ...more });
+    if (reply.status !== 200) throw new Error(reply.text);
+    return reply.body.statement;
+  };
+  const PATHS: Readonly<Record<string, string>> = {
+    mandate: "mandate-sign",
+    mandate_narrow: "mandate-narrow",
+    mandate_resume: "mandate-resume",
+    mandate_revoke: "mandate-revoke",
+  };
+  const decideOn = async (
+    decision: string,
+    mandate_id: string,
+    approver: string,
+    more: object = {},
+  ): Promise<Reply> => {
+    const text = await statement(decision, approver, { mandate_id, ...more });
+    const { at } = JSON.parse(text) as { at: string };
+    return send(PATHS[decision]!, { mandate_id, approver, ...more, proof: PENS[approver]!.sign(text), at });
+  };
+  const active = async (over: object = {}): Promise<string> => {
+    const { mandate_id } = (await draft(over)).body;
+    await decideOn("mandate", mandate_id, "ana");
+    const last = await decideOn("mandate", mandate_id, "bo");
+    if (last.body.state !== "active") throw new Error(last.text);
+    return mandate_id;
+  };
+  return {
+    api,
+    send,
+    until,
+    draft,
+    statement,
+    decideOn,
+    active,
+    propose: (over: object = {}, headers: HeadersInit = AS_AGENT) => send("propose", { ...INSIDE, ...over }, headers),
+    apply: (change_id: string) => send("apply", { change_id, actor: "ana" }),
+    mandate: async (id: string) => (await api.get(`mandates/${id}`)).body,
+    restart: async (over: TestOptions = {}) => acts(serviceOf(await restarted(api.deps, over))),
+  };
+}
