@@ -12,6 +12,7 @@ import { targetCases } from "../../contract/target_system_cases.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
 import { freePort } from "../../support/free_port.ts";
 import { runAllSystems } from "./all_systems.ts";
+import { runRollouts } from "./unleash_rollouts.ts";
 import { ADMIN_TOKEN, startUnleash, type UnleashServer } from "../../support/unleash.ts";
 
 const calm = new AbortController().signal;
@@ -504,3 +505,6 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
 });
 
 test.skipIf(isMissing)("one program sets and restores a value in a system of each type", () => runAllSystems(server));
+test.skipIf(isMissing)("rollouts advance, hold, and are taken back to the strategies before them", () =>
+  runRollouts(server),
+);
