@@ -11,10 +11,20 @@ process.on("exit", () => alive.forEach((end) => end()));
 
 /**
  * Spawns the program in a folder; `listening` resolves with its address, or rejects with the end of its log. `under` is a
- * command that runs it, such as a tracer; both are killed together. `node`: options of Node. `log`: the last lines of its log.
+ * command that runs it, such as a tracer; both are killed together. `node`: options of Node. `files`: where it keeps what. `log`: the last lines of its log.
  */
-export function spawnService(program, intent, cwd, { under = [], node = [], env = {}, args = [] } = {}) {
-  const files = ["--state", "data/state.json", "--product-config", "data/product_config.json"];
+export function spawnService(
+  program,
+  intent,
+  cwd,
+  {
+    under = [],
+    node = [],
+    env = {},
+    args = [],
+    files = ["--state", "data/state.json", "--product-config", "data/product_config.json"],
+  } = {},
+) {
   const all = [program, "--port", "0", "--product-intent", intent, ...files, "--cycle-interval", "1", ...args];
   const [command, ...rest] = [...under, process.execPath, ...node, ...all];
   const child = spawn(command, rest, {

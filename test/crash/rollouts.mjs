@@ -1,0 +1,246 @@
+/**
+ * npm run crash:rollouts [-- --short] [--rollouts N] [--minutes M] [--seed S]: kills the built program with SIGKILL while
+ * rollouts on flagd files are under way, until so many were hit. After each kill the files may expose no user beyond what the
+ * log, or a durable order, says; no step is skipped; what is rolled back has its bytes of before. Exit code 1: a fault.
+ */
+import { createHash } from "node:crypto";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { fileStore } from "../../dist/local/node.js";
+import { seededRandom } from "./random.mjs";
+import { ask, spawnService } from "./service.mjs";
+
+const text = { type: "string" };
+const { values: options } = parseArgs({
+  options: { rollouts: text, minutes: text, seed: text, short: { type: "boolean" } },
+});
+const seed = Number(options.seed ?? Date.now() % 1_000_000);
+const random = seededRandom(seed);
+const wanted = Number(options.rollouts ?? (options.short ? 12 : 1000));
+const deadline = performance.now() + Number(options.minutes ?? 30) * 60_000;
+
+const program = join(import.meta.dirname, "../../dist/local/ui_server.js");
+const SLOTS = options.short ? 12 : 32;
+const SECRET = "the feeder's secret";
+const FEEDER = "agent:analytics";
+const ORDERS = ["apply", "stage"];
+const STEPS = [
+  { share: 1000, advance: "budget", min_hours: 0 },
+  { share: 5000, advance: "proven", min_hours: 0 },
+  { share: 9500, advance: "unless_worse", min_hours: 0, min_users: 500 },
+];
+const STAGES = JSON.stringify({
+  fed_by: FEEDER,
+  steps: STEPS,
+  watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }],
+});
+const EVERYBODY = 10_000;
+const shareOf = (step) => STEPS[step]?.share ?? EVERYBODY;
+
+/** Bytes that parsing and rendering would change. */
+const bytesOf = (slot) =>
+  `{ "flags": {\n  "slot${slot}": { "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" } } }\n`;
+
+const folder = await mkdtemp(join(tmpdir(), "countersign-rollouts-"));
+const fileOf = (slot) => join(folder, `slot${slot}.json`);
+const faults = [];
+const fault = (sentence) => void faults.push(sentence);
+
+async function prepare() {
+  const token_sha256 = createHash("sha256").update(SECRET).digest("hex");
+  const principals = { [FEEDER]: { kind: "agent", token_sha256 } };
+  const intent = { product_id: "crash", version: "1", approved_by: "ana", update_epoch: 1, principals };
+  await writeFile(join(folder, "intent.json"), JSON.stringify(intent));
+  const systems = Array.from({ length: SLOTS }, (_, slot) => ({
+    name: `slot${slot}`,
+    type: "flagd",
+    match: [`slot${slot}/*`],
+    tenants: ["t1"],
+    file: `slot${slot}.json`,
+  }));
+  await writeFile(join(folder, "targets.json"), JSON.stringify({ systems }));
+  for (let slot = 0; slot < SLOTS; slot++) await writeFile(fileOf(slot), bytesOf(slot));
+  await mkdir(join(folder, "data"));
+}
+
+/** The share of the users to whom a file gives the value, of 10,000; undefined for what no rollout leaves. */
+async function readShare(slot) {
+  const content = await readFile(fileOf(slot), "utf8");
+  if (content === bytesOf(slot)) return 0;
+  const flag = JSON.parse(content).flags[`slot${slot}`];
+  const treated = /\["treated",(\d+)\]/.exec(JSON.stringify(flag.targeting ?? ""));
+  if (treated) return Number(treated[1]);
+  return flag.defaultVariant === "on" ? EVERYBODY : undefined;
+}
+
+/** Folds the entries of a log: of each change its slot, and the share that the log says. */
+function fold(entries) {
+  const changes = new Map();
+  for (const { event_type, change_id, detail } of entries) {
+    const { target, to } = JSON.parse(detail);
+    if (event_type === "change_proposed")
+      changes.set(change_id, { slot: Number(/\d+/.exec(target)[0]), share: 0, step: -1 });
+    const change = changes.get(change_id);
+    if (event_type === "change_applied") Object.assign(change, { share: shareOf(0), step: 0 });
+    if (event_type === "stage_advanced") {
+      if (to !== change.step + 1) fault(`${change_id} went from step ${change.step} to ${to}`);
+      Object.assign(change, { share: shareOf(to), step: to });
+    }
+    if (event_type === "change_rolled_back") Object.assign(change, { share: 0, isOver: true });
+  }
+  return changes;
+}
+
+/** Reads the log and the orders that a killed program left, from a copy. */
+async function readState() {
+  const copy = join(folder, "copy");
+  await rm(copy, { recursive: true, force: true });
+  await cp(join(folder, "data"), copy, { recursive: true, filter: (path) => !path.includes(".lock") });
+  const store = await fileStore({ path: join(copy, "state.json"), log: { info() {}, warn() {}, error() {} } });
+  try {
+    const entries = [];
+    for (let after = "", page; page?.length !== 0; after = page.at(-1)?.id) {
+      page = await store.list("audit", { after, limit: 1000 });
+      entries.push(...page.map(({ value }) => value));
+    }
+    return { changes: fold(entries), leases: (await store.list("leases", { limit: 1000 })).map(({ value }) => value) };
+  } finally {
+    await store.close();
+  }
+}
+
+const hit = new Set();
+const seen = { orders: 0, steps: {} };
+
+/** Compares the files with the log and the orders. */
+async function compare() {
+  const { changes, leases } = await readState();
+  for (let slot = 0; slot < SLOTS; slot++) {
+    const own = [...changes].filter(([, change]) => change.slot === slot && !change.isOver);
+    const shares = own.map(([, { share }]) => share);
+    const ordered = leases.filter(({ change_id }) => changes.get(change_id)?.slot === slot);
+    const orders = ordered.map((lease) => (lease.operation === "rollback" ? 0 : shareOf(lease.step ?? 0)));
+    const allowed = [Math.max(0, ...shares), ...orders];
+    const share = await readShare(slot);
+    if (!allowed.includes(share))
+      fault(`slot ${slot} exposes ${share}, and the log and the orders say ${allowed.join(", ")}`);
+    seen.orders += ordered.filter(({ operation }) => ORDERS.includes(operation)).length;
+    for (const [id, { step }] of own)
+      if (step >= 0 || ordered.length > 0) {
+        hit.add(id);
+        seen.steps[step] = (seen.steps[step] ?? 0) + 1;
+      }
+  }
+}
+
+const totals = (share, [treated, control]) => {
+  const n = (100_000 * share) / EVERYBODY;
+  const others = 100_000 - n;
+  return { treated: { n, sum: Math.round(n * treated) }, control: { n: others, sum: Math.round(others * control) } };
+};
+
+let count = 0;
+let acts = 0;
+const ends = { by_rule: 0, by_hand: 0 };
+
+/** A rollout after another in a slot; what is next follows from what the service says. */
+function newSlot(slot) {
+  let one = undefined;
+  const begin = () => ({
+    key: `rollout-${++count}`,
+    worse: random() < 0.3 ? Math.floor(random() * 3) : -1,
+    end: Math.floor(random() * 4),
+  });
+  const post = (url, name, fields, key = `act-${++acts}`) => ask(url, `/api/product/${name}`, { fields, key });
+  const feed = async (url, step) => {
+    const rates = step === one.worse ? [0.1, 0.2] : [0.2, 0.2];
+    const row = { step, kpi: "conversion", as_of: new Date().toISOString(), ...totals(shareOf(step), rates) };
+    const body = JSON.stringify({ change_id: one.change_id, rows: [row] });
+    const headers = { authorization: `Bearer ${SECRET}`, "content-type": "application/json" };
+    await (await fetch(`${url}/api/product/samples`, { method: "POST", headers, body })).text();
+  };
+  const act = async (url) => {
+    one ??= begin();
+    if (!one.change_id) {
+      const proposal = { tenant_id: "t1", kind: "config", target: `slot${slot}/slot${slot}`, summary: "A rollout" };
+      const { status, body } = await post(url, "propose", { ...proposal, value: "true", stages: STAGES }, one.key);
+      if (status !== 201) return fault(`a proposal was answered ${status}: ${body.error}`);
+      one.change_id = body.change_id;
+    }
+    const { change_id } = one;
+    const { body: change } = await ask(url, `/api/product/changes/${change_id}`);
+    const { status, exposure } = change;
+    if (status === "pending_consent") return post(url, "approve", { change_id, approver: "bo" });
+    if (status === "approved") return post(url, "apply", { change_id });
+    if (status === "applied" && exposure.step >= one.end) {
+      one.isByHand = true;
+      return post(url, "rollback", { change_id });
+    }
+    if (status === "applied") return feed(url, exposure.step);
+    if (status !== "rolled_back") return fault(`${change_id} is ${status}`);
+    if ((await readFile(fileOf(slot), "utf8")) !== bytesOf(slot)) fault(`${change_id} was not rolled back to the byte`);
+    ends[one.isByHand ? "by_hand" : "by_rule"]++;
+    one = undefined;
+  };
+  /** Acts until the service is gone, or `isOver` while nothing is under way. */
+  return async (service, isOver) => {
+    while (faults.length === 0 && !service.killed && !(isOver && !one)) {
+      try {
+        await act(service.url);
+      } catch (error) {
+        if (!service.killed) fault(`an answer failed: ${error.message}`);
+        return;
+      }
+      await sleep(5 + random() * 20);
+    }
+  };
+}
+
+const spawn = () =>
+  spawnService(program, "intent.json", folder, { files: ["--state", "data/state.json", "--targets", "targets.json"] });
+
+await prepare();
+const slots = Array.from({ length: SLOTS }, (_, slot) => newSlot(slot));
+let kills = 0;
+let service = spawn();
+try {
+  while (hit.size < wanted && faults.length === 0 && performance.now() < deadline) {
+    await service.listening;
+    const working = slots.map((run) => run(service, false));
+    await sleep(50 + random() * (options.short ? 700 : 2500));
+    await service.kill();
+    kills++;
+    await Promise.all(working);
+    await compare();
+    if (kills % 20 === 0) process.stdout.write(`  ${kills} kills, ${hit.size} rollouts hit\n`);
+    service = spawn();
+    // A death while it recovers, at times.
+    if (random() < 0.2) {
+      await sleep(random() * 600);
+      await service.kill();
+      kills++;
+      await compare();
+      service = spawn();
+    }
+  }
+  await service.listening;
+  if (hit.size < wanted && faults.length === 0) fault(`only ${hit.size} rollouts were hit in the time there was`);
+  if (faults.length === 0) await Promise.all(slots.map((run) => run(service, true)));
+  await service.kill();
+  await compare();
+} catch (error) {
+  fault(error.message);
+} finally {
+  await service.kill();
+}
+process.stdout.write(
+  `${hit.size} rollouts hit by ${kills} kills, seed ${seed}; ${count} begun, rolled back ${JSON.stringify(ends)}; steps at kills ${JSON.stringify(seen.steps)}, ${seen.orders} pending orders\n`,
+);
+if (faults.length > 0) {
+  for (const sentence of faults.slice(0, 10)) process.stdout.write(`FAULT ${sentence}\n`);
+  process.stdout.write(`left in ${folder}\n`);
+  process.exitCode = 1;
+} else await rm(folder, { recursive: true, force: true });

@@ -1,0 +1,29 @@
+/** Writes of a rollout under an idempotency key: a client that got no answer sends them again. */
+import { expect, test } from "vitest";
+import { PROPOSAL } from "../../../support/client.ts";
+import { core } from "../../../support/core.ts";
+import { AGENTS, STAGES } from "../../../support/rollouts.ts";
+
+test("each write of a rollout is answered again to the letter under its key", async () => {
+  const api = await core({ intent: { principals: AGENTS } });
+  const proposal = { ...PROPOSAL, value: "true", stages: JSON.stringify(STAGES) };
+  let change_id = "";
+  const acts: [path: string, fields: () => Record<string, string>][] = [
+    ["propose", () => proposal],
+    ["approve", () => ({ change_id, approver: "ana" })],
+    ["apply", () => ({ change_id })],
+    ["stage", () => ({ change_id, step: "0", action: "hold", actor: "ana" })],
+    ["stage", () => ({ change_id, step: "0", action: "resume", actor: "ana" })],
+    ["rollback", () => ({ change_id })],
+  ];
+  for (const [index, [path, fields]] of acts.entries()) {
+    const key = { "idempotency-key": `key-${index}` };
+    const first = await api.post(path, fields(), key);
+    expect(first.body.error, path).toBeUndefined();
+    change_id ||= first.body.change_id;
+    const entries = await api.audit();
+    const again = await api.post(path, fields(), key);
+    expect([again.status, again.text], path).toEqual([first.status, first.text]);
+    expect(await api.audit(), path).toEqual(entries);
+  }
+});
