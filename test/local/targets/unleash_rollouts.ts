@@ -16,7 +16,7 @@ const SHARES = STAGES.steps.map(({ share }) => share);
 const GOOD: [number, number] = [0.2, 0.2];
 const WORSE: [number, number] = [0.1, 0.2];
 
-/** What the flag was before, by its name. */
+/** The flags before the rollouts, by name. */
 const BEFORE = {
   "ui.off": { enabled: false, strategies: [{ name: "default", parameters: {} }] },
   "ui.some": {
