@@ -39,7 +39,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
     "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence` (of a guardrail), `mended`, `clock`, `late`, `resolved_after_interruption`; of a plan `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `target_holds` of each target that it still owned",
   ],
   change_rollback_failed: [
-    "a rollback failed",
+    "a rollback failed; of tries that the service repeats, one a day for each reason",
     "`stage`, `error`, `host`, `drifted` (another program set the target), `unanswered`, `late`, `by`, `note`, `evidence`, `mended`, `clock`; of a plan `sets`: how each target was left; one with `target_holds` is taken back and no longer belongs to the plan",
   ],
   change_drifted: ["the host product shows an applied change no more", "`state`, `host`"],

@@ -6,6 +6,7 @@ import type { AdapterResult, HostState, RestoreResult } from "./adapter_port.ts"
 import { watch } from "../guardrail.ts";
 import { suspendApproving } from "../mandates/suspend.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
+import { json } from "../../store/json.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
 import { type Actor, isNamedByProxy, serviceItself } from "../rules/actor.ts";
@@ -15,6 +16,7 @@ import { isPlan } from "../rules/list_entries.ts";
 import type { Applied, ChangeRecord } from "../rules/record.ts";
 import { type Place, samePlace } from "../rules/same_target.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
+import { findSameFailure } from "./repeated_failure.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
 /** More than a plan has targets. */
@@ -187,7 +189,7 @@ export interface LeftOperand {
 }
 
 /**
- * Records that an operation failed: one entry with the stage, the error and the state of the host; the status remains. `left`: of a
+ * Records that an operation failed, but for a repeated try of the service: one entry with the stage, the error and the state of the host; the status remains. `left`: of a
  * plan how each target was left; those that a rollback has taken back do not belong to it any more.
  */
 export async function recordFailure(
@@ -198,6 +200,8 @@ export async function recordFailure(
   left: readonly LeftOperand[] = [],
 ): Promise<Enacted> {
   const { operation } = request;
+  const same = isPlan(before.change) ? undefined : await findSameFailure(transaction, before, request, failure);
+  if (same) return { record: before, change: json(before.change), entry: same };
   const sets: object[] = [];
   for (const { operand, host, adapter, failure: own } of isPlan(before.change) ? left : []) {
     const { tenant_id, target } = operand;

@@ -111,6 +111,27 @@ test("no hold, no number of failed tries and no restart ends a rollback that is 
   expect([text(), blocked.length]).toEqual([FOREIGN, 1]);
 });
 
+test("of failed tries of the service a day has one entry for each reason", async () => {
+  const { api, change_id, feedNow, faults, overwrite, decide, events, clock } = await rolloutOnTarget();
+  const failures = async () => (await events()).filter((type) => type === "change_rollback_failed").length;
+  faults.push(...Array.from({ length: 40 }, () => "rejected" as const));
+  await feedNow(WORSE);
+  const tryFor = async (hours: number) => {
+    for (let tries = 0; tries < hours * 6; tries++) {
+      clock.advance(10 * MINUTE);
+      await decide();
+    }
+    return failures();
+  };
+  expect([await failures(), await tryFor(2), faults.length < 30]).toEqual([1, 1, true]);
+  overwrite("7");
+  expect(await tryFor(1)).toBe(2);
+  clock.advance(24 * 60 * MINUTE);
+  expect(await tryFor(1)).toBe(3);
+  await api.post("rollback", { change_id, actor: "ops" });
+  expect(await failures()).toBe(4);
+});
+
 describe("an advance", () => {
   test.each([
     ["lost answer", 1],
