@@ -57,6 +57,7 @@ export async function signedActor(
   return {
     actor,
     authenticated: by.authenticated,
+    ...(by.idp && { idp: by.idp }),
     ...signatureFacts({ type: act.decision, name: actor, signature }, policy, by),
   };
 }

@@ -3,6 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Replies } from "./replies.ts";
 import { type Actor, serviceItself } from "./rules/actor.ts";
+import { recordedGroups } from "./rules/idp_groups.ts";
 import { sameName } from "./rules/names.ts";
 import { isAgent } from "./rules/principals.ts";
 
@@ -39,11 +40,17 @@ export interface Caller {
 }
 
 /** Returns the actor behind a caller; `stated` is the name that the request states. */
-export function findActor({ identity }: Pick<Caller, "identity">, stated?: string): Actor {
+export function findActor({ identity, deps }: Pick<Caller, "identity" | "deps">, stated?: string): Actor {
   if (!identity) return serviceItself(stated);
   const { agent, person, groups, hasToken } = identity;
   if (agent !== undefined) return { actor: agent, authenticated: "agent" };
-  if (person) return { actor: person, authenticated: groups ? "jwt" : "proxy" };
+  const { principals = {} } = deps.product?.intent ?? {};
+  if (person)
+    return {
+      actor: person,
+      authenticated: groups ? "jwt" : "proxy",
+      ...recordedGroups(person, groups, { principals }),
+    };
   const actor = stated ?? null;
   if (hasToken) return { actor, authenticated: "token" };
   return { actor, authenticated: actor === null ? null : "claimed" };

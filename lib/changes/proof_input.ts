@@ -53,7 +53,9 @@ export async function present(
 
 /** Who acts: whoever signed, else as the request says. */
 export const actorBehind = (name: string, signature: Presented | undefined, otherwise: Actor): Actor =>
-  signature && "key" in signature ? { actor: name, authenticated: authenticatedBy(signature.key) } : otherwise;
+  signature && "key" in signature
+    ? { ...otherwise, actor: name, authenticated: authenticatedBy(signature.key) }
+    : otherwise;
 
 /** Returns how an actor is authenticated who signs with this key. */
 const authenticatedBy = (key: Key): "signature" | "signature_unattended" =>

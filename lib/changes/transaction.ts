@@ -249,11 +249,11 @@ function begin(
     enact(
       before: ChangeRecord | undefined,
       command: Command,
-      { actor, authenticated }: Actor,
+      { actor, authenticated, idp }: Actor,
       judged: Change | undefined = before?.change,
     ): Enacted {
       const { intent, manifest_hash } = product;
-      const context = { intent, manifest_hash, sha256, actor: { actor, authenticated } };
+      const context = { intent, manifest_hash, sha256, actor: { actor, authenticated, ...(idp && { idp }) } };
       const { event_type, detail, content } = decide(judged, command, context);
       const { change_id, tenant_id } = before?.change ?? { change_id: `chg_${ids.uuid(now)}`, ...content! };
       const entry = append({ event_type, change_id, tenant: tenant_id, detail });

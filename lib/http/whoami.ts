@@ -7,6 +7,7 @@ import { tokenGroups, personOf, verifyPerson } from "./identity.ts";
 import { findAgent, requireReader } from "./principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
+import { hasGroups } from "../changes/rules/idp_groups.ts";
 import type { Intent } from "../changes/rules/intent.ts";
 import { sameName } from "../changes/rules/names.ts";
 import { permittedNames } from "../changes/rules/permissions.ts";
@@ -63,12 +64,13 @@ export async function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" |
     return { ...nobody, name: agent, kind: "agent", authenticated: "agent", may: ["read", "propose", "withdraw"] };
   const name = person || null;
   const token = carriesToken(request, deps);
-  const may = [...(mayRead(request, deps) ? ["read" as const] : []), ...writes({ deps, name, token, person })];
+  const groups = tokenGroups(request);
+  const may = [...(mayRead(request, deps) ? ["read" as const] : []), ...writes({ deps, name, token, person, groups })];
   // Only its own secret makes somebody an agent.
   if (name !== null && product && isAgent(name, product.intent))
     return { ...nobody, may: may.filter((act) => act === "read") };
   if (name === null) return { ...nobody, authenticated: token ? "token" : null, may };
-  return { name, kind: "person", authenticated: tokenGroups(request) ? "jwt" : "proxy", may, keys: keysOf(name, deps) };
+  return { name, kind: "person", authenticated: groups ? "jwt" : "proxy", may, keys: keysOf(name, deps) };
 }
 
 function mayRead(request: Request, deps: ChangesDeps): boolean {
@@ -95,14 +97,21 @@ function writes({
   name,
   token,
   person,
-}: Pick<Call<ChangesDeps>, "deps"> & { person: string | undefined; name: string | null; token: boolean }): Act[] {
+  groups,
+}: Pick<Call<ChangesDeps>, "deps"> & {
+  person: string | undefined;
+  name: string | null;
+  token: boolean;
+  groups: readonly string[] | undefined;
+}): Act[] {
   if (!product || !(adminToken ? token : allowAnonymousWrites !== false)) return [];
   // Behind a proxy that names nobody, only a program that feeds KPIs may write.
   if (person !== undefined && name === null) return ["kpi"];
-  const decides = name === null || mayDecide(name, product.intent);
+  const counts = name === null || hasGroups(name, groups, product.intent);
+  const decides = name === null || (counts && mayDecide(name, product.intent));
   const isOpen = (act: Act): boolean => {
     const names = reservedFor(act, product.intent);
-    return name === null || names === undefined || names.includes(sameName(name));
+    return name === null || names === undefined || (counts && names.includes(sameName(name)));
   };
   return ACTS.filter((act) => act !== "read" && isOpen(act) && (decides || (act !== "approve" && act !== "deny")));
 }

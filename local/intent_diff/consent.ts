@@ -4,6 +4,7 @@ import { type Actor, signerActor } from "../../lib/changes/rules/actor.ts";
 import { KINDS, RISKS } from "../../lib/changes/rules/change_terms.ts";
 import type { ProposeInput } from "../../lib/changes/rules/command.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
+import { requiredGroups } from "../../lib/changes/rules/idp_groups.ts";
 import { approvesOwn, isDecider, refuseForbiddenTarget } from "../../lib/changes/rules/policy.ts";
 import { listAgents } from "../../lib/changes/rules/principals.ts";
 import { proposedContent } from "../../lib/changes/rules/propose.ts";
@@ -117,6 +118,20 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
           effect,
           `${JSON.stringify(name)} may ${effect === "wider" ? "now" : "no longer"} sign with ${keys.join(", ")}.`,
         ),
+      );
+  }
+  for (const name of names) {
+    const [was, is] = [requiredGroups(name, old), requiredGroups(name, next)];
+    const [ended, added] = [was.filter((one) => !is.includes(one)), is.filter((one) => !was.includes(one))];
+    const what = `What ${JSON.stringify(name)} decides`;
+    const group = "of the identity provider";
+    if (ended.length > 0)
+      found.push(
+        difference("principals.idp", 3, "wider", `${what} no longer needs a token with ${ended.join(", ")} ${group}.`),
+      );
+    if (added.length > 0)
+      found.push(
+        difference("principals.idp", 3, "narrower", `${what} now needs a token with ${added.join(", ")} ${group}.`),
       );
   }
   const own = ({ policy }: Intent) =>

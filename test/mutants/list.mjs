@@ -19,6 +19,7 @@ import { clock } from "./clock.mjs";
 import { console } from "./console.mjs";
 import { erasure } from "./erasure.mjs";
 import { evidence } from "./evidence.mjs";
+import { github } from "./github.mjs";
 import { projections } from "./projections.mjs";
 import { http } from "./http.mjs";
 import { targets } from "./targets.mjs";
@@ -60,6 +61,7 @@ const ROOMS = {
   plans,
   policy,
   principals,
+  github,
   operations,
   watching,
   outcomes,

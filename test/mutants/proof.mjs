@@ -69,8 +69,8 @@ export const proof = [
     ...ACTS,
     name: "a review need not be signed",
     file: "lib/changes/rules/state_machine.ts",
-    find: "...reviewOf(change, command, intent), ...common, ...signed(command, context) }",
-    replace: "...reviewOf(change, command, intent), ...common }",
+    find: "...reviewOf(change, command, context), ...common, ...signed(command, context) }",
+    replace: "...reviewOf(change, command, context), ...common }",
   },
   {
     ...ACTS,

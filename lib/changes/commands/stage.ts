@@ -125,8 +125,8 @@ async function advance(transaction: Transaction, record: ChangeRecord): Promise<
       if (other) throw targetInUseError(change.change_id, other);
       if (verdict.error) throw verdict.error;
     },
-    enact({ actor, authenticated, note, owner, signed }) {
-      const by = { actor, authenticated };
+    enact({ actor, authenticated, idp, note, owner, signed }) {
+      const by = { actor, authenticated, ...(idp && { idp }) };
       const facts = { ...verdict.facts, ...(note && { note }) };
       const { adapter, manifest_hash } = transaction.product;
       if (!findCarrier(adapter, change))

@@ -163,7 +163,7 @@ export async function recordRestore(
   const { note, signed } = request;
   // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
   const isCurrent = signed === undefined || signed.manifest_hash === product.manifest_hash;
-  const { actor, authenticated } = isCurrent ? request : serviceItself();
+  const { actor, authenticated, idp }: Actor = isCurrent ? request : serviceItself();
   const circumstance = {
     ...(replaced_digest !== undefined && { replaced_digest }),
     adapter,
@@ -172,7 +172,7 @@ export async function recordRestore(
     ...found,
     ...(isCurrent && signed?.facts),
   };
-  const enacted = enact(before, { type: "restore", circumstance }, { actor, authenticated });
+  const enacted = enact(before, { type: "restore", circumstance }, { actor, authenticated, idp });
   if (found.host === undefined) await dropEpisodes(tx, before.change.change_id, [before.change]);
   return enacted;
 }

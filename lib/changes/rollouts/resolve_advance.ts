@@ -35,7 +35,7 @@ export const isBeforeStep = (change: Change, step: number): boolean =>
 export function completeAdvance(
   transaction: Transaction,
   before: ChangeRecord,
-  { step, number, circumstance, signed, actor, authenticated }: StageLease,
+  { step, number, circumstance, signed, actor, authenticated, idp }: StageLease,
   found: { resolved_after_interruption?: true; late?: true } = {},
 ): Enacted | undefined {
   if (!isBeforeStep(before.change, step)) return undefined;
@@ -43,7 +43,7 @@ export function completeAdvance(
   const isCurrent = signed === undefined || signed.manifest_hash === transaction.product.manifest_hash;
   return recordAdvance(transaction, before, {
     circumstance: { ...circumstance, ordered: number, ...found, ...(isCurrent && signed?.facts) },
-    actor: isCurrent ? { actor, authenticated } : serviceItself(),
+    actor: isCurrent ? { actor, authenticated, idp } : serviceItself(),
   });
 }
 

@@ -25,6 +25,8 @@ export interface Actor {
    * said by a holder of the admin token; `claimed`: taken at its word; `null`: nobody is named, or it is the service itself.
    */
   authenticated: "signature" | "signature_unattended" | "proxy" | "jwt" | "agent" | "token" | "claimed" | null;
+  /** Groups of the identity provider that the intent asks of the actor, and that their token names. */
+  idp?: readonly string[] | undefined;
 }
 
 /** The service itself, under one of its names or none. */

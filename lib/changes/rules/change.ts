@@ -26,6 +26,7 @@ export const approvalSchema = once(() =>
         .describe("Given in an emergency, for which alone it counts; absent otherwise."),
       seen: z.array(z.string()).optional().describe("Digests of what the approver saw at its places."),
       key: z.string().optional().describe("Id of the key that signed it; absent where none did."),
+      idp: z.array(z.string()).optional().describe("Groups of the identity provider that the intent asked for."),
       inactive: z.literal(true).optional().describe("Present where its mandate is not active."),
     })
     .describe("One consent to a change. Distinct names count towards the number that is required."),

@@ -162,6 +162,7 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   const signature = {
     ...(detail.seen === undefined ? {} : { seen: detail.seen }),
     ...(detail.key === undefined ? {} : { key: detail.key }),
+    ...(detail.idp === undefined ? {} : { idp: detail.idp }),
   };
   const emergency = detail.emergency ? ({ emergency: true } as const) : {};
   const approvals = [

@@ -100,7 +100,12 @@ function toReader(claimed: Actor & { actor: string }, { intent }: Judging): Read
   const name = claimed.actor;
   const key = keysOf(name, intent.policy.signing)[0];
   if (!key) return { name, claimed, actor: claimed, signature: undefined };
-  return { name, claimed, actor: signerActor(name), signature: { key, statement: "", proof: {} as Proof } };
+  return {
+    name,
+    claimed,
+    actor: { ...claimed, ...signerActor(name) },
+    signature: { key, statement: "", proof: {} as Proof },
+  };
 }
 
 /** Returns why an act is closed, empty where it is open; undefined where the change does not have it now. */

@@ -1,6 +1,7 @@
 /** Permissions: who may do what apart from deciding on a change. */
 import { AppError } from "../../kit/errors.ts";
 import { type Actor, isKnown } from "./actor.ts";
+import { requireGroups } from "./idp_groups.ts";
 import { sameName } from "./names.ts";
 import { type Action, isListed, listedNames } from "./permission_lists.ts";
 import type { Electorate } from "./policy.ts";
@@ -30,7 +31,8 @@ export function requirePermission(action: Action, claimed: Actor, intent: Electo
   if (permitted === undefined) return;
   const { actor } = claimed;
   const isNamed = actor !== null && permitted.includes(sameName(actor));
-  if (isNamed && (!isListed(action, intent.policy) || !isOnlyClaimed(claimed, intent))) return;
+  if (isNamed && (!isListed(action, intent.policy) || !isOnlyClaimed(claimed, intent)))
+    return requireGroups(actor, claimed, intent, "not_permitted");
   const who =
     actor === null
       ? "nobody is named in actor"

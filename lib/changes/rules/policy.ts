@@ -4,6 +4,7 @@ import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { canBeApprover } from "./approver_name.ts";
+import { hasGroups } from "./idp_groups.ts";
 import { type ChangeEntry, findCovered, isInScope, listEntries, listGoverned, type Scope } from "./list_entries.ts";
 import { sameName } from "./names.ts";
 import { isAgent } from "./principals.ts";
@@ -132,10 +133,11 @@ export const approvesOwn = ({ proposer, asked_by }: Change, approver: string, po
 /** The consents of a change that still count under today's intent. */
 export const standingApprovals = (change: Change, intent: Electorate): Approval[] =>
   change.approvals.filter(
-    ({ approver, emergency, key }) =>
+    ({ approver, emergency, key, idp }) =>
       (emergency
         ? intent.policy.break_glass?.approvers.includes(sameName(approver))
         : isDecider(change, approver, intent)) &&
       !approvesOwn(change, approver, intent.policy) &&
-      isSignedAsAsked({ approver, key }, intent.policy.signing),
+      isSignedAsAsked({ approver, key }, intent.policy.signing) &&
+      hasGroups(approver, idp, intent),
   );

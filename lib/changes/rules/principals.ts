@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { isReservedName } from "../../kit/person_name.ts";
-import { list, object } from "./fields.ts";
+import { filled, list, object } from "./fields.ts";
 import { KINDS } from "./change_terms.ts";
 import { mapNameLists, type Refuse } from "./groups.ts";
 import { count, pattern, tenants } from "./intent_parts.ts";
@@ -12,7 +12,8 @@ import { sameName } from "./names.ts";
 
 /** A person, or an agent: a program that proposes under its own name. */
 export type Principal =
-  { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string; may?: AgentLimits | undefined };
+  | { kind: "person"; keys?: Key[] | undefined; idp?: readonly string[] | undefined }
+  | { kind: "agent"; token_sha256: string; may?: AgentLimits | undefined };
 
 /** Limits of an agent: the changes that it may propose and read, how many may wait, and how many it may propose on a UTC day. */
 export interface AgentLimits {
@@ -36,6 +37,12 @@ const principalSchema = () =>
       .enum(["person", "agent"], "must be person or agent")
       .describe("A person decides; an agent is a program that proposes."),
     keys: list(keySchema()).optional().describe("Keys with which a person signs. A person who has keys must sign."),
+    idp: list(filled().max(200, "must have at most 200 characters"))
+      .min(1, "must name a group, or be left out")
+      .optional()
+      .describe(
+        "Of a person: groups of the identity provider that a token must name for what the person decides to count. They grant nothing.",
+      ),
     token_sha256: z
       .string("must be text")
       .regex(/^[0-9a-fA-F]{64}$/, "must be the 64 hex digits of the SHA-256 of the agent's secret")
@@ -66,12 +73,13 @@ const principalSchema = () =>
       .optional()
       .describe("Of an agent: its limits."),
   })
-    .check(({ value: { kind, keys, token_sha256, may }, issues }) => {
+    .check(({ value: { kind, keys, idp, token_sha256, may }, issues }) => {
       const refuse = (field: string, message: string) =>
         void issues.push({ code: "custom", input: field, path: [field], message });
       if (kind === "agent" && token_sha256 === undefined) refuse("token_sha256", "is required of an agent");
       if (token_sha256 === OF_NOTHING) refuse("token_sha256", "is the hash of an empty secret");
       if (kind === "agent" && keys !== undefined) refuse("keys", "are a person's; an agent gives no consent");
+      if (kind === "agent" && idp !== undefined) refuse("idp", "are a person's groups; an agent decides nothing");
       if (kind === "person" && may !== undefined) refuse("may", "is an agent's; policy says what people may do");
       if (kind === "person" && token_sha256 !== undefined) refuse("token_sha256", "is an agent's; a person has keys");
     })

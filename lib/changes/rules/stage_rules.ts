@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Actor } from "./actor.ts";
 import type { Change } from "./change.ts";
+import { hasGroups, requireGroups } from "./idp_groups.ts";
 import type { Intent } from "./intent.ts";
 import { requirePermission } from "./permissions.ts";
 import { approvesOwn, isDecider, requireApprover } from "./policy.ts";
@@ -40,8 +41,12 @@ export function requireStagePerson(
   change: Change,
   { claimed, name, intent }: { claimed: Actor; name: string; intent: Intent },
 ): void {
-  if (action !== "hold") return requireApprover(change, name, intent);
-  if (isDecider(change, name, intent) && !approvesOwn(change, name, intent.policy)) return;
+  if (action !== "hold") {
+    requireApprover(change, name, intent);
+    return requireGroups(name, claimed, intent);
+  }
+  const decides = isDecider(change, name, intent) && hasGroups(name, claimed.idp, intent);
+  if (decides && !approvesOwn(change, name, intent.policy)) return;
   try {
     requirePermission("freeze", claimed, intent);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The judgement of the state machine: `decide` says which event follows from a command, or why none does. Pure. */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { POLICY_EXPIRY } from "./actor.ts";
+import { type Actor, POLICY_EXPIRY } from "./actor.ts";
 import { emergencyOf, isEmergency, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Change, Status } from "./change.ts";
@@ -8,6 +8,7 @@ import { digestOf } from "./content.ts";
 import { refuseErasure, remainingOf } from "./erasure.ts";
 import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
+import { requireGroups } from "./idp_groups.ts";
 import type { Intent } from "./intent.ts";
 import { lateNoteOf } from "./late_note.ts";
 import { mandateName } from "./mandate.ts";
@@ -71,7 +72,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "review":
       return {
         event_type: "emergency_reviewed",
-        detail: { ...reviewOf(change, command, intent), ...common, ...signed(command, context) },
+        detail: { ...reviewOf(change, command, context), ...common, ...signed(command, context) },
       };
     case "note":
       return {
@@ -132,6 +133,9 @@ export function requireRehearsable(change: Change, operation: Operation, intent:
   if (operation === "apply") refuseForbiddenTarget(change, intent.policy);
 }
 
+/** The rules and the actor of a decision. */
+type Judging = Pick<Context, "intent" | "actor">;
+
 type Erasure = Extract<Command, { type: "erase" }>;
 type Review = Extract<Command, { type: "review" }>;
 type LateNote = Extract<Command, { type: "note" }>;
@@ -151,16 +155,19 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
     const note = `not applied within ${intent.policy.approval_ttl_hours} hours`;
     return { decision: "lapsed", status, ...from, approver: POLICY_EXPIRY, note };
   }
+  const judging = { intent, actor };
   if (command.type === "approve" && command.emergency)
-    return { ...emergencyApproval(change, command, intent), ...from };
-  if (command.type === "approve") return { ...approval(change, command, status, intent), ...from };
+    return { ...emergencyApproval(change, command, judging), ...from };
+  if (command.type === "approve") return { ...approval(change, command, status, judging), ...from };
   const { name, note } = command;
   if (command.type === "deny") {
     requireDecider(change, name, intent);
+    requireGroups(name, actor, intent);
     return { decision: "denied", status, approver: name, note };
   }
   if (command.type === "revoke") {
     requireRevoker(change, name, intent);
+    requireGroups(name, actor, intent);
     return { decision: "revoked", status, ...from, approver: name, note };
   }
   // What nobody put their name to is nobody's: a person may take it back, an agent only what is its own.
@@ -177,7 +184,7 @@ function approval(
   change: Change,
   { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
   approved: Status,
-  intent: Intent,
+  { intent, actor }: Judging,
 ): object {
   const lacking = asked(missingOrdinary(change, intent));
   // Where the rules ask for less than they did, a change may wait that lacks nothing: any further word moves it.
@@ -188,7 +195,9 @@ function approval(
       current_status: change.status,
     });
   requireApprover(change, name, intent);
-  const after = { ...change, approvals: [...change.approvals, { approver: name, note, at: "", ...keyOf(signature) }] };
+  requireGroups(name, actor, intent);
+  const added = { approver: name, note, at: "", ...keyOf(signature), ...groupsOf(actor) };
+  const after = { ...change, approvals: [...change.approvals, added] };
   const { given, needed } = quorumOf(after, intent);
   const decided = {
     decision: "approved",
@@ -214,6 +223,9 @@ const asked = (rules: readonly Missing[]): number => rules.reduce((sum, { count 
 const keyOf = (signature: Presented | undefined): { key?: string } =>
   signature && "key" in signature ? { key: signature.key.id } : {};
 
+/** The groups under which a consent stands, as its approval will say it. */
+const groupsOf = ({ idp }: Actor): { idp?: string[] } => (idp ? { idp: [...idp] } : {});
+
 const hasConsented = (change: Change, name: string, intent: Intent, inEmergency = false): boolean =>
   standingApprovals(change, intent).some(
     ({ approver, emergency = false }) => emergency === inEmergency && sameName(approver) === sameName(name),
@@ -223,10 +235,11 @@ const hasConsented = (change: Change, name: string, intent: Intent, inEmergency 
 function emergencyApproval(
   change: Change,
   { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
-  intent: Intent,
+  { intent, actor }: Judging,
 ): object {
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
   requireEmergencyApprover(change, name, intent);
+  requireGroups(name, actor, intent);
   const before = emergencyOf(change, intent)!;
   if (before.given < before.needed && hasConsented(change, name, intent, true))
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
@@ -234,7 +247,7 @@ function emergencyApproval(
     });
   const approvals = [
     ...change.approvals,
-    { approver: name, note, at: "", emergency: true as const, ...keyOf(signature) },
+    { approver: name, note, at: "", emergency: true as const, ...keyOf(signature), ...groupsOf(actor) },
   ];
   const { given, needed } = emergencyOf({ ...change, approvals }, intent)!;
   const decided = {
@@ -250,7 +263,7 @@ function emergencyApproval(
   return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 
-function reviewOf(change: Change, { name, note, verdict }: Review, intent: Intent): object {
+function reviewOf(change: Change, { name, note, verdict }: Review, { intent, actor }: Judging): object {
   const { change_id, status } = change;
   if (!isReviewDue(change))
     throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {
@@ -259,5 +272,6 @@ function reviewOf(change: Change, { name, note, verdict }: Review, intent: Inten
       allowed: allowedActions(change, intent),
     });
   requireReviewer(change, name, intent);
+  requireGroups(name, actor, intent);
   return { status, verdict, approver: name, note };
 }

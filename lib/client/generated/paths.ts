@@ -4331,6 +4331,9 @@ export interface components {
       /** Id of the key that signed it; absent where none did. */
       key?: string;
 
+      /** Groups of the identity provider that the intent asked for. */
+      idp?: string[];
+
       /** Present where its mandate is not active. */
       inactive?: true;
     };

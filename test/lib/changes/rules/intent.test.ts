@@ -191,7 +191,7 @@ const EVERYTHING = manifest({
   kpis: { csat: { baseline: 4, target: 5, weight: 2, deadline: "2026-12-31", tenant: "t1" } },
   principals: {
     ana: { kind: "person", keys: [{ ...passkey().key, origins: ["https://gov.acme.example"] }, sshPen().key] },
-    bo: { kind: "person", keys: [sshPen("ssh-ed25519").key] },
+    bo: { kind: "person", keys: [sshPen("ssh-ed25519").key], idp: ["release"] },
     "agent:pricing": {
       kind: "agent",
       token_sha256: "a".repeat(64),

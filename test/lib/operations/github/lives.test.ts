@@ -209,8 +209,11 @@ async function life(seed: number) {
   // In the end all is well, nothing waits for a person, and each deployment has an answer.
   await restart();
   await unfreeze();
-  for (const id of changes.keys())
-    if ((await process.api.change(id)).status === "pending_consent") await process.api.must("deny", id);
+  // Also of proposals whose answer a death has taken.
+  const proposed = (await base.list("audit", { limit: 100_000 })).map(({ value }) => value as Entry);
+  for (const { event_type, change_id } of proposed)
+    if (event_type === "change_proposed" && (await process.api.change(change_id)).status === "pending_consent")
+      await process.api.must("deny", change_id);
   for (let turn = 0; turn < 30 && github.deployments.some(({ state }) => state === "waiting"); turn++) {
     clock.advance(6 * MINUTE);
     await runCycle(process.deps);

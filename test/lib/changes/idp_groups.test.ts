@@ -1,0 +1,201 @@
+/** Groups of the identity provider: a token's groups narrow what a person may do, and widen nothing. */
+import { expect, test } from "vitest";
+import type { Manifest } from "../../support/intents.ts";
+import { intentOf } from "../../support/intents.ts";
+import { opened } from "../../support/deps.ts";
+import { PROPOSAL, type Reply } from "../../support/client.ts";
+import { passkey } from "../../support/passkeys.ts";
+import { service, serviceOf, type TestService } from "../../support/service.ts";
+import { person, proven, statementOf } from "../../support/signed.ts";
+
+/** In place of a proxy: its token is the person as JSON. */
+const identityToken = {
+  header: "x-token",
+  verify: async (token: string) => JSON.parse(token) as { name: string; groups: string[] },
+};
+const token = (name: string, ...groups: string[]) => ({ "x-token": JSON.stringify({ name, groups }) });
+const LISTED = ["ana", "bo"];
+const names = ["apply", "rollback", "freeze", "unfreeze", "restore", "feed_kpis", "erase", "accept_clock", "notes"];
+const policy = {
+  approvers: [...LISTED, "cy"],
+  break_glass: { approvers: [...LISTED, "cy"], required: 1, review_hours: 24 },
+  permissions: Object.fromEntries(names.map((name) => [name, LISTED])),
+};
+/** Ana and Eve are narrowed; only Ana is on any list. */
+const narrowed = (idp: string[] = ["release"]): Manifest => ({
+  principals: { ana: { kind: "person", idp }, eve: { kind: "person", idp }, bo: { kind: "person" } },
+  policy,
+});
+const kpis = { csat: { baseline: 4, target: 5 } };
+
+async function propose(api: TestService): Promise<string> {
+  return (await api.post("propose", PROPOSAL, token("pat"))).body.change_id;
+}
+async function approved(api: TestService): Promise<string> {
+  const change_id = await propose(api);
+  expect((await api.post("approve", { change_id }, token("cy"))).status).toBe(200);
+  return change_id;
+}
+async function applied(api: TestService): Promise<string> {
+  const change_id = await approved(api);
+  expect((await api.post("apply", { change_id }, token("bo"))).status).toBe(200);
+  return change_id;
+}
+
+type Send = (api: TestService, headers: HeadersInit) => Promise<Reply>;
+/** Decisions of a person, and the error of one whose decision does not count. */
+const DECISIONS: Record<string, [code: string, send: Send]> = {
+  approve: ["not_an_approver", async (api, by) => api.post("approve", { change_id: await propose(api) }, by)],
+  deny: ["not_an_approver", async (api, by) => api.post("deny", { change_id: await propose(api) }, by)],
+  "approve in an emergency": [
+    "not_an_approver",
+    async (api, by) => api.post("approve", { change_id: await propose(api), emergency: true, note: "down" }, by),
+  ],
+  review: [
+    "not_an_approver",
+    async (api, by) => {
+      const change_id = await propose(api);
+      await api.post("approve", { change_id, emergency: true, note: "down" }, token("cy"));
+      return api.post("review", { change_id, verdict: "accepted" }, by);
+    },
+  ],
+  apply: ["not_permitted", async (api, by) => api.post("apply", { change_id: await approved(api) }, by)],
+  rollback: ["not_permitted", async (api, by) => api.post("rollback", { change_id: await applied(api) }, by)],
+  freeze: ["not_permitted", async (api, by) => api.post("freeze", { note: "incident" }, by)],
+  unfreeze: [
+    "not_permitted",
+    async (api, by) => {
+      await api.post("freeze", {}, token("bo"));
+      return api.post("unfreeze", {}, by);
+    },
+  ],
+  kpi: ["not_permitted", async (api, by) => api.post("kpi", { csat: 4.5 }, by)],
+  erase: [
+    "not_permitted",
+    async (api, by) => {
+      const change_id = await propose(api);
+      await api.post("deny", { change_id }, token("cy"));
+      return api.post("erase", { change_id }, by);
+    },
+  ],
+  note: [
+    "not_permitted",
+    async (api, by) => api.post("note", { change_id: await applied(api), item: "rationale", note: "so" }, by),
+  ],
+};
+
+/** Tokens, and whether what they name may decide. */
+const TOKENS: [why: string, headers: HeadersInit, decides: boolean][] = [
+  ["Ana's without groups", token("ana"), false],
+  ["Ana's with others", token("ana", "Release", "release-", "idp:release", "admins"), false],
+  ["Ana's with the group", token("ana", "ops", "release"), true],
+  ["Bo's, who needs no group", token("bo"), true],
+  ["Eve's with the group, who is on no list", token("eve", "release"), false],
+  ["Zoe's with the group, whom the intent does not name", token("zoe", "release"), false],
+];
+
+test.each(Object.entries(DECISIONS))(
+  "%s: a token without the group is rejected, and with it grants nothing",
+  async (_, [code, send]) => {
+    for (const [why, headers, decides] of TOKENS) {
+      const api = await service({ identityToken, intent: { ...narrowed(), kpis } });
+      const { status, body } = await send(api, headers);
+      if (decides) expect([why, status], JSON.stringify(body)).toEqual([why, 200]);
+      else expect([why, status, body.code]).toEqual([why, 403, code]);
+    }
+  },
+);
+
+test("the entry records the groups that the intent asks for, and no other of the token", async () => {
+  const api = await service({ identityToken, intent: narrowed(["release", "eu"]) });
+  const change_id = await propose(api);
+  const lacking = await api.post("approve", { change_id }, token("ana", "release"));
+  expect([lacking.status, lacking.body.error]).toEqual([
+    403,
+    "what ana decides counts only with a token of the identity provider that names release, eu; this request has none",
+  ]);
+  const { body } = await api.post("approve", { change_id }, token("ana", "eu", "staff", "release"));
+  expect(body.approvals).toMatchObject([{ approver: "ana", idp: ["release", "eu"] }]);
+  expect((await api.post("revoke", { change_id }, token("ana"))).body.code).toBe("not_an_approver");
+  await api.post("freeze", { note: "incident" }, token("ana", "eu", "release"));
+  await api.post("unfreeze", {}, token("bo"));
+  await api.post("apply", { change_id }, token("ana", "eu", "release"));
+  const details = (await api.steps()).map(({ event_type, detail }) => [event_type, JSON.parse(detail).idp]);
+  const idp = ["release", "eu"];
+  expect(details).toEqual([
+    ["change_proposed", undefined],
+    ["consent_decision", idp],
+    ["service_frozen", idp],
+    ["service_unfrozen", undefined],
+    ["change_applied", idp],
+  ]);
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
+});
+
+test("a consent that was given without the group no longer counts once the intent asks for it", async () => {
+  const before = await service({ identityToken, intent: { ...narrowed(), principals: { bo: { kind: "person" } } } });
+  const change_id = await propose(before);
+  await before.post("approve", { change_id }, token("ana"));
+  const after = serviceOf(
+    await opened({ store: before.deps.store, clock: before.deps.clock, identityToken, intent: narrowed() }),
+  );
+  const refused = await after.post("apply", { change_id }, token("bo"));
+  expect([refused.status, refused.body.code]).toEqual([403, "consent_incomplete"]);
+  expect((await after.post("approve", { change_id }, token("ana", "release"))).status).toBe(200);
+  expect((await after.post("apply", { change_id }, token("bo"))).status).toBe(200);
+});
+
+test("a signature does not stand in for the token, nor another person's token for it", async () => {
+  const pen = passkey();
+  const principals = { ana: { ...person(pen), idp: ["release"] }, bo: { kind: "person" } };
+  const api = await service({
+    identityToken,
+    intent: { principals, policy: { approvers: LISTED, signed_only: false } },
+  });
+  const change_id = await propose(api);
+  const sign = async (headers: HeadersInit, decision: "approve" | "deny" = "approve") => {
+    const fields = { change_id, approver: "ana" };
+    const asAna = { post: (path: string, sent = {}) => api.post(path, sent, token("ana")) };
+    const statement = await statementOf(asAna, { decision, ...fields });
+    return (await api.post(decision, { ...fields, ...proven(pen, statement) }, headers)).body;
+  };
+  expect((await sign(token("ana"))).code).toBe("not_an_approver");
+  expect((await sign(token("ana"), "deny")).code).toBe("not_an_approver");
+  expect((await sign(token("bo", "release"))).code).toBe("not_an_approver");
+  expect((await api.post("approve", { change_id }, token("ana", "release"))).body.code).toBe("proof_required");
+  expect((await sign(token("ana", "release"))).approvals).toMatchObject([{ approver: "ana", idp: ["release"] }]);
+});
+
+test("without tokens a narrowed person decides nothing, by whatever else the name is known", async () => {
+  for (const [options, headers] of [
+    [{}, {}],
+    [{ identityHeader: "x-person" }, { "x-person": "ana" }],
+    [{ person: () => "ana" }, {}],
+    [{ adminToken: "an-admin-token-of-tests" }, { "x-svc-admin-token": "an-admin-token-of-tests" }],
+  ] as const) {
+    const api = await service({ ...options, intent: { ...narrowed(), policy: {} } });
+    const { change_id } = (await api.post("propose", { ...PROPOSAL, proposer: "ana" }, headers)).body;
+    const { status, body } = await api.post("approve", { change_id, approver: "ana" }, headers);
+    expect([status, body.code]).toEqual([403, "not_an_approver"]);
+  }
+});
+
+test("whoami and the offers of a change say what the token's groups leave", async () => {
+  const api = await service({ identityToken, intent: narrowed() });
+  const change_id = await propose(api);
+  const may = async (headers: HeadersInit) => (await api.get("/api/whoami", headers)).body.may;
+  const offered = async (headers: HeadersInit) => (await api.get(`changes/${change_id}`, headers)).body.caller.may;
+  expect(await may(token("ana"))).toEqual(["read", "propose", "withdraw"]);
+  expect(await may(token("ana", "release"))).toContain("approve");
+  expect(await offered(token("ana"))).toEqual([]);
+  expect(await offered(token("ana", "release"))).toEqual(expect.arrayContaining(["approve", "deny"]));
+});
+
+test.each([
+  [{ a: { kind: "person", idp: [] } }, "principals.a.idp must name a group"],
+  [{ a: { kind: "person", idp: [" "] } }, "principals.a.idp.0 must not be empty"],
+  [{ a: { kind: "person", idp: "release" } }, "principals.a.idp must be a list"],
+  [{ "agent:a": { kind: "agent", token_sha256: "a".repeat(64), idp: ["x"] } }, "idp are a person's groups"],
+])("an intent with groups that nothing can hold is rejected: %j", (principals, message) => {
+  expect(() => intentOf({ principals })).toThrow(message);
+});
