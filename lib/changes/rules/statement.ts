@@ -3,17 +3,11 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Change } from "./change.ts";
 import type { StageFacts } from "./stage_action.ts";
 
-const CONSENT_DECISIONS = ["approve", "approve_emergency", "deny", "revoke"] as const;
-const OPERATIONS = ["apply", "rollback", "restore"] as const;
 /** Signed decisions on a change. */
+// prettier-ignore
 export const DECISIONS = [
-  ...CONSENT_DECISIONS,
-  "review",
-  "withdraw",
-  "propose",
-  "note",
-  "stage",
-  ...OPERATIONS,
+  "approve", "approve_emergency", "deny", "revoke", "review", "withdraw", "propose", "note", "stage",
+  "apply", "rollback", "restore",
 ] as const;
 export type Decision = (typeof DECISIONS)[number];
 
