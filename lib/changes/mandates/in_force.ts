@@ -1,6 +1,7 @@
 /** The standing of a mandate: its state, its time, and each of its signatures, verified again at every use. */
 import { entryKey } from "../../audit/chain.ts";
 import { isGiven } from "../proofs/consent.ts";
+import { hasGroups } from "../rules/idp_groups.ts";
 import type { Intent } from "../rules/intent.ts";
 import { isMandateEvent } from "../rules/mandate_record.ts";
 import type { MandateRecord, MandateSignature } from "../rules/mandate_record.ts";
@@ -85,7 +86,8 @@ async function counts(
   const [stored] = await tx.getMany("audit", [entryKey(entry)]);
   if (!stored || !isMandateEvent(stored.value.event_type)) return false;
   const { detail } = mandateEvent(stored.value);
-  const { bounds = mandate.bounds, note, manifest_hash = "", revision = 0 } = detail;
+  const { bounds = mandate.bounds, note, manifest_hash = "", revision = 0, idp } = detail;
+  if (!hasGroups(approver, idp, intent)) return false;
   const about = mandateFacts(decision, { ...mandate, bounds, revision });
   const given = { origin, ...about, approver, note: note ?? "", manifest_hash };
   return isGiven(given, detail, attendedOnly(intent.policy.signing));

@@ -5,6 +5,7 @@ import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Actor } from "../rules/actor.ts";
+import { requireGroups } from "../rules/idp_groups.ts";
 import type { MandateDecision } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
@@ -48,7 +49,10 @@ export function requireSigner({ product }: Transaction, { bounds }: MandateRecor
   );
 }
 
-/** Verifies the signature of a decision. Errors: 400 `invalid_field`, 403 `proof_required`, `proof_invalid`, `identity_mismatch`. */
+/**
+ * Verifies the signature of a decision, and the groups of its token. Errors: 400 `invalid_field`, 403 `not_an_approver`,
+ * `proof_required`, `proof_invalid`, `identity_mismatch`.
+ */
 export async function signDecision(
   transaction: Transaction,
   caller: Caller,
@@ -60,6 +64,7 @@ export async function signDecision(
   const about = { ...mandateFacts(decision, mandate, narrow), approver, note };
   const signature = await present(transaction, about, { proof, at });
   const by = actorBehind(approver, signature, findActor(caller, approver));
+  requireGroups(approver, by, transaction.product.intent);
   const signed = signatureFacts({ type: decision, name: approver, signature }, transaction.product.intent.policy, by);
   requirePerson(caller, "approver", approver);
   return { signature, facts: { ...by, ...signed } };

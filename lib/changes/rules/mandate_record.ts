@@ -65,6 +65,7 @@ export interface MandateDetail {
   note?: string | null;
   statement?: unknown;
   proof?: unknown;
+  idp?: readonly string[] | undefined;
   suspension?: Omit<Suspension, "at">;
   reason?: string;
 }

@@ -4,6 +4,8 @@ import type { Manifest } from "../../support/intents.ts";
 import { intentOf } from "../../support/intents.ts";
 import { opened } from "../../support/deps.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { mandated, MANDATED, PRINCIPALS } from "../../support/mandates.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { service, serviceOf, type TestService } from "../../support/service.ts";
 import { person, proven, statementOf } from "../../support/signed.ts";
@@ -178,6 +180,19 @@ test("without tokens a narrowed person decides nothing, by whatever else the nam
     const { status, body } = await api.post("approve", { change_id, approver: "ana" }, headers);
     expect([status, body.code]).toEqual([403, "not_an_approver"]);
   }
+});
+
+test("a mandate is signed with the groups, and a signature without them counts no more", async () => {
+  const store = memoryStore();
+  const { active, mandate } = await mandated({ store });
+  const id = await active();
+  expect(await mandate(id)).toMatchObject({ missing: [] });
+  const { ana, ...others } = PRINCIPALS as Record<string, object>;
+  const intent = { ...MANDATED, principals: { ...others, ana: { ...ana, idp: ["release"] } } };
+  const later = await mandated({ store, intent });
+  expect(await later.mandate(id)).toMatchObject({ missing: [{ rule: "required_approvers", count: 1 }] });
+  const { mandate_id } = (await later.draft()).body;
+  expect((await later.decideOn("mandate", mandate_id, "ana")).body.code).toBe("not_an_approver");
 });
 
 test("whoami and the offers of a change say what the token's groups leave", async () => {
