@@ -122,7 +122,7 @@ export const policy = [
   {
     ...tiers,
     name: "there may be more minor changes a day than the intent allows",
-    find: "minorToday >= (minor.max_per_day ?? Infinity)",
+    find: "minorToday + listEntries(claimed).length > (minor.max_per_day ?? Infinity)",
     replace: "minorToday > (minor.max_per_day ?? Infinity)",
   },
   {
