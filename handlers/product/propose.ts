@@ -30,7 +30,7 @@ export const propose = endpoint(
     token: true,
     agents: true,
     input: (deps: ChangesDeps) => z.strictObject({ ...proposalFields(deps), ...proofFields() }),
-    jsonFields: ["value", "stages", "proof"],
+    jsonFields: ["value", "sets", "stages", "proof"],
     output: proposalAnswer,
     success: 201,
     errors: PROPOSAL_ERRORS,

@@ -5,6 +5,8 @@ import { readLedger } from "./ledger/ledger.ts";
 import { mismatch } from "./mismatch.ts";
 import { changeNotFound } from "./records.ts";
 import type { ProposeInput, RequestedProposal } from "./rules/command.ts";
+import type { Change } from "./rules/change.ts";
+import { isPlan } from "./rules/list_entries.ts";
 import { maySee } from "./rules/reader.ts";
 import { samePlace } from "./rules/same_target.ts";
 
@@ -14,7 +16,7 @@ import { samePlace } from "./rules/same_target.ts";
  */
 export async function completeProposal(deps: ChangesDeps, requested: RequestedProposal): Promise<ProposeInput> {
   if (requested.promotes === undefined) return requireWhole(requested);
-  for (const field of ["kind", "value"] as const)
+  for (const field of ["kind", "value", "sets"] as const)
     if (requested[field] !== undefined)
       throw invalidField(field, "belongs to the change that is promoted; leave it out");
   const { record, fields } = await readLedger(deps, (ledger) => ledger.change(requested.promotes!));
@@ -24,11 +26,26 @@ export async function completeProposal(deps: ChangesDeps, requested: RequestedPr
   if (fields.length > 0) throw mismatch(change_id, fields);
   if (change.erased) throw invalidField("promotes", `names ${change_id}, whose content was erased`);
   const { kind, value } = change;
+  if (isPlan(change)) return promotePlan(requested, change);
   const target = requested.target ?? change.target;
   const completed = { ...requested, kind, target, ...(value !== undefined && { value }) };
   if (samePlace(completed, change))
     throw invalidField("tenant_id", `is where ${change_id} is already; name another place`);
   return completed;
+}
+
+/** Returns a proposal of a plan's values for one tenant, which each entry gets. */
+function promotePlan(requested: RequestedProposal, { change_id, kind, target, sets = [] }: Change): ProposeInput {
+  if (requested.target !== undefined)
+    throw invalidField("target", "is the name of the plan that is promoted; leave it out");
+  const { tenant_id } = requested;
+  if (sets.every((entry) => entry.tenant_id === tenant_id))
+    throw invalidField("tenant_id", `is where ${change_id} is already; name another one`);
+  const promoted = sets.map((entry) => ({ ...entry, tenant_id }));
+  const coinciding = promoted.find((entry, index) => promoted.findIndex((one) => samePlace(one, entry)) < index);
+  if (coinciding)
+    throw invalidField("promotes", `names a plan that would set ${coinciding.target} of tenant ${tenant_id} twice`);
+  return { ...requested, kind, target, sets: promoted };
 }
 
 function requireWhole({ kind, target, ...rest }: RequestedProposal): ProposeInput {

@@ -66,6 +66,7 @@ export function draftFields(deps: Pick<OperationsDeps, "product">) {
     supersedes: _for,
     apply_when: _when,
     stages: _steps,
+    sets: _entries,
     promotes: _of,
     kind,
     target,

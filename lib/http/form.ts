@@ -48,7 +48,7 @@ export function parseJson(text: string, field: string, hint = ""): unknown {
 }
 
 /** The path of a change's value, in a request that proposes it or that asks what to sign. */
-const VALUE = /^(?:proposal\.)?value(?=\.|$)/;
+const VALUE = /^(?:proposal\.)?(?:sets\.\d+\.)?value(?=\.|$)/;
 
 /** Rejects a JSON text in which the value of a change has a number that would be rounded; `fieldAt` makes a field of a path in it. */
 export function rejectInexactValue(text: string, fieldAt: (path: string) => string): void {

@@ -6,8 +6,11 @@ import { applyWhen } from "../changes/rules/apply_when.ts";
 import type { ErrorCode } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { KINDS, RISKS, TIERS } from "../changes/rules/change.ts";
+import { MAX_ENTRIES, MIN_ENTRIES } from "../changes/rules/require_plan.ts";
 import { kpiNames } from "../changes/rules/intent.ts";
 import { STANDARD_KPIS } from "../changes/rules/change_terms.ts";
+
+const SETS_LENGTH = `must have ${MIN_ENTRIES} to ${MAX_ENTRIES} entries`;
 
 /** Which KPIs there are, the intent says. */
 export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
@@ -26,6 +29,19 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
     .describe("Consent you ask for; minor only where the intent covers it. Absent: standard."),
   risk: word(RISKS).optional().describe("Absent: not stated, taken as medium. High is major."),
   value: z.unknown().optional().describe("New value of the target: any JSON; in a form, JSON text."),
+  sets: z
+    .array(
+      z.strictObject({
+        tenant_id: line(200).describe("Its tenant."),
+        target: target().describe("Its target."),
+        value: z.unknown().describe("New value: any JSON."),
+      }),
+      "must be a list",
+    )
+    .min(MIN_ENTRIES, SETS_LENGTH)
+    .max(MAX_ENTRIES, SETS_LENGTH)
+    .optional()
+    .describe("Makes it a plan: values that are decided on and applied together; target is its name."),
   kpi: word((product ? kpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
     .optional()
     .describe("The KPI that expected_delta_k is about."),

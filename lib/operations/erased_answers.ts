@@ -32,7 +32,7 @@ function redacted(value: unknown, erased: Erased): unknown {
 /** A change, or a part of one, as it is now. */
 function asErased(object: Members, erased: Erased): Members {
   const change = erased.get(String(object["change_id"]));
-  const held = [...ERASED_FIELDS, "sets" as const].filter(
+  const held = ERASED_FIELDS.filter(
     (field) => field in object && JSON.stringify(object[field]) !== JSON.stringify(change?.[field]),
   );
   if (!change || held.length === 0) return object;

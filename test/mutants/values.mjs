@@ -13,8 +13,8 @@ export const values = [
   {
     ...projection,
     name: "a value that was rolled back stays that of its target",
-    find: 'if (event_type === "change_rolled_back") return restoreValue(context, change_id);',
-    replace: "",
+    find: "else await restoreValue(",
+    replace: "else if (begin < 0) await restoreValue(",
   },
   {
     ...projection,

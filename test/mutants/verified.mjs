@@ -61,8 +61,8 @@ export const verified = [
   {
     file: "lib/changes/file_proposal.ts",
     name: "a live change that is taken out of its view blocks nothing",
-    find: "blocks ? transaction.ledger.live(input) : liveOn(tx, input)",
-    replace: "blocks && transaction.now < 0 ? transaction.ledger.live(input) : liveOn(tx, input)",
+    find: "blocks ? transaction.ledger.live(entry) : liveOn(tx, entry)",
+    replace: "blocks && transaction.now < 0 ? transaction.ledger.live(entry) : liveOn(tx, entry)",
     tests: USE,
   },
   {
@@ -74,7 +74,7 @@ export const verified = [
   {
     ...targets,
     name: "what was rolled back holds its target still",
-    find: "detailIn(newest.detail).target_holds!;",
+    find: "findTarget(newest, target)!.target_holds!;",
     replace: "newest.change_id;",
   },
   {

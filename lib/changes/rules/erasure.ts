@@ -12,7 +12,7 @@ import { allowedActions } from "./transitions.ts";
 const ERASED = "erased";
 
 /** What is erased of a content: the rest stands in the log, or is what its outcome is measured by. */
-export const ERASED_FIELDS = ["value", "summary", "rationale", "affected_users"] as const;
+export const ERASED_FIELDS = ["value", "sets", "summary", "rationale", "affected_users"] as const;
 
 /** What is left of a content. That there was a rationale still shows: figures count it. */
 export function remainingOf(content: Content): Content {

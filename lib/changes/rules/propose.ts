@@ -9,6 +9,7 @@ import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from ".
 import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { keysOf } from "./signing.ts";
+import { requirePlan } from "./require_plan.ts";
 import { requireStages } from "./require_stages.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429 `too_many_open`, 409 `target_conflict`. */
@@ -24,6 +25,7 @@ export function propose(command: Proposal, context: Context): Decided {
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
   if (proposer_kind === "model") requireKnownRequester(asked, policy);
+  requirePlan(input);
   refuseForbiddenTarget(input, policy);
   requireStages(input, context.intent);
   if (not_allowed) throw not_allowed;

@@ -203,6 +203,10 @@ export const OPERATIONS = {
         choices: ["low", "medium", "high"],
       },
       value: { type: "json", description: "New value of the target: any JSON; in a form, JSON text." },
+      sets: {
+        type: "json",
+        description: "Makes it a plan: values that are decided on and applied together; target is its name.",
+      },
       kpi: { type: "string", description: "The KPI that expected_delta_k is about." },
       proposer: { type: "string", description: "The proposer; absent: whom the proxy or the secret names." },
       apply_when: {

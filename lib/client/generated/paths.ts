@@ -5378,6 +5378,20 @@ export interface components {
       /** New value of the target: any JSON; in a form, JSON text. */
       value?: unknown;
 
+      /** Makes it a plan: values that are decided on and applied together; target is its name. */
+      sets?:
+        | {
+            /** Its tenant. */
+            tenant_id: string;
+
+            /** Its target. */
+            target: string;
+
+            /** New value: any JSON. */
+            value: unknown;
+          }[]
+        | undefined;
+
       /** The KPI that expected_delta_k is about. */
       kpi?:
         | "nrr_quarterly"

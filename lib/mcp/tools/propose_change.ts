@@ -2,6 +2,7 @@ import * as z from "zod";
 import { entrySchema } from "../../audit/entry.ts";
 import { proposalFields } from "../../http/proposal_fields.ts";
 import { propose } from "../../changes/commands/propose.ts";
+import { MAX_ENTRIES, MIN_ENTRIES } from "../../changes/rules/require_plan.ts";
 import { isReplayed, readReceipt } from "../../changes/replies.ts";
 import { proposalReply } from "../../http/change_replies.ts";
 import { storedReplies } from "../../http/replies.ts";
@@ -35,8 +36,10 @@ export const proposeChange = tool(
     ownReads: true,
     writes: "once",
     input: (deps) => {
-      const { proposer: _, ...fields } = proposalFields(deps);
-      return z.strictObject({ ...fields, value: anyJson, idempotency_key: keyField.optional() });
+      const { proposer: _, sets, ...fields } = proposalFields(deps);
+      const entry = sets.unwrap().element.extend({ value: anyJson });
+      const entries = z.array(entry).min(MIN_ENTRIES).max(MAX_ENTRIES).optional().describe(sets.description!);
+      return z.strictObject({ ...fields, value: anyJson, sets: entries, idempotency_key: keyField.optional() });
     },
     output: standingSchema.extend({
       conflicts: z.array(z.string()).describe("Other live changes of the same tenant and target."),

@@ -9,7 +9,7 @@ import { link, linkProtocol } from "./link.ts";
 import { mounting } from "./mounting.ts";
 import { operating } from "./operating.ts";
 import { principals } from "./principals.ts";
-import { auditLog, intentFields, promotion, values } from "./reference.ts";
+import { auditLog, intentFields, plans, promotion, values } from "./reference.ts";
 import { shop } from "./shop.ts";
 import { stores } from "./stores.ts";
 import { targets } from "./targets.ts";
@@ -52,6 +52,7 @@ export const stages: Record<string, Own> = {
   "docs/gates.md": { ...gates, long: true },
   "docs/intent.md": { ...intentFields, long: true },
   "docs/product_config.md": { long: true },
+  "docs/plans.md": plans,
   "docs/promotion.md": promotion,
   "docs/targets.md": targets,
   "docs/targets/etcd.md": targets,

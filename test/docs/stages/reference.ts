@@ -5,6 +5,7 @@ import { entrySchema } from "../../../lib/audit/entry.ts";
 import { loadIntent } from "../../../lib/changes/rules/intent.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { proposalFields } from "../../../lib/http/proposal_fields.ts";
+import { requirePlan } from "../../../lib/changes/rules/require_plan.ts";
 import { readSplit } from "../../../lib/rollout/split_value.ts";
 import { parseScenarios } from "../../../local/scenarios/read.ts";
 import { manifest } from "../../support/intents.ts";
@@ -30,6 +31,12 @@ export const promotion: Own = {
       "json promotion": (example) => void z.strictObject(proposalFields({})).parse(example),
       "json policy": readPolicy,
     },
+  }),
+};
+
+export const plans: Own = {
+  stage: () => ({
+    readers: { "json plan": (example) => void requirePlan(z.strictObject(proposalFields({})).parse(example)) },
   }),
 };
 

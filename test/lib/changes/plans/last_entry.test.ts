@@ -1,0 +1,244 @@
+/** Each rule looks at every entry of a plan: one that only the last entry breaks is treated as that entry alone would be. */
+import { describe, expect, test } from "vitest";
+import { systemClock, portableSha256 } from "../../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { targetAdapter } from "../../../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import type { Reply } from "../../../support/client.ts";
+import type { TestOptions } from "../../../support/deps.ts";
+import type { Manifest } from "../../../support/intents.ts";
+import { memoryTarget } from "../../../support/memory_target.ts";
+import { service, type TestService } from "../../../support/service.ts";
+
+const SECRET = "an agent's own secret";
+const AS_AGENT = { authorization: `Bearer ${SECRET}` };
+const agent = (may: object = {}, over: object = {}) => ({
+  principals: { "agent:one": { kind: "agent", token_sha256: portableSha256(SECRET), may } },
+  ...over,
+});
+
+type Entry = { tenant_id: string; target: string; value: unknown };
+const set = (target: string, value: unknown = 1, tenant_id = "t1"): Entry => ({ tenant_id, target, value });
+const OTHERS = [set("ui.a"), set("ui.b")];
+const NAME = "release.7";
+const LAST = set("limits.seats", 50);
+const COMMON = { kind: "config", summary: "s", reversible: true };
+const MINOR = { tier: "minor", affected_users: 1, risk: "low" };
+
+interface Case {
+  /** Members of the intent. */
+  intent?: Manifest;
+  options?: () => TestOptions;
+  /** What happened before. */
+  before?: (api: TestService) => Promise<unknown>;
+  /** The entry that breaks the rule. */
+  last?: Entry;
+  over?: object;
+  headers?: HeadersInit;
+  /** The members of an answer that the rule decides; by default its status and code. */
+  read?: (reply: Reply, api: TestService) => unknown;
+  expected: unknown;
+}
+
+const readCode = ({ status, body }: Reply): unknown => (status === 201 ? "allowed" : `${status} ${body.code}`);
+const readTier = ({ body }: Reply): unknown => [body.tier, body.tier_reason];
+const readMissing = ({ body }: Reply): unknown => body.missing.map(({ rule }: { rule: string }) => rule);
+const readConflicts = ({ body }: Reply): unknown => body.conflicts.length;
+const readGate =
+  (gate: string) =>
+  async ({ body }: Reply, api: TestService): Promise<unknown> => {
+    const { gates } = await api.change(body.change_id);
+    return gates.find((one: { gate: string; state: string }) => one.gate === gate && one.state === "block")?.gate;
+  };
+const minorRule = (over: object = {}) => ({ kinds: ["config"], targets: ["*"], agents: true, ...over });
+const proposeSingle = (
+  api: TestService,
+  { tenant_id, target, value }: Entry,
+  over: object = {},
+  headers?: HeadersInit,
+) => api.json("propose", { ...COMMON, ...over, tenant_id, target, value }, headers);
+
+/** A system whose targets under `flags/` are set, and cannot hold text. */
+function onSystem(over: { place?: (target: string) => string; fails?: string } = {}): TestOptions {
+  const { system } = memoryTarget();
+  const place = over.place ?? ((target: string) => `memory ${target}`);
+  const adapter = targetAdapter(
+    {
+      ...system,
+      place: ({ target }) => place(target),
+      check: ({ value }) => (typeof value === "string" ? "it holds no text" : undefined),
+      read: (entry, signal) =>
+        entry.target === over.fails ? Promise.reject(new Error("down")) : system.read(entry, signal),
+    },
+    { store: memoryStore(), clock: systemClock },
+  );
+  return { adapter: routedAdapter([{ name: "flags", match: ["ui.*", "limits.*"], adapter }]) };
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  "a forbidden target": {
+    intent: { policy: { forbidden_targets: ["limits.*"] } },
+    expected: "403 forbidden_target",
+  },
+  "a target outside an agent's scope": {
+    intent: agent({ targets: ["ui.*", NAME] }),
+    headers: AS_AGENT,
+    expected: "403 agent_may_not",
+  },
+  "a tenant outside an agent's scope": {
+    intent: agent({ tenants: ["t1"] }),
+    headers: AS_AGENT,
+    last: set("ui.c", 1, "t2"),
+    expected: "403 agent_may_not",
+  },
+  "a value outside its schema": {
+    intent: { policy: { targets: [{ match: ["limits.*"], schema: { type: "number", maximum: 49 } }] } },
+    expected: "400 value_not_allowed",
+  },
+  "a step that is too long": {
+    intent: { policy: { targets: [{ match: ["limits.*"], max_step: { absolute: 5 } }] } },
+    before: (api) => api.bring("applied", { ...set("limits.seats", "40"), ...COMMON } as never),
+    expected: "400 value_not_allowed",
+  },
+  "a target that needs a KPI": {
+    intent: { policy: { targets: [{ match: ["limits.*"], kpi_required: true }] } },
+    expected: "400 value_not_allowed",
+  },
+  "a split where the system splits nothing": {
+    options: () => onSystem(),
+    last: set("limits.seats", {
+      $split: {
+        by: "user",
+        shares: [
+          [5000, 1],
+          [5000, 2],
+        ],
+      },
+    }),
+    expected: "400 value_not_allowed",
+  },
+  "a value that its system cannot hold": {
+    options: () => onSystem(),
+    last: set("limits.seats", "fifty"),
+    expected: "400 value_not_allowed",
+  },
+  "a target that no system covers": {
+    options: () => onSystem(),
+    last: set("billing.plan", 1),
+    expected: "400 no_target_system",
+  },
+  "a place that belongs to another target": {
+    options: () => onSystem({ place: (target) => (target.startsWith("limits") ? "one place" : target) }),
+    before: (api) => api.bring("applied", { ...set("limits.teams", "1"), ...COMMON } as never),
+    expected: "409 target_conflict",
+  },
+  "a live change where the intent blocks": {
+    intent: { policy: { on_conflict: "block" } },
+    before: (api) => proposeSingle(api, set("Limits.Seats", 40)),
+    expected: "409 target_conflict",
+  },
+  "a live plan where the intent blocks": {
+    intent: { policy: { on_conflict: "block" } },
+    before: (api) => proposePlan(api, [set("ui.x"), set("limits.seats", 40)]),
+    expected: "409 target_conflict",
+  },
+  "a live change where the intent reports": {
+    before: (api) => proposeSingle(api, set("limits.seats", 40)),
+    read: readConflicts,
+    expected: 1,
+  },
+  "a target that minor does not cover": {
+    intent: { policy: { minor: minorRule({ targets: ["ui.*", NAME] }) } },
+    over: MINOR,
+    read: readTier,
+    expected: ["standard", "It is not minor: the intent lets no change of limits.seats be minor."],
+  },
+  "a tenant that minor does not cover": {
+    intent: { policy: { minor: minorRule({ tenants: ["t1"] }) } },
+    over: MINOR,
+    last: set("ui.c", 1, "t2"),
+    read: readTier,
+    expected: ["standard", "It is not minor: the intent lets no change of ui.c for tenant t2 be minor."],
+  },
+  "a target that has owners, of a minor change": {
+    intent: { policy: { minor: minorRule(), owners: [{ targets: ["limits.*"], approvers: ["fin"], required: 1 }] } },
+    over: MINOR,
+    read: readTier,
+    expected: ["standard", "It is not minor: limits.seats has owners, who must consent."],
+  },
+  "a target that was rolled back, of a minor change": {
+    intent: { policy: { minor: minorRule() } },
+    before: (api) => api.bring("rolled_back", { ...set("limits.seats", "40"), ...COMMON } as never),
+    over: MINOR,
+    read: readTier,
+    expected: ["standard", expect.stringContaining("limits.seats was rolled back")],
+  },
+  "the first value where steps are limited, of a minor change": {
+    intent: { policy: { minor: minorRule(), targets: [{ match: ["limits.*"], max_step: { absolute: 5 } }] } },
+    over: MINOR,
+    read: readTier,
+    expected: ["standard", expect.stringContaining("the first value of limits.seats")],
+  },
+  "a system that cannot be read, of a minor change": {
+    intent: { policy: { minor: minorRule() } },
+    options: () => onSystem({ fails: "limits.seats" }),
+    over: MINOR,
+    read: readTier,
+    expected: ["standard", "It is not minor: its target system cannot be read now."],
+  },
+  "a target that has owners": {
+    intent: { policy: { owners: [{ targets: ["limits.*"], approvers: ["fin"], required: 1 }] } },
+    read: readMissing,
+    expected: ["required_approvers", "owners limits.*"],
+  },
+  "a window that is closed for a target": {
+    intent: {
+      policy: {
+        windows: {
+          deny: [{ from: "2026-01-01T00:00:00Z", to: "2027-01-01T00:00:00Z", reason: "x", targets: ["limits.*"] }],
+        },
+      },
+    },
+    read: readGate("window"),
+    expected: "window",
+  },
+  "a value that must be applied elsewhere first": {
+    intent: { policy: { promotion: [{ to: ["tenant:production"], from: ["tenant:staging"] }] } },
+    last: set("ui.c", 1, "production"),
+    read: readGate("promotion"),
+    expected: "promotion",
+  },
+  "text of an agent that reads as another type": {
+    intent: agent(),
+    headers: AS_AGENT,
+    last: set("ui.c", "true"),
+    read: ({ body }) => typeof body.value_hint,
+    expected: "string",
+  },
+};
+
+const proposePlan = (api: TestService, sets: readonly Entry[], over: object = {}, headers?: HeadersInit) =>
+  api.json("propose", { ...COMMON, ...over, tenant_id: "t1", target: NAME, sets }, headers);
+
+/** Answers to the last entry alone, to a plan that ends in it, and to a plan without it. */
+async function answersTo({ intent = {}, options, before, last = LAST, over = {}, headers, read = readCode }: Case) {
+  const ask = async (propose: (api: TestService) => Promise<Reply>): Promise<unknown> => {
+    const api = await service({ intent, ...options?.() });
+    await before?.(api);
+    return read(await propose(api), api);
+  };
+  return {
+    single: await ask((api) => proposeSingle(api, last, over, headers)),
+    plan: await ask((api) => proposePlan(api, [...OTHERS, last], over, headers)),
+    without: await ask((api) => proposePlan(api, OTHERS, over, headers)),
+  };
+}
+
+describe("a plan whose last entry alone is", () => {
+  test.each(Object.entries(CASES))("%s", async (_, given) => {
+    const { single, plan, without } = await answersTo(given);
+    expect(single, "the entry alone").toEqual(given.expected);
+    expect(plan, "the plan").toEqual(given.expected);
+    expect(without, "the plan without it").not.toEqual(given.expected);
+  });
+});

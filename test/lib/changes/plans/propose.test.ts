@@ -1,0 +1,163 @@
+/** Proposals of plans: their shape, what counts of them, and their page. */
+import { describe, expect, test } from "vitest";
+import { portableSha256 } from "../../../../lib/kit/platform.ts";
+import { whyNotSuperseding } from "../../../../lib/changes/rules/supersede.ts";
+import { service, type TestService } from "../../../support/service.ts";
+
+const set = (target: string, value: unknown = 1, tenant_id = "t1") => ({ tenant_id, target, value });
+const SETS = [set("ui.a"), set("ui.b", null), set("limits.seats", 50, "t2")];
+const plan = (sets: readonly object[] = SETS, over: object = {}) => ({
+  ...{ tenant_id: "*", kind: "config", target: "release.7", summary: "Relaunch", sets },
+  ...over,
+});
+const propose = (api: TestService, sets?: readonly object[], over?: object) => api.json("propose", plan(sets, over));
+const many = (count: number) => Array.from({ length: count }, (_, index) => set(`ui.${index}`));
+
+test("a plan has one digest of all its entries, and its entry in the log names their targets", async () => {
+  const api = await service();
+  const { status, body } = await propose(api);
+  expect([status, body.sets, body.target, body.tenant_id]).toEqual([201, SETS, "release.7", "*"]);
+  expect(body).not.toHaveProperty("value");
+  expect(body).not.toHaveProperty("sets_nothing");
+  const detail = JSON.parse(body.audit_entry.detail);
+  expect(detail.sets).toEqual(SETS.map(({ tenant_id, target }) => ({ tenant_id, target })));
+  const other = await propose(api, [SETS[1]!, SETS[0]!, SETS[2]!]);
+  expect(other.body.digest).not.toBe(body.digest);
+  expect(other.body.conflicts).toEqual([body.change_id]);
+  expect((await api.change(body.change_id)).sets).toEqual(SETS);
+});
+
+test.each<[string, object[] | undefined, object, string]>([
+  ["one entry", many(1), {}, "sets"],
+  ["21 entries", many(21), {}, "sets"],
+  ["a target twice", [...SETS, set("UI.A", 2)], {}, "sets.3"],
+  ["an entry without a value", [set("ui.a"), { tenant_id: "t1", target: "ui.b" }], {}, "sets.1.value"],
+  ["an entry without a tenant", [set("ui.a"), { target: "ui.b", value: 1 }], {}, "sets.1.tenant_id"],
+  ["a target that is none", [set("ui.a"), set("../b")], {}, "sets.1.target"],
+  ["a value of its own", SETS, { value: 1 }, "value"],
+  ["no tenant", SETS, { tenant_id: undefined }, "tenant_id"],
+])("a plan with %s is rejected by the field's name", async (_, sets, over, field) => {
+  const api = await service();
+  const { status, body } = await propose(api, sets, over);
+  expect([status, body.code, body.fields[0].field]).toEqual([400, "invalid_field", field]);
+});
+
+test("a plan has no stages, and no number that cannot be stored", async () => {
+  const api = await service();
+  const stages = {
+    ...{ steps: [{ share: 100, advance: "manual", min_hours: 1 }], fed_by: "agent:one", unit: "user" },
+    ...{ watch: [{ kpi: "csat", good: "up", allowed: 1 }] },
+  };
+  const staged = await propose(api, SETS, { stages });
+  expect([staged.status, staged.body.code]).toEqual([400, "invalid_field"]);
+  const text = JSON.stringify(plan()).replace(":50", ":9007199254740993");
+  const reply = await api.raw("propose", text, { "content-type": "application/json" });
+  expect([reply.status, reply.body.fields]).toEqual([
+    400,
+    [{ field: "sets.2.value", message: expect.stringContaining("send it as a string") }],
+  ]);
+});
+
+test("a form carries the entries as JSON text", async () => {
+  const api = await service();
+  const { status, body } = await api.post("propose", { ...plan(), sets: JSON.stringify(SETS) } as never);
+  expect([status, body.sets]).toEqual([201, SETS]);
+});
+
+test("rules by pattern judge the plan's own name", async () => {
+  const api = await service({ intent: { policy: { forbidden_targets: ["release.*"] } } });
+  expect((await propose(api)).body.code).toBe("forbidden_target");
+});
+
+describe("the numbers of a day", () => {
+  test("each entry counts as a minor change", async () => {
+    const minor = { kinds: ["config"], targets: ["*"], max_per_day: 4 };
+    const api = await service({ intent: { policy: { minor } } });
+    const asked = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+    const tier = async (sets: readonly object[]) => (await propose(api, sets, asked)).body.tier;
+    expect([await tier(many(5)), await tier(SETS), await tier(many(2))]).toEqual(["standard", "minor", "standard"]);
+    const single = { tenant_id: "t1", kind: "config", target: "ui.x", summary: "s", value: 1, ...asked };
+    expect([(await api.json("propose", single)).body.tier, (await api.json("propose", single)).body.tier]).toEqual([
+      "minor",
+      "standard",
+    ]);
+  });
+
+  test("each entry counts as a proposal of an agent", async () => {
+    const may = { max_per_day: 5 };
+    const principals = { "agent:one": { kind: "agent", token_sha256: portableSha256("s"), may } };
+    const api = await service({ intent: { principals } });
+    const asAgent = (sets: readonly object[]) =>
+      api.json("propose", plan(sets), { authorization: "Bearer s" }).then(({ status }) => status);
+    expect([await asAgent(SETS), await asAgent(SETS), await asAgent(many(2))]).toEqual([201, 429, 201]);
+  });
+});
+
+test("each target is recorded as it was first applied", async () => {
+  const api = await service();
+  await api.bring("applied", { ...set("Limits.Seats", "40", "t2"), kind: "config" } as never);
+  const { body } = await propose(api);
+  expect(body.sets[2].target).toBe("Limits.Seats");
+  expect(body.target_spelling).toContain("Recorded as Limits.Seats");
+});
+
+test.each<[string, object, object, string | undefined]>([
+  ["a change by a plan that sets its target", set("ui.a"), plan(), undefined],
+  ["a change by a plan of other targets", set("ui.c"), plan(), "names a change that is applied to ui.c"],
+  ["a change of another tenant", set("ui.a", 1, "t3"), plan(), "names a change of another tenant"],
+  ["a plan by a change of one of its targets", plan(), set("ui.a"), "names a change"],
+  ["a plan by one that sets more", plan(), plan([...SETS, set("ui.d")]), undefined],
+])("taking the place of %s", (_, of, by, problem) => {
+  const found = whyNotSuperseding({ status: "applied", ...of } as never, by as never);
+  expect(found?.slice(0, problem?.length ?? 1)).toBe(problem);
+});
+
+describe("a plan that is promoted", () => {
+  const promoted = async (sets: readonly object[], over: object) => {
+    const api = await service();
+    const { change_id } = (await propose(api, sets)).body;
+    const { status, body } = await api.json("propose", { promotes: change_id, summary: "On to it", ...over });
+    return status === 201 ? body.sets : body.fields[0].field;
+  };
+
+  test("sets the same values for one tenant", async () => {
+    const sets = await promoted(SETS, { tenant_id: "production" });
+    expect(sets).toEqual(SETS.map((entry) => ({ ...entry, tenant_id: "production" })));
+  });
+
+  test.each<[string, object[], object, string]>([
+    ["where entries coincide", [set("ui.a"), set("UI.A", 2, "t2")], { tenant_id: "production" }, "promotes"],
+    ["where it is already", many(2), { tenant_id: "t1" }, "tenant_id"],
+    ["under another name", SETS, { tenant_id: "production", target: "release.8" }, "target"],
+    ["with other values", SETS, { tenant_id: "production", sets: many(2) }, "sets"],
+  ])("is rejected %s", async (_, sets, over, field) => {
+    expect(await promoted(sets, over)).toBe(field);
+  });
+});
+
+test("queries find a plan by each of its targets and tenants, and by its name", async () => {
+  const api = await service();
+  const { change_id } = (await propose(api)).body;
+  await api.propose({ target: "ui.z", tenant_id: "t9" });
+  const find = async (q: string) =>
+    (await api.get(`/api/find?q=${encodeURIComponent(q)}`)).body.rows.map(
+      (row: { change_id: string }) => row.change_id,
+    );
+  for (const query of ["target:limits.*", "tenant:t2", "target:release.7", "plan:release.*", "seats"])
+    expect(await find(query), query).toEqual([change_id]);
+  expect(await find("tenant:t9")).not.toContain(change_id);
+  const runtime = async (query: string) => (await api.get(`runtime?${query}`)).body.total;
+  expect([await runtime("target=limits.*"), await runtime("tenant_id=t2"), await runtime("tenant_id=t3")]).toEqual([
+    1, 1, 0,
+  ]);
+});
+
+test("what a plan set can be erased, and its targets stay named", async () => {
+  const api = await service();
+  const { change_id } = (await propose(api)).body;
+  await api.must("deny", change_id);
+  const { body } = await api.post("erase", { change_id, actor: "ana" });
+  expect(body.change.sets).toEqual(SETS.map(({ tenant_id, target }) => ({ tenant_id, target })));
+  expect((await api.get("audit/verify")).body.valid).toBe(true);
+  expect(JSON.stringify(await api.deps.store.get("changes", change_id))).not.toContain("50");
+});
