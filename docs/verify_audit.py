@@ -1239,21 +1239,112 @@ def why_damaged(line, number, state):
     return None
 
 
+def target_key(tenant, target):
+    """The key of a target, which is ASCII and compared without case."""
+    return target.translate(LOWER), tenant
+
+
+def plan_targets(sets, least=2):
+    """The keys of the targets that `sets` names; None where these are not `least` different ones."""
+    if not isinstance(sets, list) or len(sets) < least or not all(isinstance(one, dict) for one in sets):
+        return None
+    names = [(text_of(one.get("tenant_id")), text_of(one.get("target"))) for one in sets]
+    if any(None in one for one in names):
+        return None
+    keys = [target_key(*one) for one in names]
+    return keys if len(set(keys)) == len(keys) else None
+
+
+def targets_held(entry):
+    """The targets of an apply or a rollback with their facts: those of a plan, or the one of another change."""
+    detail = object_in(entry["detail"]) or {}
+    sets = detail.get("sets")
+    listed = sets if isinstance(sets, list) else [{**detail, "tenant_id": entry["tenant"]}]
+    for facts in (one for one in listed if isinstance(one, dict)):
+        yield target_key(text_of(facts.get("tenant_id")) or "", text_of(facts.get("target")) or ""), facts
+
+
+class PlanTargets:
+    """The targets of plans by their entries: an apply sets all that were proposed, and a rollback takes back some that are left."""
+
+    OTHER = "it names other targets of its plan than its content"
+
+    def __init__(self):
+        self.known = {}
+
+    def learn(self, change, content):
+        """Takes the content of a change; returns why it is not of the entry of its proposal, or None."""
+        plan = self.known.get(change)
+        if plan is None or "sets" not in content:
+            return None if plan is None and "sets" not in content else self.OTHER
+        return None if plan_targets(content["sets"]) == plan["keys"] else self.OTHER
+
+    def check(self, entry, line):
+        """What is not valid of an entry of a plan; or None."""
+        if not entry["event_type"].startswith("change_"):
+            return None
+        message = self.fault(entry["event_type"], entry["change_id"], object_in(entry["detail"]) or {})
+        return message and {"line": line, "entry": entry["id"], "rule": "form", "message": message}
+
+    def fault(self, event, change, detail):
+        sets = detail.get("sets", ABSENT)
+        if event == "change_proposed":
+            keys = None if sets is ABSENT else plan_targets(sets)
+            if keys:
+                self.known[change] = {"keys": keys, "left": set()}
+            return None if keys or sets is ABSENT else "its sets are no targets of a plan"
+        if event not in ("change_applied", "change_rolled_back", "change_rollback_failed"):
+            return None
+        plan = self.known.get(change)
+        if plan is None:
+            return None if sets is ABSENT else "it names targets of a plan, and its change is none"
+        if event == "change_rollback_failed":
+            back = [one for one in sets if isinstance(one, dict) and "target_holds" in one] if isinstance(sets, list) else []
+            return self.take_back(plan, plan_targets(back, 0) or [])
+        keys = plan_targets(sets, 1)
+        if keys is None:
+            return "its sets are no targets of a plan"
+        if event == "change_rolled_back":
+            return self.take_back(plan, keys)
+        plan["left"] = set(keys)
+        return None if plan["left"] == set(plan["keys"]) else "it was applied to other targets than those of its plan"
+
+    @staticmethod
+    def take_back(plan, keys):
+        for key in keys:
+            if key not in plan["left"]:
+                return "it takes back a target that its plan does not hold"
+            plan["left"].remove(key)
+        return None
+
+
 class Owners:
     """The owners of targets by the entries of applies and rollbacks: only the value of an owner is restored."""
 
     def __init__(self):
-        self.owners = set()
+        # By change: the targets that it owns.
+        self.owned = {}
+
+    def give(self, change, key):
+        self.owned.setdefault(change, set()).add(key)
+
+    def take(self, change, key):
+        self.owned.get(change, set()).discard(key)
 
     def check(self, entry, line):
         """What is not valid of an entry of a restore; or None."""
         event, change = entry["event_type"], entry["change_id"]
-        if event in ("change_applied", "change_rolled_back"):
-            detail = object_in(entry["detail"]) or {}
-            applied = event == "change_applied"
-            self.owners.discard(text_of(detail.get("target_held")) if applied else change)
-            self.owners.add(change if applied else text_of(detail.get("target_holds")))
-        elif event == "value_restored" and change not in self.owners:
+        if event == "change_applied":
+            for key, facts in targets_held(entry):
+                self.take(text_of(facts.get("target_held")), key)
+                self.give(change, key)
+        elif event in ("change_rolled_back", "change_rollback_failed"):
+            for key, facts in targets_held(entry):
+                if event == "change_rollback_failed" and "target_holds" not in facts:
+                    continue
+                self.take(change, key)
+                self.give(text_of(facts.get("target_holds")), key)
+        elif event == "value_restored" and not self.owned.get(change):
             message = "it restores a change that is not the applied owner of its target"
             return {"line": line, "entry": entry["id"], "rule": "form", "message": message}
         return None
@@ -1347,8 +1438,12 @@ def milliseconds(time):
 def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):
     """Verifies the lines of a binary file and returns the report; Unreadable where it is no export as the service sent it."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
-    owners, automation, rollouts = Owners(), Automation(), Rollouts()
-    carried, number = Contents(proofs.named, rollouts.learn) if contents else None, 0
+    owners, automation, rollouts, plans = Owners(), Automation(), Rollouts(), PlanTargets()
+
+    def learn(change, content):
+        return rollouts.learn(change, content) or plans.learn(change, content)
+
+    carried, number = Contents(proofs.named, learn) if contents else None, 0
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
     heads, roots, losses = {0: "0" * 64}, {0: tree.root()}, []
@@ -1370,6 +1465,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         note(chain.entry and owners.check(chain.entry, number))
         note(chain.entry and automation.check(chain.entry, number))
         note(chain.entry and rollouts.check(chain.entry, number))
+        note(chain.entry and plans.check(chain.entry, number))
         if chain.entry and chain.entry["event_type"] == "loss_accepted":
             losses.append(loss_in(chain.entry))
         if with_tree:
@@ -2272,10 +2368,10 @@ class Intent:
 
     def is_minor(self, content, erased):
         """Whether a content is one that passes without consent, as far as it says what that takes."""
-        kind, target, tenant, users = (content.get(name) for name in ("kind", "target", "tenant_id", "affected_users"))
-        if self.minor is None or not all(isinstance(one, str) for one in (kind, target, tenant)):
+        kind, users, places = content.get("kind"), content.get("affected_users"), minor_places(content)
+        if self.minor is None or not isinstance(kind, str) or places is None:
             return False
-        if any(is_in_scope(target, tenant, scope) for scope in self.owned):
+        if any(is_in_scope(target, tenant, scope) for scope in self.owned for target, tenant in places):
             return False
         if "apply_when" in content and not self.minor_automatic:
             return False
@@ -2283,7 +2379,7 @@ class Intent:
         risk = content.get("risk")
         return (
             kind in self.minor_kinds
-            and is_in_scope(target, tenant, self.minor_scope)
+            and all(is_in_scope(target, tenant, self.minor_scope) for target, tenant in places)
             and (users is None and "affected_users" in content if erased else few)
             and isinstance(risk, str)
             and risk in RISKS[: self.minor_risk + 1]
@@ -2292,6 +2388,15 @@ class Intent:
 
 
 LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def minor_places(content):
+    """The (target, tenant) of a content and those that a plan sets; None where one is none."""
+    sets = content.get("sets", [])
+    if not isinstance(sets, list) or not all(isinstance(one, dict) for one in sets):
+        return None
+    places = [(one.get("target"), one.get("tenant_id")) for one in [content, *sets]]
+    return places if all(isinstance(name, str) for place in places for name in place) else None
 
 
 def is_in_scope(target, tenant, scope):
@@ -2390,14 +2495,15 @@ class Certificate:
                 "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count"
             )
         statuses = self.statuses(life, said.get("tier"))
-        automation, rollouts = Automation(), Rollouts()
+        automation, rollouts, plans = Automation(), Rollouts(), PlanTargets()
         for entry, _ in life:
-            for finding in filter(None, (automation.check(entry, 0), rollouts.check(entry, 0))):
+            for finding in filter(None, (one.check(entry, 0) for one in (automation, rollouts, plans))):
                 self.found(finding["entry"], finding["rule"], finding["message"])
-            # An erasure leaves the plan.
-            why = rollouts.learn(entry["change_id"], said) if entry["event_type"] == "change_proposed" else None
-            if why:
-                self.found(entry["id"], "content", why)
+            # An erasure leaves the stages, and the targets of a plan.
+            for one in (rollouts, plans) if entry["event_type"] == "change_proposed" else ():
+                why = one.learn(entry["change_id"], said)
+                if why:
+                    self.found(entry["id"], "content", why)
         self.remarks.extend(rollouts.remarks())
         for entry in (entry for entry, _ in life if is_loss(entry)):
             self.remarks.append(f"{loss_text(loss_in(entry))}; consents before it do not count after it")

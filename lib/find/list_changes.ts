@@ -4,7 +4,7 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
 import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
-import { listGoverned } from "../changes/rules/list_entries.ts";
+import { isOfTenant, listGoverned } from "../changes/rules/list_entries.ts";
 import { isOneOf } from "../changes/rules/names.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { isRecord } from "../changes/rules/record.ts";
@@ -100,7 +100,7 @@ function matches(row: Row, filter: Filter): boolean {
   return (
     same &&
     (target === undefined || governed.some((entry) => matchesPattern(entry.target, target))) &&
-    (tenant_id === undefined || governed.some((entry) => entry.tenant_id === tenant_id)) &&
+    (tenant_id === undefined || isOfTenant(change, tenant_id)) &&
     (person === undefined || peopleIn(row, role).some((name) => isOneOf(name, person))) &&
     (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
     (!isDated ||

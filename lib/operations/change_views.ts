@@ -11,6 +11,7 @@ import { heldNow } from "../changes/freeze.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/in_force.ts";
+import { isOfTenant } from "../changes/rules/list_entries.ts";
 import type { Gate } from "../changes/rules/gates.ts";
 import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
 import { outcomeWords } from "../changes/rules/outcome_words.ts";
@@ -63,7 +64,7 @@ export async function changePage(
     wanted: ({ record }: Row) =>
       record !== undefined &&
       (query.status ?? record.change.status) === record.change.status &&
-      (query.tenant_id ?? record.change.tenant_id) === record.change.tenant_id,
+      (query.tenant_id === undefined || isOfTenant(record.change, query.tenant_id)),
   };
   const page = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
   const changes = page.rows.map(({ record }) => record!.change);

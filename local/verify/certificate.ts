@@ -11,6 +11,7 @@ import { lossText, readLoss } from "./losses.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
 import { createAutomationCheck } from "./automation.ts";
+import { createPlanCheck } from "./plan_targets.ts";
 import { createRolloutCheck } from "./rollouts.ts";
 import { createProofCheck, readProposal, whyUnclear } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
@@ -124,13 +125,14 @@ function judge(
   const { isErased } = parts;
   const checkAutomation = createAutomationCheck();
   const rollouts = createRolloutCheck();
+  const plans = createPlanCheck();
   for (const { entry } of life) {
-    for (const finding of [checkAutomation(entry, 0), rollouts.check(entry, 0)])
+    for (const finding of [checkAutomation(entry, 0), rollouts.check(entry, 0), plans.check(entry, 0)])
       if (finding) found(entry.id, finding.rule, finding.message);
     if (entry.eventType !== "change_proposed") continue;
-    // An erasure leaves the plan.
-    const why = rollouts.learn(decoded(entry.changeId), content);
-    if (why !== undefined) found(entry.id, "content", why);
+    // An erasure leaves the stages, and the targets of a plan.
+    for (const why of [rollouts, plans].map((one) => one.learn(decoded(entry.changeId), content)))
+      if (why !== undefined) found(entry.id, "content", why);
   }
   remarks.push(...remarkUnread(rollouts.countUnread()));
   for (const { entry } of life.filter(isLoss))

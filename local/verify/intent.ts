@@ -145,21 +145,39 @@ export const mayProposeMinor = (name: string, intent: Intent): boolean =>
 
 /** Checks that the intent allows a content without consent, as far as the content has the necessary fields. */
 export function isMinor(content: Detail, isErased: boolean, { minor, owned }: Intent): boolean {
-  const { kind, target, tenant_id: tenant, affected_users: users, risk, reversible } = content;
-  if (!minor || typeof kind !== "string" || typeof target !== "string" || typeof tenant !== "string") return false;
-  const isIn = ({ targets, tenants }: Scope): boolean =>
+  const { kind, affected_users: users, risk, reversible } = content;
+  const places = listPlaces(content);
+  if (!minor || typeof kind !== "string" || !places) return false;
+  const isIn = ({ targets, tenants }: Scope, { tenant, target }: Place): boolean =>
     matchesAny(target, targets) && (!tenants || tenants.includes(tenant));
-  if (owned.some(isIn) || (content["apply_when"] !== undefined && !minor.automatic)) return false;
+  const isOwned = owned.some((scope) => places.some((place) => isIn(scope, place)));
+  if (isOwned || (content["apply_when"] !== undefined && !minor.automatic)) return false;
   const isOfFew = isErased ? users === null : isWhole(users, 0) && users <= minor.maxUsers;
   const level = RISKS.indexOf(risk);
   return (
     minor.kinds.includes(kind) &&
-    isIn(minor) &&
+    places.every((place) => isIn(minor, place)) &&
     isOfFew &&
     level !== -1 &&
     level <= minor.maxRisk &&
     reversible === true
   );
+}
+
+/** A target of a tenant. */
+interface Place {
+  tenant: string;
+  target: string;
+}
+
+/** Lists the target of a content and those that a plan sets; undefined where one is none. */
+function listPlaces(content: Detail): Place[] | undefined {
+  const { sets = [] } = content;
+  if (!Array.isArray(sets)) return undefined;
+  const places = [content, ...sets].map((one) => (isObject(one) ? [one["tenant_id"], one["target"]] : []));
+  const isText = (name: unknown): boolean => typeof name === "string";
+  if (!places.every(([tenant, target]) => isText(tenant) && isText(target))) return undefined;
+  return places.map(([tenant, target]) => ({ tenant, target }) as Place);
 }
 
 const matchesAny = (target: string, patterns: readonly string[]): boolean =>

@@ -7,6 +7,8 @@ import { readLines, type Pieces, whyDamaged } from "./lines.ts";
 import { type Loss, readLoss, whyLost } from "./losses.ts";
 import { noteLine } from "./note.ts";
 import { createAutomationCheck } from "./automation.ts";
+import type { Detail } from "./json.ts";
+import { createPlanCheck } from "./plan_targets.ts";
 import { createOwnerCheck } from "./owners.ts";
 import type { Policy } from "./policy.ts";
 import { createRolloutCheck } from "./rollouts.ts";
@@ -72,7 +74,10 @@ export async function verifyExport(
   const checkOwner = createOwnerCheck();
   const checkAutomation = createAutomationCheck();
   const rollouts = createRolloutCheck();
-  const carried = contents ? newContentsCheck(proofs.principalsOf, rollouts.learn) : undefined;
+  const plans = createPlanCheck();
+  const learn = (change: string, content: Detail): string | undefined =>
+    rollouts.learn(change, content) ?? plans.learn(change, content);
+  const carried = contents ? newContentsCheck(proofs.principalsOf, learn) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
   let total = 0;
@@ -93,6 +98,7 @@ export async function verifyExport(
     if (chain.entry) found(checkOwner(chain.entry, number));
     if (chain.entry) found(checkAutomation(chain.entry, number));
     if (chain.entry) found(rollouts.check(chain.entry, number));
+    if (chain.entry) found(plans.check(chain.entry, number));
     const loss = chain.entry && readLoss(chain.entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);

@@ -19,6 +19,10 @@ export const listGoverned = (change: ChangeEntry): readonly PlanEntry[] =>
     ? [{ tenant_id: change.tenant_id, target: change.target }, ...listEntries(change)]
     : listEntries(change);
 
+/** Returns true for a change of a tenant, and for a plan that sets a target of it. */
+export const isOfTenant = (change: ChangeEntry, tenant: string): boolean =>
+  listGoverned(change).some(({ tenant_id }) => tenant_id === tenant);
+
 /** The targets and tenants that a rule is for; absent: all. */
 export interface Scope {
   targets?: readonly string[] | undefined;

@@ -146,7 +146,7 @@ test("queries find a plan by each of its targets and tenants, and by its name", 
   for (const query of ["target:limits.*", "tenant:t2", "target:release.7", "plan:release.*", "seats"])
     expect(await find(query), query).toEqual([change_id]);
   expect(await find("tenant:t9")).not.toContain(change_id);
-  const runtime = async (query: string) => (await api.get(`runtime?${query}`)).body.total;
+  const runtime = async (query: string) => (await api.get(`runtime?${query}`)).body.changes.length;
   expect([await runtime("target=limits.*"), await runtime("tenant_id=t2"), await runtime("tenant_id=t3")]).toEqual([
     1, 1, 0,
   ]);

@@ -1,0 +1,87 @@
+/** Both verifiers reject entries about a plan that say something else of its targets, in a log whose hashes are made again. */
+import { beforeAll, expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { service } from "../../support/service.ts";
+import { rehashed } from "../../tamper/world.ts";
+import { judgeExports } from "./judge_export.ts";
+
+type Detail = Record<string, unknown>;
+type Target = Record<string, unknown> & { target: string };
+const SETS = ["ui.a", "ui.b", "ui.c"].map((target) => ({ tenant_id: "t1", target, value: 1 }));
+const PLAN = { tenant_id: "*", kind: "config", target: "release.7", summary: "Relaunch", reversible: true, sets: SETS };
+
+let lines: string[];
+let judged: Awaited<ReturnType<typeof judgeExports>>;
+let withContents: Awaited<ReturnType<typeof judgeExports>>;
+
+/** Edits the targets that the entry of an event names. */
+const edit = (event: string, change: (sets: Target[]) => unknown): string => {
+  const entries = lines.filter((line) => line.includes('"event_type"')).map((line) => JSON.parse(line) as AuditEntry);
+  const edited = entries.map((entry) => {
+    if (entry.event_type !== event) return entry;
+    const detail = JSON.parse(entry.detail) as Detail;
+    return { ...entry, detail: JSON.stringify({ ...detail, sets: change(detail["sets"] as Target[]) }) };
+  });
+  return rehashed(edited, 0)
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join("");
+};
+
+const renamed = (sets: Target[]): Target[] => [...sets.slice(1), { ...sets[0]!, target: "ui.x" }];
+const ALL = "it was applied to other targets than those of its plan";
+const NO_TARGETS = "its sets are no targets of a plan";
+const NOT_LEFT = "it takes back a target that its plan does not hold";
+const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, string])[] = [
+  ["an apply of some", "change_applied", (sets) => sets.slice(1), ALL],
+  ["an apply of another", "change_applied", renamed, ALL],
+  ["an apply of none", "change_applied", () => undefined, NO_TARGETS],
+  ["an apply of one twice", "change_applied", (sets) => [sets[0], ...sets], NO_TARGETS],
+  ["a rollback of another", "change_rolled_back", renamed, NOT_LEFT],
+  ["a proposal of one", "change_proposed", (sets) => sets.slice(2), NO_TARGETS],
+  ["a proposal of none", "change_proposed", () => undefined, "it names targets of a plan, and its change is none"],
+];
+
+beforeAll(async () => {
+  const api = await service();
+  const { change_id } = (await api.json("propose", PLAN)).body;
+  await api.must("approve", change_id);
+  await api.must("apply", change_id);
+  await api.must("rollback", change_id);
+  const { text } = await api.get("audit?format=jsonl&contents=1");
+  lines = text.trimEnd().split("\n");
+  const plain = lines.filter((line) => line.includes('"event_type"')).map((line) => `${line}\n`);
+  judged = await judgeExports([plain.join(""), ...FORGED.map(([, event, change]) => edit(event, change))]);
+  const swapped = text.replace('"content":{', '"content":{ ');
+  withContents = await judgeExports([text, swapped, forgedContent(text)], true);
+});
+
+/** The proposal's entry names other targets than its content; the hashes of entries are made again, the contents stand. */
+function forgedContent(text: string): string {
+  const entries = edit("change_proposed", renamed).trimEnd().split("\n");
+  let next = 0;
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `${line.includes('"event_type"') ? entries[next++] : line}\n`)
+    .join("");
+}
+
+test("an honest plan is accepted by both, with its contents and without", () => {
+  expect(judged[0]).toEqual({ typescript: [], python: [] });
+  expect(withContents[0]).toEqual({ typescript: [], python: [] });
+});
+
+test.each(FORGED.map(([name, , , message], index) => [name, message, index + 1] as const))(
+  "%s is rejected by both",
+  (_, message, index) => {
+    const { typescript, python } = judged[index]!;
+    expect(typescript).toContain(message);
+    expect(python).toEqual(typescript);
+  },
+);
+
+test("an entry of other targets than its content is rejected by both", () => {
+  const { typescript, python } = withContents[2]!;
+  expect(typescript).toContain("it names other targets of its plan than its content");
+  expect(python).toEqual(typescript);
+});
