@@ -73,8 +73,8 @@ export const mcp = [
     ...tools,
     file: "lib/mcp/tools/propose_change.ts",
     name: "a proposal over MCP may name another proposer",
-    find: "const { proposer: _, ...fields } = proposalFields(deps);",
-    replace: "const fields = proposalFields(deps);",
+    find: "const { proposer: _, sets, ...fields } = proposalFields(deps);",
+    replace: "const { sets, ...fields } = proposalFields(deps);",
   },
   {
     ...tools,

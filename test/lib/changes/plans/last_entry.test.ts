@@ -29,7 +29,7 @@ interface Case {
   /** Members of the intent. */
   intent?: Manifest;
   options?: () => TestOptions;
-  /** What happened before. */
+  /** Earlier events. */
   before?: (api: TestService) => Promise<unknown>;
   /** The entry that breaks the rule. */
   last?: Entry;
