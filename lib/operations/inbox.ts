@@ -20,6 +20,7 @@ import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
+import { dueMandate, listMandatesDue } from "./mandates_due.ts";
 import { listWorseKpis, pick } from "./change_views.ts";
 
 /** So many changes of a list are put in order, the oldest; those behind them are counted. */
@@ -99,6 +100,7 @@ export const inboxSchema = z.object({
   worse_kpis: z
     .array(z.string())
     .meta({ description: "KPIs that are worse than at an apply of late.", examples: [["csat"]] }),
+  mandates: z.array(dueMandate).describe("Mandates that are suspended, end soon or are not signed yet."),
   complete: z
     .boolean()
     .describe(
@@ -120,15 +122,23 @@ export const buildInbox = (deps: ChangesDeps, query: { person: string | null; li
 async function gathered(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
   const { intent } = deps.product!;
   const read = await readProjection(deps, waiting);
-  const [{ kept: pending, ...ofPending }, { kept: approved, ...ofApproved }, due, drifted, findHolds, worse_kpis] =
-    await Promise.all([
-      waitingIn(deps, read, "pending_consent"),
-      waitingIn(deps, read, "approved"),
-      listReviewsDue(deps, MOST_ORDERED),
-      driftedNow(deps),
-      heldNow(deps),
-      listWorseKpis(deps),
-    ]);
+  const [
+    { kept: pending, ...ofPending },
+    { kept: approved, ...ofApproved },
+    due,
+    drifted,
+    findHolds,
+    worse_kpis,
+    mandates,
+  ] = await Promise.all([
+    waitingIn(deps, read, "pending_consent"),
+    waitingIn(deps, read, "approved"),
+    listReviewsDue(deps, MOST_ORDERED),
+    driftedNow(deps),
+    heldNow(deps),
+    listWorseKpis(deps),
+    listMandatesDue(deps, person),
+  ]);
   const reviews = due.map((change) => keptOf({ change }));
   const deadline = ({ change }: Kept): number => deadlineOf(change, intent.policy) ?? Infinity;
   const made: Made = new Map();
@@ -185,6 +195,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
       items: gone!.map((item) => ({ ...item, ...states.get(item.change_id) })),
     },
     worse_kpis,
+    mandates,
     complete: ofPending.ended && ofApproved.ended && read.behind === 0,
   };
 }

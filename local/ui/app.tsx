@@ -15,6 +15,8 @@ import { Shell } from "./shell.tsx";
 const AuditLogPage = lazy(() => import("./pages/audit.tsx").then((page) => page.AuditLogPage));
 const ChangesPage = lazy(() => import("./pages/changes.tsx").then((page) => page.ChangesPage));
 const ComparePage = lazy(() => import("./pages/compare.tsx").then((page) => page.ComparePage));
+const MandatesPage = lazy(() => import("./pages/mandates.tsx").then((page) => page.MandatesPage));
+const MandatePage = lazy(() => import("./pages/mandate.tsx").then((page) => page.MandatePage));
 const AskPage = lazy(() => import("./pages/ask.tsx").then((page) => page.AskPage));
 const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
 const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
@@ -63,6 +65,8 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
       return <AuditLogPage route={route} />;
     case "ask":
       return <AskPage />;
+    case "mandates":
+      return id === undefined ? <MandatesPage /> : <MandatePage key={id} id={id} />;
     case "settings":
       return <SettingsPage />;
     case "you":

@@ -19,6 +19,8 @@ const MAX_CHANGES = 100;
 export interface MandateQuery {
   state?: MandateState | undefined;
   agent?: string | undefined;
+  /** Leaves out those that have ended. */
+  isOpen?: boolean;
   limit: number;
   after?: string | undefined;
 }
@@ -58,7 +60,7 @@ const isShown = (mandate: MandateRecord, reader: Reader | undefined, now: number
 /** Lists mandates, oldest first. */
 export const listMandates = (
   deps: ChangesDeps,
-  { state, agent, limit, after }: MandateQuery,
+  { state, agent, isOpen = false, limit, after }: MandateQuery,
 ): Promise<{ mandates: MandateView[]; next: string | null }> =>
   readMandates(deps, async (sources) => {
     const mandates: MandateView[] = [];
@@ -67,10 +69,11 @@ export const listMandates = (
       for (const { id, value } of page) {
         from = id;
         if (agent !== undefined && sameName(agent) !== value.bounds.agent) continue;
+        if (isOpen && value.state === "ended") continue;
         const mandate = await readMandate(sources, id);
         if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) continue;
         const view = await showStanding(sources, mandate);
-        if (state !== undefined && view.state !== state) continue;
+        if ((state !== undefined && view.state !== state) || (isOpen && view.state === "ended")) continue;
         if (mandates.length === limit) return { mandates, next: mandates.at(-1)!.mandate_id };
         mandates.push(view);
       }

@@ -2723,6 +2723,27 @@ export interface paths {
               /** KPIs that are worse than at an apply of late. */
               worse_kpis: string[];
 
+              /** Mandates that are suspended, end soon or are not signed yet. */
+              mandates: {
+                /** Its id. */
+                mandate_id: string;
+
+                /** Its agent. */
+                agent: string;
+
+                /** Its state. */
+                state: "draft" | "active" | "suspended" | "ended";
+
+                /** Its end. */
+                until: string;
+
+                /** Reason of its suspension; null otherwise. */
+                reason: string | null;
+
+                /** True where it lacks the person's signature. */
+                waits_for_you: boolean;
+              }[];
+
               /** False when more than 5000 wait, of which the oldest are put in order, or newer ones are not seen yet. */
               complete: boolean;
             };

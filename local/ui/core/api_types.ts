@@ -21,6 +21,8 @@ import type { Related } from "../../../lib/operations/related.ts";
 import type { Evidence } from "../../../lib/link/evidence.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
+import type { MandateDetailView } from "../../../lib/changes/mandates/list.ts";
+import type { MandateView } from "../../../lib/changes/mandates/view.ts";
 import type { ActionName, ActionRecord } from "../../../lib/operations/action_log.ts";
 import type { capabilitySchema } from "../../../lib/operations/capability.ts";
 import type { State as StateView } from "../../../lib/operations/state.ts";
@@ -67,6 +69,9 @@ export type RuntimePage = ChangePage & {
   intent: IntentView;
   audit: { length: number };
 };
+
+export type Mandate = MandateView;
+export type MandateDetail = MandateDetailView;
 
 export type { FindAnswer, FindRow, SavedQuestion };
 /** A field of the query language. */

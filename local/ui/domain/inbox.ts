@@ -1,7 +1,7 @@
 /** What waits, and for whom. */
 import type { Capability, InboxAnswer, InboxItem, State } from "../core/api_types.ts";
 import { getAs } from "../core/api.ts";
-import { counted } from "../core/format.ts";
+import { counted, dateTime } from "../core/format.ts";
 import { titled } from "./statuses.ts";
 
 /** Rows that are shown of a list; the rest is behind a link. */
@@ -15,6 +15,7 @@ export interface Concern {
   /** The change it is about, or the page where it shows. */
   change_id?: string;
   page?: string;
+  mandate_id?: string;
   /** The KPI that it is about. */
   kpi?: string;
   /** The consented value and what its target holds can be shown. */
@@ -46,9 +47,35 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
     // What can be applied stands there alone: its row says that a review is due, which has time.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
     more: (totals.waiting_for_you ?? totals.pending) > mine.length || approved.total > approved.items.length,
-    concerns: [...drifted.items.map(ofHost), ...waits.worse_kpis.map(ofKpi)],
+    concerns: [...drifted.items.map(ofHost), ...waits.mandates.flatMap(ofMandate), ...waits.worse_kpis.map(ofKpi)],
   };
 }
+
+/** A mandate that asks something of the reader, or of others. */
+function ofMandate({
+  mandate_id,
+  agent,
+  state,
+  until,
+  reason,
+  waits_for_you,
+}: InboxAnswer["mandates"][number]): Concern[] {
+  const concern = (title: string, detail: string): Concern[] => [{ tone: "warn", title, detail, mandate_id }];
+  if (state === "suspended") return concern(`The mandate of ${agent} is suspended`, describeSuspension(reason));
+  if (state === "active") return concern(`The mandate of ${agent} ends soon`, `It ends on ${dateTime(until)}.`);
+  return waits_for_you ? concern(`A mandate for ${agent} waits for your signature`, "Read what it allows first.") : [];
+}
+
+const SUSPENDED: Readonly<Record<string, string>> = {
+  rollback: "A change that it approved was rolled back.",
+  contested: "Another program keeps changing a value that it approved.",
+  target_drifted: "A value that it approved was changed outside Countersign.",
+  kpi_floor: "A KPI is worse than its floor.",
+  loss_accepted: "Entries of the log were lost.",
+};
+
+/** Says why a mandate is suspended. */
+export const describeSuspension = (reason: string | null | undefined): string => SUSPENDED[reason ?? ""] ?? "";
 
 /** A KPI that has got worse since changes were applied; which change it was, nobody can say. */
 const ofKpi = (kpi: string): Concern => ({

@@ -76,7 +76,8 @@ export const actOf = (done: Done): Matter => ({
   },
 });
 
-const challenging = async (text: string): Promise<Statement> => ({
+/** Returns a statement with what a passkey signs of it. */
+export const challenging = async (text: string): Promise<Statement> => ({
   text,
   challenge: canHash() ? await sha256(text) : undefined,
 });

@@ -20,7 +20,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** "integer, at least 1, at most 50"; members of an object each in a sentence of its own. */
-function* describeSchema(schema: Schema, path: string): Generator<string> {
+export function* describeSchema(schema: Schema, path: string): Generator<string> {
   const { type, enum: values, properties, pattern, required, items, ...bounds } = schema;
   const words = [
     ...(type === undefined ? [] : [[type].flat().join(" or ")]),

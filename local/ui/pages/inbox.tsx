@@ -90,7 +90,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
         <Panel title="Needs attention" aside={<Count of={concerns.length} />}>
           <ul class="rows">
             {concerns.map((concern) => (
-              <ConcernRow key={concern.title + (concern.change_id ?? "")} concern={concern} />
+              <ConcernRow key={concern.title + (concern.change_id ?? concern.mandate_id ?? "")} concern={concern} />
             ))}
           </ul>
         </Panel>
@@ -137,9 +137,21 @@ function Group({ title, items, total }: { title: string; items: readonly InboxIt
   );
 }
 
-function ConcernRow({ concern: { tone, title, detail, change_id, page, drifted, kpi } }: { concern: Concern }) {
+function ConcernRow({
+  concern: { tone, title, detail, change_id, page, drifted, kpi, mandate_id },
+}: {
+  concern: Concern;
+}) {
   const [open, setOpen] = useState(false);
-  const to = change_id ? changeHref(change_id) : kpi ? href(["kpis"], { kpi }) : page ? href([page]) : undefined;
+  const to = change_id
+    ? changeHref(change_id)
+    : mandate_id
+      ? href(["mandates", mandate_id])
+      : kpi
+        ? href(["kpis"], { kpi })
+        : page
+          ? href([page])
+          : undefined;
   return (
     <li>
       <article class="row">

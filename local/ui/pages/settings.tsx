@@ -1,7 +1,7 @@
 /** The reader's keys, the health of the service, its reports, and its internals. */
 import { useTitle } from "../core/hooks.tsx";
 import { href } from "../core/router.tsx";
-import { useCapabilities, useServiceState } from "../core/shared.ts";
+import { useCapabilities, useIntent, useServiceState } from "../core/shared.ts";
 import { Failure, Pending, RuntimeOff } from "../parts/notice.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { Actions } from "./settings/actions.tsx";
@@ -15,11 +15,17 @@ import { Reports } from "./settings/reports.tsx";
 export function SettingsPage() {
   const { data: state, error } = useServiceState();
   const { data: map } = useCapabilities();
+  const { data: intent } = useIntent();
   useTitle("Settings");
   const off = map?.capabilities.some(({ id, status }) => id === "product_runtime" && status === "disabled");
   return (
     <>
       <PageHead title="Settings">
+        {intent?.policy?.mandates && (
+          <a class="button secondary" href={href(["mandates"])}>
+            Mandates
+          </a>
+        )}
         <a class="button secondary" href={href(["you"])}>
           Your keys
         </a>

@@ -30,6 +30,8 @@ export interface Action {
   noteHint: string;
   noteLabel?: string;
   isNoteRequired?: true;
+  /** The field that names the person. */
+  person?: "actor" | "approver";
   isNameRequired?: boolean;
 }
 
@@ -46,6 +48,7 @@ export function ActionDialog({
     noteHint,
     noteLabel = "Note",
     isNoteRequired,
+    person = "actor",
     isNameRequired = true,
   },
   fields = {},
@@ -75,7 +78,7 @@ export function ActionDialog({
   const key = useKeys();
   const { send, busy, error, faultOf } = useSending(async () => {
     if (name.trim() !== "") personName.set(name.trim());
-    const stated = { ...fields, actor: actor || undefined, note: note || undefined };
+    const stated = { ...fields, [person]: actor || undefined, note: note || undefined };
     const sent = { ...stated, ...(signs && (await prove?.())) };
     const answer = await post<{ audit_entry: AuditEntry }>(path, sent, { key: key(sent) });
     keepReceipt(answer.audit_entry);

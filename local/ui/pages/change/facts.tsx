@@ -8,9 +8,13 @@ import { Given } from "../../parts/text.tsx";
 
 const NOT_STATED = "not stated";
 
+/** Begins the name of a mandate as an approver. */
+const MANDATE = "mandate:";
+
 /** The facts of a change as chips: the target, its reach, and what was stated about it. */
 export function ChangeFacts({ change }: { change: ChangeDetail }) {
   const { affected_users: affected, reversible, risk, tier, erased, required_approvers: needed } = change;
+  const mandate = change.approvals.find(({ approver }) => approver.startsWith(MANDATE))?.approver.slice(MANDATE.length);
   const unstated = (field: "risk" | "reversible") => isUnstated(change, field);
   return (
     <ul class="chips" aria-label="Facts">
@@ -37,6 +41,11 @@ export function ChangeFacts({ change }: { change: ChangeDetail }) {
         <Chip name="Rollout">
           {counted(change.stages.steps.length, "step")}, from {figure(change.stages.steps[0]!.share / 100)}% of the
           users
+        </Chip>
+      )}
+      {mandate !== undefined && (
+        <Chip>
+          <a href={href(["mandates", mandate])}>Approved by a mandate</a>
         </Chip>
       )}
       {change.promotes !== undefined && (

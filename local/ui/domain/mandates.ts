@@ -1,0 +1,85 @@
+/** Mandates in words, and the statements of decisions on them. */
+import { statementText } from "../../../lib/changes/rules/statement.ts";
+import type { MandateBounds, MandateDecision } from "../../../lib/changes/rules/mandate.ts";
+import type { AuditPage, Mandate } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { counted, dateTime, figure, people, percent } from "../core/format.ts";
+import { type Resource, useResource } from "../core/resource.tsx";
+import { useIntent } from "../core/shared.ts";
+import { challenging, type Matter } from "./statement.ts";
+import { type Mark, titled, words } from "./statuses.ts";
+import { describeSchema } from "./value_rules.ts";
+
+/** Mandates and drafts, where the intent allows any. */
+export function useMandates(): Resource<{ mandates: Mandate[] }> {
+  const { data: intent } = useIntent();
+  return useResource(intent?.policy?.mandates ? "mandates" : null, (signal) =>
+    get<{ mandates: Mandate[] }>("api/product/mandates", { limit: 100 }, signal),
+  );
+}
+
+export const STATE: Readonly<Record<Mandate["state"], Mark>> = {
+  draft: { word: "Not signed yet", shape: "quarter", tone: "wait" },
+  active: { word: "Active", shape: "full", tone: "good" },
+  suspended: { word: "Suspended", shape: "bang", tone: "bad" },
+  ended: { word: "Ended", shape: "dash", tone: "quiet" },
+};
+
+type Bounds = Omit<MandateBounds, "until"> & { until?: string | undefined };
+
+/** Says what a mandate allows, a sentence for each bound. */
+export function describeBounds(bounds: Bounds): string[] {
+  const { agent, targets, kinds, tenants, limits, max_affected_users, max_per_day, max_open, kpi_floor, from, until } =
+    bounds;
+  const step = limits?.max_step;
+  const within = step && (step.relative === undefined ? figure(step.absolute!) : percent(step.relative));
+  return [
+    `${agent} may set ${targets.join(", ")} for ${tenants === "all" ? "all tenants" : tenants.join(", ")} without asking a person each time.`,
+    `Kinds of changes: ${kinds.map(words).join(", ")}.`,
+    ...(limits?.schema
+      ? describeSchema(limits.schema as Readonly<Record<string, unknown>>, "Value")
+      : step
+        ? []
+        : ["Any value."]),
+    ...(step
+      ? [
+          `${step.members ? `${step.members.join(", ")}: no more` : "No more"} than ${within}${limits?.unit ? ` (${limits.unit})` : ""} away from what it was ${figure(step.hours)} h before.`,
+        ]
+      : []),
+    max_affected_users === undefined
+      ? "Any number of users."
+      : `At most ${people(max_affected_users)} affected by a change.`,
+    `At most ${counted(max_per_day, "change")} a day (UTC), and ${figure(max_open)} waiting to be applied.`,
+    ...Object.entries(kpi_floor ?? {}).map(
+      ([kpi, floor]) => `Suspended when ${titled(kpi)} is worse than ${figure(floor)}.`,
+    ),
+    "Only changes that can be undone and whose risk is not high. Any rollback of one suspends the mandate.",
+    `From ${from ? dateTime(from) : "its last signature"}${until ? ` until ${dateTime(until)}` : ""}.`,
+  ];
+}
+
+/** Names of the bounds in a statement. */
+const BOUNDS = [
+  "agent", "targets", "kinds", "tenants", "limits", "max_affected_users", "max_per_day", "max_open", "kpi_floor", "from", "until",
+] as const; // prettier-ignore
+
+/** A decision on a mandate as it is shown here. */
+export function decideMandate(
+  decision: MandateDecision,
+  mandate: Mandate,
+  said: { approver: string; note: string },
+  narrow?: object,
+): Matter {
+  const { mandate_id, revision, systems } = mandate;
+  const bounds = BOUNDS.flatMap((bound) => (mandate[bound] === undefined ? [] : [[bound, mandate[bound]] as const]));
+  const about =
+    decision === "mandate" ? { ...Object.fromEntries(bounds), systems } : { revision, ...(narrow && { narrow }) };
+  const facts = { decision, mandate_id, ...about, ...said };
+  return {
+    key: JSON.stringify(facts),
+    async stated(manifest_hash, at) {
+      const { origin } = await get<AuditPage>("api/product/audit", { limit: 1 });
+      return challenging(statementText({ origin, ...facts, manifest_hash, at }));
+    },
+  };
+}

@@ -1,0 +1,192 @@
+/** One mandate: what it allows, what is used and left, and what came of it. */
+import { useState } from "preact/hooks";
+import { sameName } from "../../../lib/changes/rules/names.ts";
+import type { MandateDetail } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { counted } from "../core/format.ts";
+import { useTitle, useValue } from "../core/hooks.tsx";
+import { lazy } from "../core/lazy.tsx";
+import { useResource } from "../core/resource.tsx";
+import { changeHref } from "../core/router.tsx";
+import { personName } from "../core/session.ts";
+import { useIntent } from "../core/shared.ts";
+import { asSent, keysOf } from "../domain/keys.ts";
+import { describeSuspension } from "../domain/inbox.ts";
+import { describeBounds, STATE } from "../domain/mandates.ts";
+import { readOutcomes } from "../domain/outcomes.ts";
+import { statusMark, VERDICT } from "../domain/statuses.ts";
+import { stepsOf } from "../domain/timeline.ts";
+import { Mark } from "../parts/mark.tsx";
+import { Failure, Pending } from "../parts/notice.tsx";
+import { Facts, PageHead, Panel } from "../parts/panel.tsx";
+import { Given, Prose, Sentence } from "../parts/text.tsx";
+import { Age, Moment } from "../parts/time.tsx";
+import { Allows } from "./mandates/draft.tsx";
+import type { MandateAction } from "./mandates/decide.tsx";
+
+const DecideMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.DecideMandate));
+const SignMandate = lazy(() => import("./mandates/sign.tsx").then((part) => part.SignMandate));
+
+/** The page. */
+export function MandatePage({ id }: { id: string }) {
+  const path = `api/product/mandates/${encodeURIComponent(id)}`;
+  const { data, error, reload } = useResource(`mandate ${id}`, (signal) => get<MandateDetail>(path, {}, signal));
+  const title = data ? `Mandate of ${data.agent}` : "Mandate";
+  useTitle(title);
+  if (data) return <Shown mandate={data} title={title} error={error} reload={reload} />;
+  return (
+    <>
+      <PageHead title={title} />
+      <Pending error={error} what="the mandate" />
+    </>
+  );
+}
+
+function Shown({
+  mandate,
+  title,
+  error,
+  reload,
+}: {
+  mandate: MandateDetail;
+  title: string;
+  error: unknown;
+  reload: () => Promise<void>;
+}) {
+  const name = asSent(useValue(personName));
+  const { data: intent } = useIntent();
+  const [action, setAction] = useState<MandateAction | undefined>();
+  const { state, used, left, missing, signatures, note, ended, inactive } = mandate;
+  const maySign = missing.some(({ of }) => of.some((one) => sameName(one) === sameName(name)));
+  const hasKey = keysOf(name, intent?.keys).length > 0;
+  const isSigned = state === "active" || state === "suspended";
+  const done = () => {
+    setAction(undefined);
+    void reload();
+  };
+  return (
+    <>
+      <PageHead
+        title={<Given text={title} />}
+        lead={
+          <>
+            <Mark of={STATE[state]} />{" "}
+            {describeSuspension(mandate.suspension?.reason) || (state !== "draft" && inactive)}
+            {mandate.suspension?.change_id && (
+              <>
+                {" "}
+                <a href={changeHref(mandate.suspension.change_id)}>Open that change</a>
+              </>
+            )}
+          </>
+        }
+      >
+        {isSigned && hasKey && (
+          <>
+            <button type="button" class="secondary" onClick={() => setAction("narrow")}>
+              Narrow…
+            </button>
+            <button type="button" class="danger outline" onClick={() => setAction("revoke")}>
+              Revoke…
+            </button>
+          </>
+        )}
+      </PageHead>
+      <Failure error={error} />
+      <div class="columns main-first">
+        <div>
+          <Panel title="What it allows">
+            <Allows of={describeBounds(mandate)} />
+            {note !== "" && <Prose text={note} />}
+            {mandate.systems.length > 0 && (
+              <p class="quiet">
+                Target systems: <Given text={mandate.systems.map((system) => system.name).join(", ")} />
+              </p>
+            )}
+          </Panel>
+          {(state === "draft" || state === "suspended") && (
+            <Panel title={state === "draft" ? "Sign it" : "Resume it"}>
+              {missing.map(({ rule, count, of }) => (
+                <p key={rule}>
+                  {counted(count, "more signature")} of <Given text={of.join(", ") || "nobody who may"} />
+                  {rule.startsWith("owners") && (
+                    <>
+                      , <Given text={rule} />
+                    </>
+                  )}
+                  .
+                </p>
+              ))}
+              {maySign && <SignMandate key={name} mandate={mandate} name={name} onDone={done} />}
+            </Panel>
+          )}
+          <Results mandate={mandate} />
+        </div>
+        <div>
+          <Panel title="Used and left">
+            <Facts
+              wide
+              of={[
+                ["Today (UTC)", `${used.today} used, ${left.today} left`],
+                ["Waiting to be applied", `${used.open} used, ${left.open} left`],
+                [ended ? "Ended" : "Ends", <Moment at={ended?.at ?? mandate.until} />],
+                ...signatures.map(({ approver, at }) => [`Signed by ${approver}`, <Age at={at} />] as const),
+              ]}
+            />
+          </Panel>
+          {mandate.audit_entries.length > 0 && (
+            <Panel title="History">
+              <ol class="plain">
+                {stepsOf(mandate.audit_entries).map(({ id, at, what, note: said }) => (
+                  <li key={id}>
+                    <Sentence parts={what} /> <Moment at={at} /> {said !== "" && <Prose text={said} />}
+                  </li>
+                ))}
+              </ol>
+            </Panel>
+          )}
+        </div>
+      </div>
+      {action && <DecideMandate action={action} mandate={mandate} onClose={() => setAction(undefined)} onDone={done} />}
+    </>
+  );
+}
+
+/** The changes that the mandate approved, and what became of each. */
+function Results({ mandate: { changes } }: { mandate: MandateDetail }) {
+  const { data } = useResource(changes.length > 0 ? "outcomes" : null, readOutcomes);
+  const verdicts = new Map(data?.outcomes.map((one) => [one.change_id, one.verdict]));
+  const counts = Object.entries(Object.groupBy(changes, ({ status }) => status));
+  if (changes.length === 0)
+    return (
+      <Panel title="What came of it">
+        <p class="quiet">It has approved nothing yet.</p>
+      </Panel>
+    );
+  return (
+    <Panel title="What came of it">
+      <p>
+        {changes.length === 100 ? "The newest 100 changes" : counted(changes.length, "change")}:{" "}
+        {counts
+          .map(
+            ([status, some]) =>
+              `${some!.length} ${statusMark({ status, resolution: null } as never).word.toLowerCase()}`,
+          )
+          .join(", ")}
+        .
+      </p>
+      <ul class="plain">
+        {changes.map(({ change_id, summary, target, tenant_id, status, at }) => (
+          <li key={change_id}>
+            <a href={changeHref(change_id)}>
+              <Given text={summary} />
+            </a>{" "}
+            <Given text={target} code /> for <Given text={tenant_id} />, <Age at={at} />{" "}
+            <Mark of={statusMark({ status, resolution: null })} />{" "}
+            {verdicts.has(change_id) && <Mark of={VERDICT[verdicts.get(change_id)!]} />}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

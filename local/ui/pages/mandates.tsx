@@ -1,0 +1,80 @@
+/** Mandates: those that are signed, and a new one. */
+import type { Mandate } from "../core/api_types.ts";
+import { counted } from "../core/format.ts";
+import { useTitle } from "../core/hooks.tsx";
+import { lazy } from "../core/lazy.tsx";
+import { href } from "../core/router.tsx";
+import { useIntent } from "../core/shared.ts";
+import { STATE, useMandates } from "../domain/mandates.ts";
+import { Mark } from "../parts/mark.tsx";
+import { Notice, Pending } from "../parts/notice.tsx";
+import { PageHead, Panel } from "../parts/panel.tsx";
+import { Given } from "../parts/text.tsx";
+import { Moment } from "../parts/time.tsx";
+
+const DraftForm = lazy(() => import("./mandates/draft.tsx").then((part) => part.DraftForm));
+
+/** The page. */
+export function MandatesPage() {
+  const { data: intent, error: noIntent } = useIntent();
+  const { data, error } = useMandates();
+  useTitle("Mandates");
+  const rule = intent?.policy?.mandates;
+  const isOver = ({ state }: Mandate) => state === "ended";
+  return (
+    <>
+      <PageHead title="Mandates" lead="What agents may do alone, as people have signed it." />
+      {intent && !rule ? (
+        <Notice tone="quiet">
+          <p>
+            The intent allows no mandates: it has no <code>policy.mandates</code>.
+          </p>
+        </Notice>
+      ) : !data ? (
+        <Pending error={error ?? noIntent} what="the mandates" />
+      ) : (
+        <>
+          <Panel title="In force and drafts">
+            {data.mandates.every(isOver) ? (
+              <p class="quiet">None.</p>
+            ) : (
+              <Rows of={data.mandates.filter((one) => !isOver(one))} />
+            )}
+            {data.mandates.some(isOver) && (
+              <details>
+                <summary>{counted(data.mandates.filter(isOver).length, "mandate has", "mandates have")} ended</summary>
+                <Rows of={data.mandates.filter(isOver)} />
+              </details>
+            )}
+          </Panel>
+          <DraftForm rule={rule!} />
+        </>
+      )}
+    </>
+  );
+}
+
+const Rows = ({ of }: { of: readonly Mandate[] }) => (
+  <ul class="rows">
+    {of.map((one) => (
+      <li key={one.mandate_id}>
+        <article class="row">
+          <p class="row-title">
+            <a data-row href={href(["mandates", one.mandate_id])}>
+              <Given text={`${one.agent}: ${one.targets.join(", ")}`} />
+            </a>
+          </p>
+          <p class="row-meta">
+            <Mark of={STATE[one.state]} />
+            <span>
+              {one.used.today} of {one.max_per_day} today
+            </span>
+            <span>
+              until <Moment at={one.until} />
+            </span>
+          </p>
+        </article>
+      </li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,27 @@
+/** The mandates that the inbox names. */
+import { expect, test } from "vitest";
+import { mandated } from "../../support/mandates.ts";
+
+test("the inbox names mandates without a signature, suspended ones and those that end soon", async () => {
+  const { api, active, draft, until, send, decideOn, propose, apply } = await mandated();
+  await active({ targets: ["price.later"], until: until(10) });
+  const soon = await active({ targets: ["price.soon"], until: until(2) });
+  const suspended = await active();
+  const drafted = (await draft()).body.mandate_id;
+  const ended = await active({ targets: ["price.ended"], until: until(1) });
+  await decideOn("mandate_revoke", ended, "ana");
+  const { change_id } = (await propose()).body;
+  await apply(change_id);
+  await send("rollback", { change_id, actor: "ana" });
+  const due = async (person: string) => (await api.get(`/api/inbox?person=${person}`)).body.mandates;
+  expect(await due("ana")).toMatchObject([
+    { mandate_id: soon, state: "active", reason: null, waits_for_you: false },
+    { mandate_id: suspended, state: "suspended", reason: "rollback", waits_for_you: true },
+    { mandate_id: drafted, state: "draft", agent: "agent:pricing", waits_for_you: true },
+  ]);
+  expect((await due("olga")).map((one: { waits_for_you: boolean }) => one.waits_for_you)).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
