@@ -5,6 +5,10 @@ import { entriesAfter } from "../audit/page.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { detailIn } from "./rules/event.ts";
+import { isListed, signedKey } from "./mandates/collections.ts";
+import { mandateEvent } from "./mandates/read_mandate.ts";
+import { evolveMandate, isMandateEvent, type MandateRecord } from "./rules/mandate_record.ts";
+import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Freeze } from "./rules/freeze.ts";
 import { feed, type KpiState, NO_KPIS } from "./rules/kpi.ts";
 
@@ -16,6 +20,7 @@ export function latestTold(store: Store) {
   let length = 0;
   let frozen: AuditEntry | undefined;
   let kpis: KpiState = NO_KPIS;
+  const mandates = new Map<string, MandateRecord>();
 
   const take = (entries: readonly AuditEntry[]): void => {
     for (const entry of entries) {
@@ -23,13 +28,18 @@ export function latestTold(store: Store) {
       if (event_type === "service_frozen") frozen = entry;
       if (event_type === "service_unfrozen") frozen = undefined;
       if (event_type === "kpi_refreshed") kpis = feed(kpis, detailIn(detail).values ?? {}, timestamp, id);
+      if (isMandateEvent(event_type)) takeMandate(mandates, entry);
       length = id;
     }
   };
   const compare = async (): Promise<string[]> => {
     const freeze = (await store.get("meta", "freeze"))?.value;
     const kept = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
-    return [...(sameFreeze(freeze, frozen) ? [] : ["freeze"]), ...(sameKpis(kept, kpis) ? [] : ["kpi"])];
+    return [
+      ...(sameFreeze(freeze, frozen) ? [] : ["freeze"]),
+      ...(sameKpis(kept, kpis) ? [] : ["kpi"]),
+      ...(await findMandateMismatch(store, mandates)),
+    ];
   };
 
   /** Takes in what the log has beyond what was taken in. */
@@ -42,7 +52,7 @@ export function latestTold(store: Store) {
     take,
     readOn,
     /** What the log tells up to its entry `length`. */
-    told: () => ({ length, freeze: frozen && freezeIn(frozen), kpis }),
+    told: () => ({ length, freeze: frozen && freezeIn(frozen), kpis, mandates }),
     /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
     async mismatches(): Promise<string[]> {
       for (let tries = 0; tries < TRIES; tries++) {
@@ -55,6 +65,23 @@ export function latestTold(store: Store) {
       return compare();
     },
   };
+}
+
+function takeMandate(mandates: Map<string, MandateRecord>, entry: AuditEntry): void {
+  const event = mandateEvent(entry);
+  const { mandate_id = "" } = event.detail;
+  const mandate = evolveMandate(mandates.get(mandate_id), event);
+  if (mandate) mandates.set(mandate_id, mandate);
+}
+
+/** Returns `mandates` where a stored mandate, or the index of those that have not ended, differs from the log. */
+async function findMandateMismatch(store: Store, mandates: ReadonlyMap<string, MandateRecord>): Promise<string[]> {
+  for (const [id, mandate] of mandates) {
+    const [stored, row] = [await store.get("mandates", id), await store.get("mandates_by_agent", signedKey(mandate))];
+    const isSame = stored !== undefined && canonicalJson(stored.value) === canonicalJson(mandate);
+    if (!isSame || (row !== undefined) !== isListed(mandate)) return ["mandates"];
+  }
+  return [];
 }
 
 /** The freeze that an entry tells of. */

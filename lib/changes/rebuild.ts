@@ -1,6 +1,7 @@
 /** Makes what does not hold anew from the log, each on record; what the log does not tell of, a content, must be restored. */
 import type { ChangesDeps } from "./deps.ts";
 import { indexRows } from "./ledger/scan_records.ts";
+import { storeMandate } from "./mandates/collections.ts";
 import { latestTold } from "./latest_told.ts";
 import { reconcile, type StateMismatch } from "./reconcile.ts";
 import { serviceItself } from "./rules/actor.ts";
@@ -48,9 +49,10 @@ async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Prom
     await latest.readOn();
     const isMade = await governed<boolean>({ deps }, async (transaction) => {
       const { tx, append } = transaction;
-      const { length, freeze, kpis } = latest.told();
+      const { length, freeze, kpis, mandates } = latest.told();
       if (length !== transaction.length) return false;
       append({ event_type: "record_rebuilt", detail: { fields, ...serviceItself() } });
+      if (fields.includes("mandates")) for (const mandate of mandates.values()) storeMandate(tx, mandate);
       if (fields.includes("kpi")) tx.put("kpi", "latest", kpis);
       if (fields.includes("freeze") && freeze) tx.put("meta", "freeze", freeze);
       else if (fields.includes("freeze")) tx.delete("meta", "freeze");

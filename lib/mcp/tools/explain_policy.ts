@@ -2,6 +2,7 @@ import * as z from "zod";
 import { findActor } from "../../changes/caller.ts";
 import { type FindHolds, heldNow } from "../../changes/freeze.ts";
 import { KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
+import { listMandates } from "../../changes/mandates/list.ts";
 import { type Preview, previewProposal, previewSchema } from "../../changes/preview_proposal.ts";
 import { rulesInForce } from "../../changes/rules/rules_in_force.ts";
 import { valuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
@@ -47,6 +48,11 @@ export const explainPolicy = tool(
       values: valuePolicySchema()
         .nullable()
         .describe("Schemas and limits for the values of `target`; with `tenant_id` also the numbers allowed now."),
+      mandates: z
+        .array(z.looseObject({}))
+        .describe(
+          "Your mandates that have not ended: bounds, state, and the room that is left. Inside an active one a proposal is approved at once.",
+        ),
       about_texts: aboutTexts,
     }),
   },
@@ -60,10 +66,22 @@ export const explainPolicy = tool(
       holds: holdsFor(input, await heldNow(call.deps)),
       preview: preview(input, call),
       values: input.target === undefined ? null : await valuePolicy(call.deps, { ...input, target: input.target }),
+      mandates: await listOwn(call),
       about_texts: ABOUT_TEXTS,
     };
   },
 );
+
+const MAX_MANDATES = 20;
+
+/** Lists the mandates of the calling agent that have not ended. */
+async function listOwn({ deps, identity }: ToolCall): Promise<Record<string, unknown>[]> {
+  const { agent } = identity;
+  if (agent === undefined || !deps.product!.intent.policy.mandates) return [];
+  const { mandates } = await listMandates(deps, { agent, limit: 100 });
+  const current = mandates.filter(({ state }) => state === "active" || state === "suspended").slice(0, MAX_MANDATES);
+  return current.map(({ signatures: _, missing: __, systems: ___, ...shown }) => ({ ...shown }));
+}
 
 const holdsFor = ({ target: changed, tenant_id = "" }: z.output<typeof stated>, find: FindHolds): string[] =>
   find(changed === undefined ? undefined : { tenant_id, target: changed }).map(({ message }) => message);

@@ -3,6 +3,8 @@ import { entrySchema } from "../../audit/entry.ts";
 import { proposalFields } from "../../http/proposal_fields.ts";
 import { propose } from "../../changes/commands/propose.ts";
 import { MAX_ENTRIES, MIN_ENTRIES } from "../../changes/rules/require_plan.ts";
+import type { ProposalResult } from "../../changes/file_proposal.ts";
+import { mandateNamed } from "../../changes/rules/mandate.ts";
 import { isReplayed, readReceipt } from "../../changes/replies.ts";
 import { proposalReply } from "../../http/change_replies.ts";
 import { storedReplies } from "../../http/replies.ts";
@@ -32,7 +34,7 @@ export const proposeChange = tool(
     name: "propose_change",
     title: "Propose a change",
     description:
-      "Proposes a change to the product. Nothing is changed by it: people consent to it or not, on the page that the answer names. You are the proposer. Say in the rationale why, and state reach, risk and reversibility honestly: consent binds to exactly these fields.",
+      "Proposes a change to the product. Nothing is changed by it: people consent to it or not, on the page that the answer names, or a mandate that they signed does. You are the proposer. Say in the rationale why, and state reach, risk and reversibility honestly: consent binds to exactly these fields.",
     ownReads: true,
     writes: "once",
     input: (deps) => {
@@ -42,6 +44,13 @@ export const proposeChange = tool(
       return z.strictObject({ ...fields, value: anyJson, sets: entries, idempotency_key: keyField.optional() });
     },
     output: standingSchema.extend({
+      mandate: z
+        .string()
+        .nullable()
+        .describe("The mandate inside which it lies, and which approved it; null: people decide."),
+      outside: z
+        .array(z.record(z.string(), z.string()))
+        .describe("For each of your active or suspended mandates the bound that it is outside of, and why."),
       conflicts: z.array(z.string()).describe("Other live changes of the same tenant and target."),
       audit_entry: entrySchema().describe("The receipt: the entry of the audit log that records the proposal."),
     }),
@@ -50,8 +59,12 @@ export const proposeChange = tool(
     const key = idempotency_key && requestKey(call, idempotency_key, proposal);
     const result = await propose({ ...call, replies: key ? storedReplies(key, proposalReply) : undefined }, proposal);
     const audit_entry = readReceipt(result);
-    const conflicts = isReplayed(result) ? (result.replayed["conflicts"] as string[]) : result.conflicts;
-    return { ...(await standing(call, audit_entry.change_id)), conflicts, audit_entry };
+    const { conflicts, outside = [] } = isReplayed(result)
+      ? (result.replayed as unknown as Pick<ProposalResult, "conflicts" | "outside">)
+      : result;
+    const mandate = mandateNamed((JSON.parse(audit_entry.detail) as { approver?: string }).approver) ?? null;
+    const filed = { mandate, outside: outside as unknown as Record<string, string>[], conflicts, audit_entry };
+    return { ...(await standing(call, audit_entry.change_id)), ...filed };
   },
 );
 

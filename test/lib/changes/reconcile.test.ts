@@ -1,3 +1,4 @@
+import { MANDATE_EVENTS } from "../../../lib/changes/rules/mandate_record.ts";
 import { expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { EVENT_TYPES, type EventType } from "../../../lib/audit/entry.ts";
@@ -311,6 +312,7 @@ const NOT_LIVED = [
   ...["record_rebuilt", "store_moved", "loss_accepted", "targets_in_force", "value_restored"],
   ...["automation_stopped", "stage_advanced", "stage_held", "stage_resumed", "stage_stopped"],
   "release_checked",
+  ...MANDATE_EVENTS,
 ];
 
 inLong(test)("in random lives every stored record is the fold of its entries", async () => {

@@ -1,7 +1,10 @@
 /** Mandates: made, signed, and what they approve. */
 import { expect, test } from "vitest";
-import { HOUR } from "../../../support/clock.ts";
-import { AS_OTHER, mandated } from "../../../support/mandates.ts";
+import { reconcile } from "../../../../lib/changes/reconcile.ts";
+import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
+import { runCycle } from "../../../../lib/operations/cycle.ts";
+import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
+import { AS_OTHER, BOUNDS, MANDATED, mandated, PENS } from "../../../support/mandates.ts";
 
 test("a draft counts for nothing, and the last signature of the quorum makes it active", async () => {
   const { draft, decideOn, propose, mandate } = await mandated();
@@ -91,4 +94,211 @@ test("counts are exact, and a day begins again", async () => {
   expect(states).toEqual(["approved", "approved", "approved", "pending_consent"]);
   api.deps.clock.advance(24 * HOUR);
   expect((await propose()).body.outside).toMatchObject([{ bound: "max_open" }]);
+});
+
+test.each([
+  ["a target that the policy does not cover", { targets: ["plan.*"] }],
+  ["more a day than the policy", { max_per_day: 51 }],
+  ["more open ones", { max_open: 21 }],
+  ["a longer time", { days: 31 }],
+])("a draft of %s is 403 mandate_not_allowed", async (_, { days, ...over }: { days?: number } & object) => {
+  const { draft, until } = await mandated();
+  expect(await draft({ ...over, until: until(days) })).toMatchObject({
+    status: 403,
+    body: { code: "mandate_not_allowed" },
+  });
+});
+
+test("a pattern that owners own in part is 403, and owners of what it covers must sign", async () => {
+  const owned = (targets: string[], tenants?: string[]) => ({
+    ...MANDATED,
+    policy: { ...MANDATED.policy, owners: [{ targets, ...(tenants && { tenants }), approvers: ["olga"] }] },
+  });
+  for (const intent of [owned(["price.basic"]), owned(["*"], ["t9", "t1"]), owned(["*.basic"])]) {
+    const { draft } = await mandated({ intent });
+    const isWhole = intent.policy.owners[0]!.targets[0] === "*";
+    expect((await draft()).status).toBe(isWhole ? 201 : 403);
+  }
+  const { draft, decideOn } = await mandated({ intent: owned(["price.*"]) });
+  const { mandate_id } = (await draft()).body;
+  await decideOn("mandate", mandate_id, "ana");
+  expect((await decideOn("mandate", mandate_id, "bo")).body).toMatchObject({
+    state: "draft",
+    missing: [{ rule: "owners price.*", of: ["olga"] }],
+  });
+  expect((await decideOn("mandate", mandate_id, "olga")).body.state).toBe("active");
+});
+
+test("signatures: not by strangers, not twice, not unattended, not replayed, not of another text", async () => {
+  const { draft, decideOn, send, statement, active } = await mandated();
+  const { mandate_id } = (await draft()).body;
+  expect((await decideOn("mandate", mandate_id, "olga")).body.code).toBe("not_an_approver");
+  expect((await decideOn("mandate", mandate_id, "una")).body.code).toBe("proof_invalid");
+  expect((await send("mandate-sign", { mandate_id, approver: "ana" })).body.code).toBe("proof_required");
+  const text = await statement("mandate", "ana", { mandate_id });
+  const signed = { mandate_id, approver: "ana", proof: PENS["ana"]!.sign(text), at: JSON.parse(text).at };
+  expect((await send("mandate-sign", { ...signed, approver: "bo" })).body.code).toBe("proof_invalid");
+  expect((await send("mandate-sign", { ...signed, note: "more" })).body.code).toBe("proof_invalid");
+  expect((await send("mandate-sign", signed)).status).toBe(200);
+  expect((await send("mandate-sign", signed)).body.code).toBe("already_decided");
+  const other = (await draft()).body.mandate_id;
+  expect((await send("mandate-sign", { ...signed, mandate_id: other })).body.code).toBe("proof_invalid");
+  const id = await active();
+  expect((await send("mandate-sign", { ...signed, mandate_id: id })).body.code).toBe("illegal_transition");
+  expect((await send("mandate-sign", { ...signed, mandate_id: "mdt_none" })).body.code).toBe("mandate_not_found");
+  const resume = await statement("mandate_revoke", "ana", { mandate_id: id });
+  const once = { mandate_id: id, approver: "ana", proof: PENS["ana"]!.sign(resume), at: JSON.parse(resume).at };
+  expect((await send("mandate-resume", once)).body.code).toBe("illegal_transition");
+  expect((await send("mandate-revoke", once)).status).toBe(200);
+});
+
+test("a KPI worse than its floor suspends it, also at its last signature, and until it is better", async () => {
+  const { active, draft, decideOn, send, mandate, propose } = await mandated();
+  const id = await active({ kpi_floor: { csat: 4 } });
+  await send("kpi", { csat: 4 });
+  expect((await mandate(id)).state).toBe("active");
+  await send("kpi", { csat: 3.9 });
+  expect(await mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "kpi_floor", kpi: "csat" } });
+  expect((await propose()).body.status).toBe("pending_consent");
+  expect((await decideOn("mandate_resume", id, "ana")).body.code).toBe("illegal_transition");
+  const { mandate_id } = (await draft({ kpi_floor: { csat: 4 } })).body;
+  await decideOn("mandate", mandate_id, "ana");
+  expect((await decideOn("mandate", mandate_id, "bo")).body).toMatchObject({ state: "suspended", revision: 2 });
+  await send("kpi", { csat: 4.2 });
+  await decideOn("mandate_resume", id, "ana");
+  expect((await decideOn("mandate_resume", id, "bo")).body.state).toBe("active");
+});
+
+test("it is narrowed and revoked by one person with any key", async () => {
+  const { active, decideOn, propose, apply, mandate } = await mandated();
+  const id = await active();
+  expect((await decideOn("mandate_narrow", id, "una", { narrow: { max_per_day: 2 } })).body).toMatchObject({
+    revision: 2,
+    max_per_day: 2,
+    state: "active",
+  });
+  const { change_id } = (await propose()).body;
+  expect((await decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 40 } })).status).toBe(200);
+  expect((await apply(change_id)).body).toMatchObject({ code: "consent_incomplete", missing: [{ mandate: id }] });
+  expect((await decideOn("mandate_revoke", id, "una")).body).toMatchObject({
+    state: "ended",
+    ended: { reason: "revoked" },
+  });
+  expect((await decideOn("mandate_revoke", id, "ana")).body.code).toBe("illegal_transition");
+  expect((await apply(change_id)).body.code).toBe("consent_incomplete");
+  expect((await mandate(id)).used).toMatchObject({ open: 1 });
+});
+
+test("people approve what a suspended mandate approved", async () => {
+  const { active, decideOn, propose, apply, statement, send } = await mandated();
+  const id = await active();
+  const { change_id } = (await propose()).body;
+  await decideOn("mandate_revoke", id, "ana");
+  const text = await statement("approve", "ana", { change_id });
+  const proof = PENS["ana"]!.sign(text);
+  expect(await send("approve", { change_id, approver: "ana", proof, at: JSON.parse(text).at })).toMatchObject({
+    status: 200,
+  });
+  expect(await apply(change_id)).toMatchObject({ status: 200 });
+});
+
+test("a new intent: without the rule, without a signer's key, or with smaller bounds", async () => {
+  const { active, restart } = await mandated();
+  const id = await active();
+  const { mandates: _, ...without } = MANDATED.policy;
+  const { ana: __, ...others } = MANDATED.principals as Record<string, unknown>;
+  for (const intent of [
+    { ...MANDATED, policy: without },
+    { ...MANDATED, principals: others, policy: { ...MANDATED.policy, approvers: ["bo", "una"] } },
+    { ...MANDATED, policy: { ...MANDATED.policy, required_approvers: { standard: 1, major: 3 } } },
+    { ...MANDATED, policy: { ...MANDATED.policy, mandates: { targets: ["plan.*"] } } },
+  ]) {
+    const next = await restart({ intent });
+    expect((await next.propose()).body.status).toBe("pending_consent");
+  }
+  const smaller = { ...MANDATED, policy: { ...MANDATED.policy, mandates: { targets: ["price.*"], max_per_day: 1 } } };
+  const { propose, mandate } = await restart({ intent: smaller });
+  expect((await propose()).body.status).toBe("approved");
+  expect((await propose({ value: 103 })).body.outside).toMatchObject([{ mandate_id: id, bound: "max_per_day" }]);
+  expect(await mandate(id)).toMatchObject({ state: "active", max_per_day: 1 });
+});
+
+test("its time ends it, and so does the policy's; old drafts are gone", async () => {
+  const { active, api, propose, apply, mandate, draft } = await mandated();
+  const id = await active();
+  const { change_id } = (await propose()).body;
+  const { mandate_id } = (await draft()).body;
+  api.deps.clock.advance(8 * DAY);
+  expect((await api.get(`mandates/${mandate_id}`)).status).toBe(404);
+  api.deps.clock.advance(12 * DAY + MINUTE);
+  expect(await mandate(id)).toMatchObject({ state: "ended" });
+  expect((await apply(change_id)).body.code).toBe("consent_incomplete");
+  await runCycle(api.deps);
+  api.deps.clock.advance(11 * MINUTE);
+  await runCycle(api.deps);
+  expect(await mandate(id)).toMatchObject({ ended: { reason: "expired" } });
+  expect((await api.deps.store.list("mandates_by_agent", { limit: 1 })).length).toBe(0);
+  expect((await mandate(id)).audit_entries.at(-1).event_type).toBe("mandate_ended");
+});
+
+test("a rollback keeps its target outside for 24 hours, also of another mandate", async () => {
+  const { active, api, propose, apply, send } = await mandated();
+  await active();
+  const { change_id } = (await propose()).body;
+  await apply(change_id);
+  const other = await active();
+  await send("rollback", { change_id, actor: "bo" });
+  expect((await propose()).body.outside).toMatchObject([{ bound: "state" }, { mandate_id: other, bound: "rollback" }]);
+  api.deps.clock.advance(DAY + HOUR);
+  expect((await propose()).body).toMatchObject({ status: "approved", approver: `mandate:${other}` });
+});
+
+test("an edited target system is not the one that the signers saw", async () => {
+  const { active, adapter, propose, restart } = await mandated();
+  await active();
+  const moved = {
+    ...adapter,
+    configuration: { hash: "2", systems: [{ name: "prices", type: "memory", address: "elsewhere" }] },
+  };
+  const next = await restart({ intent: MANDATED, adapter: moved });
+  expect((await next.propose()).body.outside).toMatchObject([{ bound: "systems" }]);
+  expect((await propose()).status).toBe(201);
+});
+
+test("a change applies by itself where the policy lets it", async () => {
+  const { active, propose, api } = await mandated();
+  await active();
+  const { change_id, status } = (await propose({ apply_when: "approved" })).body;
+  expect(status).toBe("approved");
+  await runCycle(api.deps);
+  expect((await api.get(`changes/${change_id}`)).body.status).toBe("applied");
+  const time = new Date(api.deps.clock.now() + HOUR).toISOString();
+  expect(await propose({ apply_when: time, value: 105 })).toMatchObject({ status: 400 });
+});
+
+test("of several the oldest that fits approves", async () => {
+  const { active, propose } = await mandated();
+  const [first, second] = [await active({ max_per_day: 1 }), await active()];
+  const approvers = [];
+  for (const value of [101, 102]) approvers.push((await propose({ value })).body.approver);
+  expect(approvers).toEqual([`mandate:${first}`, `mandate:${second}`]);
+  expect(BOUNDS.max_per_day).toBe(10);
+});
+
+test("a stored mandate that was edited decides nothing, is named, and is rebuilt from the log", async () => {
+  const { active, api, propose, decideOn, mandate } = await mandated();
+  const id = await active();
+  const stored = (await api.deps.store.get("mandates", id))!.value;
+  await api.deps.store.transact(async (tx) =>
+    tx.put("mandates", id, { ...stored, bounds: { ...stored.bounds, targets: ["*"], max_per_day: 1000 } }),
+  );
+  expect((await propose({ value: 106 })).body.status).toBe("pending_consent");
+  expect((await mandate(id)).max_per_day).toBe(10);
+  expect(await reconcile(api.deps)).toMatchObject({ mismatches: [{ change_id: "", fields: ["mandates"] }] });
+  await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 5 } });
+  await api.deps.store.transact(async (tx) => void tx.delete("mandates", id));
+  api.deps.clock.advance(MINUTE);
+  await rebuildRecords(api.deps);
+  expect(await mandate(id)).toMatchObject({ state: "active", max_per_day: 5, revision: 2 });
+  expect((await propose()).body.status).toBe("approved");
 });

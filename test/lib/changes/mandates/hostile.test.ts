@@ -1,0 +1,152 @@
+/** Hostile tries at the bounds of a mandate: whatever is tried, nothing outside is approved or applied. */
+import { expect, test } from "vitest";
+import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
+import { dice } from "../../../support/dice.ts";
+import { rounds } from "../../../support/length.ts";
+import { AS_AGENT, AS_OTHER, mandated, PENS } from "../../../support/mandates.ts";
+
+const TARGETS = ["price.a", "price.b", "price.c", "plan.a"];
+const STEP = 0.05;
+const MAX_PER_DAY = 40;
+const MAX_OPEN = 6;
+const RACERS = 64;
+
+interface Held {
+  at: number;
+  value: number;
+}
+
+test("slicing, races, clocks, replays and other agents approve nothing outside", async () => {
+  const roll = dice(47);
+  const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
+  const values = Object.fromEntries(TARGETS.map((target) => [target, 100]));
+  const service = await mandated({}, values);
+  const { api, active, propose, apply, decideOn, statement, send, mandate } = service;
+  const { clock } = api.deps;
+  const history = new Map<string, Held[]>(TARGETS.map((target) => [target, [{ at: 0, value: 100 }]]));
+  const bounds = { max_per_day: MAX_PER_DAY, max_open: MAX_OPEN, targets: ["price.*"] };
+  let id = await active(bounds);
+  let until = clock.now() + 20 * DAY;
+  let isActive = true;
+  let suspended = false;
+  const approved = new Map<string, number>();
+  const open = new Map<string, { target: string; value: number }>();
+  let [tries, inside] = [0, 0];
+  const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  let latest = clock.now();
+
+  const baseOf = (target: string): number => {
+    const start = Math.max(clock.now(), latest) - DAY;
+    return history.get(target)!.findLast(({ at }) => at <= start)?.value ?? history.get(target)![0]!.value;
+  };
+  const fits = (target: string, value: number): boolean =>
+    Math.abs(value - baseOf(target)) <= baseOf(target) * STEP + 1e-9;
+
+  const check = (reply: Awaited<ReturnType<typeof propose>>, sent: Record<string, unknown>, isAgent: boolean): void => {
+    tries++;
+    latest = Math.max(latest, clock.now());
+    const { status, approver, change_id } = reply.body;
+    if (status !== "approved") return;
+    inside++;
+    const day = dayOf(latest);
+    approved.set(day, (approved.get(day) ?? 0) + 1);
+    open.set(change_id, { target: sent["target"] as string, value: sent["value"] as number });
+    expect([isAgent, isActive && !suspended, clock.now() < until]).toEqual([true, true, true]);
+    expect(approver).toBe(`mandate:${id}`);
+    expect([sent["tenant_id"], sent["kind"], sent["reversible"], sent["risk"] !== "high"]).toEqual([
+      "t1",
+      "config",
+      true,
+      true,
+    ]);
+    expect(String(sent["target"])).toMatch(/^price\./);
+    expect(fits(sent["target"] as string, sent["value"] as number), `${sent["target"]} ${sent["value"]}`).toBe(true);
+    expect(sent["affected_users"]).toBeLessThanOrEqual(100);
+    expect(approved.get(day)).toBeLessThanOrEqual(MAX_PER_DAY);
+    expect(open.size).toBeLessThanOrEqual(MAX_OPEN);
+  };
+  const proposal = () => ({
+    tenant_id: pick(["t1", "t1", "t1", "t1", "t2"]),
+    kind: pick(["config", "config", "config", "feature_flag"]),
+    target: pick(TARGETS),
+    value: pick([90, 94, 95, 96, 99, 100, 101, 104, 105, 106, 109, 110, 110.25, 111, 1e9, -105]),
+    affected_users: pick([1, 50, 100, 101]),
+    risk: pick(["low", "medium", "high"]),
+    reversible: pick([true, true, true, false]),
+    tier: pick(["minor", "standard", "major"]),
+  });
+  const tryOnce = async (): Promise<void> => {
+    const sent = proposal();
+    const isAgent = roll(8) > 0;
+    check(await propose(sent, isAgent ? AS_AGENT : AS_OTHER), sent, isAgent);
+  };
+  const race = async (): Promise<void> => {
+    const sent = Array.from({ length: RACERS }, () => ({
+      ...proposal(),
+      tenant_id: "t1",
+      kind: "config",
+      reversible: true,
+    }));
+    const replies = await Promise.all(sent.map((one) => propose(one)));
+    // The answers come in any order; the counts hold together.
+    replies.forEach((reply, at) => check(reply, sent[at]!, true));
+  };
+  const applyOne = async (): Promise<void> => {
+    const [change] = open.keys();
+    if (change === undefined) return;
+    const { target, value } = open.get(change)!;
+    const could = fits(target, value) && isActive && !suspended;
+    const reply = await apply(change);
+    if (reply.status !== 200) {
+      await send("revoke", { change_id: change, approver: "ana", ...(await proofOf("revoke", change)) });
+      open.delete(change);
+      return;
+    }
+    expect(could, `${change} ${target} ${value}`).toBe(true);
+    open.delete(change);
+    latest = Math.max(latest, clock.now());
+    history.get(target)!.push({ at: latest, value });
+  };
+  const proofOf = async (decision: string, change_id: string) => {
+    const text = await statement(decision, "ana", { change_id });
+    return { proof: PENS["ana"]!.sign(text), at: JSON.parse(text).at };
+  };
+  const renew = async (): Promise<void> => {
+    if ((await mandate(id)).state === "active") await decideOn("mandate_revoke", id, "ana");
+    isActive = false;
+    await tryOnce();
+    id = await active(bounds);
+    until = clock.now() + 20 * DAY;
+    [isActive, suspended] = [true, false];
+    approved.clear();
+    for (const change of open.keys()) await applyOne().then(() => open.delete(change));
+    open.clear();
+  };
+  const replay = async (): Promise<void> => {
+    const text = await statement("mandate_resume", "ana", { mandate_id: id });
+    const { at } = JSON.parse(text);
+    const sent = { mandate_id: id, approver: "ana", proof: PENS["ana"]!.sign(text), at };
+    const first = await send("mandate-resume", sent);
+    const again = await send("mandate-resume", sent);
+    expect([first.status, again.status].filter((status) => status === 200).length).toBeLessThanOrEqual(
+      suspended ? 1 : 0,
+    );
+    tries++;
+  };
+  const setBack = async (): Promise<void> => {
+    const ms = -roll(20) * HOUR;
+    clock.set(ms);
+    await tryOnce();
+    clock.set(-ms);
+  };
+  const goOn = async (): Promise<void> => clock.advance(roll(10) * HOUR + MINUTE);
+
+  const acts = [tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, tryOnce, applyOne, applyOne, replay, setBack, goOn];
+  const most = rounds(600, 6000, 100_000);
+  while (tries < most) {
+    if (clock.now() > until - DAY || roll(400) === 0) await renew();
+    else if (roll(200) === 0) await race();
+    else await pick(acts)();
+  }
+  expect(inside).toBeGreaterThan(most / 200);
+}, 3_600_000);
