@@ -14,7 +14,7 @@ export const outcomes = endpoint(
     path: "/api/product/outcomes",
     summary: "Expected against realised KPI movement",
     operation: "listOutcomes",
-    description: "Expected and measured KPI movement of applied changes. A correlation, not a cause.",
+    description: "Expected and measured KPI movement of applied changes. A correlation; of a rollout a measurement.",
     example: { limit: 20 },
     ownReads: "filtered",
     product: true,

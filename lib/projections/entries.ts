@@ -3,6 +3,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { type Detail, detailIn } from "../changes/rules/event.ts";
+import type { Reading } from "../rollout/rule.ts";
 
 /** Members of an entry's detail that projections read, depending on its type. */
 interface Facts extends Detail {
@@ -27,6 +28,8 @@ interface Facts extends Detail {
   adapter?: object | null;
   E?: number | null;
   code?: string;
+  /** Figures of a decision on a rollout. */
+  readings?: readonly Reading[];
   /** Rejections of a day that have no entry. */
   count?: number;
   day?: string;

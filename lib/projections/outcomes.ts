@@ -7,6 +7,7 @@ import { targetKey } from "../changes/records.ts";
 import { isPlan, listEntries } from "../changes/rules/list_entries.ts";
 import { feed } from "../changes/rules/kpi.ts";
 import { lookedBackTo, openOutcome } from "../changes/rules/outcome.ts";
+import { measureRollout } from "../changes/rules/rollout_outcome.ts";
 import type { Entry } from "./entries.ts";
 import { type ProjectionDeps, type Projection, type ProjectionContext, MAX_WRITES_PER_STEP } from "./projection.ts";
 import { indexOpen, indexTargets, listDue, listNewestOpen } from "./outcomes/indexes.ts";
@@ -16,7 +17,7 @@ import { forgetVerdict } from "./outcomes/verdict_memory.ts";
 
 export const outcomes: Projection<State> = {
   name: "outcomes",
-  version: 8,
+  version: 9,
   collections: [
     "outcomes",
     "outcomes_due",
@@ -45,6 +46,10 @@ export const outcomes: Projection<State> = {
         return step === "open" ? openNext(context, entry) : replaceOutcomes(context, entry);
       case "change_rolled_back":
         return endByRollback(context, entry);
+      case "stage_advanced":
+      case "stage_held":
+      case "stage_stopped":
+        return recordReadings(context, entry);
       case "note_added":
         return addLateItem(context, entry);
       case "content_erased":
@@ -127,6 +132,17 @@ async function openNext(
     context.state = { ...context.state, windows: { ...all, [kpi]: { ...windows, opened: windows.opened + 1 } } };
   if (isPlan(change)) return "targets";
   indexTargets(context.tx, change);
+}
+
+/** Stores the bounds of a rollout, as a decision of its rule has them. */
+async function recordReadings(
+  context: ProjectionContext<State>,
+  { change_id, facts: { readings } }: Entry,
+): Promise<void> {
+  const record = (await context.tx.get("outcomes", change_id))?.value;
+  if (!readings || !record?.measured || record.final) return;
+  const { stages } = await context.readChange(change_id);
+  if (stages) context.tx.put("outcomes", change_id, { ...record, measured: measureRollout(stages, readings) });
 }
 
 async function endByRollback(

@@ -53,6 +53,7 @@ export type ProjectedChange = Pick<
   | "target"
   | "value"
   | "sets"
+  | "stages"
   | "erased"
   | "status"
   | "summary"

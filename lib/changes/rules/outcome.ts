@@ -12,6 +12,7 @@ import { deadlineOf, goodOf, type KpiState, type KpiValue, roundDelta } from "./
 import { effectOf, gainWords, type Good, sideEffectWords } from "./kpi_words.ts";
 import { VERDICTS, type Verdict } from "./outcome_terms.ts";
 import { outcomeWords } from "./outcome_words.ts";
+import { judgeRolloutOutcome, measuredSchema, type RolloutMeasure, UNMEASURED } from "./rollout_outcome.ts";
 
 export * from "./outcome_terms.ts";
 
@@ -101,7 +102,10 @@ export const outcomeSchema = once(() =>
         examples: ["no_show_rate: expected to fall by 0.02, it fell by 0.012 (better)."],
       }),
       as_of: z.string().meta({ description: "As of when this is so.", format: "date-time" }),
-      basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+      measured: z.array(measuredSchema()).optional().describe("Bounds of a rollout."),
+      basis: z
+        .enum(["correlation", "measurement"])
+        .describe("`correlation`: no proof of a cause; `measurement`: a rollout, against users without it."),
     })
     .describe("What was expected of an applied change, and what its KPI did since."),
 );
@@ -129,6 +133,8 @@ export interface OutcomeRecord extends Pick<
   /** Of the changes on its KPI at its apply: the newest that were open, and how many were over. */
   open_then: string[];
   over_then: number;
+  /** Bounds of a rollout, by its newest decision. */
+  measured?: RolloutMeasure;
   final: Outcome | null;
   /** The newest entry when it ended; absent while open. */
   ended_entry?: number;
@@ -158,7 +164,7 @@ export interface AtApply {
 
 /** What is kept when a change is applied. */
 export function openOutcome(
-  { change_id, kpi, expected_delta_k }: Pick<Change, "change_id" | "kpi" | "expected_delta_k">,
+  { change_id, kpi, expected_delta_k, stages }: Pick<Change, "change_id" | "kpi" | "expected_delta_k" | "stages">,
   { at, entry, tenant, kpis, earlier, intent, windows, open }: AtApply,
 ): OutcomeRecord {
   const latest = kpis.values[kpi ?? ""];
@@ -181,6 +187,7 @@ export function openOutcome(
     judged_from: horizonOf(at, deadlineOf(kpi === null ? undefined : intent.kpis[kpi])),
     open_then: open,
     over_then: windows.over,
+    ...(stages && { measured: UNMEASURED }),
     final: null,
   };
 }
@@ -230,12 +237,12 @@ export interface Moment {
 
 /** The outcome as it is measured at a moment, final where something ends it there. */
 export function measure(record: OutcomeRecord, measured: Measured, { at, by, replaced_by }: Moment): Outcome {
-  const { applied_entry, earlier, open_then, over_then, others: _, final: __, ...kept } = record;
+  const { applied_entry, earlier, open_then, over_then, measured: rollout, others: _, final: __, ...kept } = record;
   const { kpi, baseline } = record;
   const { kpis, intent, windows, later = [] } = measured;
   const current = kpi === null ? null : fedAfter(kpis, kpi, applied_entry);
   const good = kpi === null ? null : goodOf(kpi, intent);
-  const realised_delta = gainOf(baseline, current, good);
+  const realised_delta = rollout ? null : gainOf(baseline, current, good);
   const outcome = {
     ...kept,
     good,
@@ -244,10 +251,13 @@ export function measure(record: OutcomeRecord, measured: Measured, { at, by, rep
     realised_delta,
     shared_with: [...later, ...open_then].slice(0, NAMED),
     shared_count: kpi === null ? 0 : (windows[kpi]?.opened ?? 1) - 1 - over_then,
+    ...(rollout && { measured: rollout.kpis }),
   };
   return {
     ...outcome,
-    verdict: verdictOf(record, realised_delta, { at, by }),
+    verdict: rollout
+      ? judgeRolloutOutcome(record, rollout, at >= record.judged_from)
+      : verdictOf(record, realised_delta, { at, by }),
     state: by === undefined ? "open" : "final",
     ended_by: by ?? null,
     replaced_by: replaced_by ?? null,
@@ -255,7 +265,7 @@ export function measure(record: OutcomeRecord, measured: Measured, { at, by, rep
     side_effects: sideEffectsOf(record, measured),
     words: outcomeWords(outcome),
     as_of: at,
-    basis: "correlation",
+    basis: rollout ? "measurement" : "correlation",
   };
 }
 
@@ -283,7 +293,7 @@ function sideEffectsOf({ others, applied_entry }: OutcomeRecord, { kpis, intent 
 
 function laterOf({ kpi, baseline, final, ended_entry = 0 }: OutcomeRecord, { kpis }: Measured): Outcome["later"] {
   const current = kpi === null ? null : fedAfter(kpis, kpi, ended_entry);
-  if (kpi === null || current === null || !final?.good) return null;
+  if (kpi === null || current === null || !final?.good || final.measured) return null;
   const realised_delta = gainOf(baseline, current, final.good);
   const words =
     realised_delta === null ? "not measured at the apply" : `${gainWords(realised_delta, final.good)} since the apply`;

@@ -1,5 +1,6 @@
 /** The words for an outcome, wherever its verdict is shown. */
 import { gainWords, type Good, promiseWords } from "./kpi_words.ts";
+import { describeMeasured, type MeasuredKpi } from "./rollout_outcome.ts";
 
 interface Shared {
   realised_delta: number | null;
@@ -11,6 +12,7 @@ interface Moved extends Shared {
   kpi: string | null;
   good: Good | null;
   expected_delta_k: number | null;
+  measured?: readonly MeasuredKpi[] | undefined;
 }
 
 interface Traced extends Moved {
@@ -20,7 +22,8 @@ interface Traced extends Moved {
 
 /** Promised and measured movement, in a sentence, with what keeps it from being the change's own. */
 export function movementOf(outcome: Moved): string {
-  const { kpi, good, expected_delta_k, realised_delta } = outcome;
+  const { kpi, good, expected_delta_k, realised_delta, measured } = outcome;
+  if (measured) return describeMeasured(measured);
   if (kpi === null || good === null) return "The change names no KPI.";
   const promise =
     expected_delta_k === null ? "nothing was expected" : `expected ${promiseWords(expected_delta_k, good)}`;
@@ -30,10 +33,16 @@ export function movementOf(outcome: Moved): string {
 
 /** The same with how the KPI moved before the apply. */
 export function outcomeWords(outcome: Traced): string {
-  const { good, trend_before, trend_days } = outcome;
-  if (good === null || trend_before === null) return movementOf(outcome);
+  const { good, trend_before, trend_days, measured } = outcome;
+  if (measured || good === null || trend_before === null) return movementOf(outcome);
   return `${movementOf(outcome)} In the ${trend_days} days before the apply it ${gainWords(trend_before, good)}.`;
 }
+
+/** Says whether an outcome shows a cause. */
+export const basisWords = ({ basis }: { basis: "correlation" | "measurement" }): string =>
+  basis === "measurement"
+    ? "This compares users with and without the change at the same time."
+    : "This is a correlation, not a cause.";
 
 /** What keeps a movement that was measured from being the change's own. */
 export const caveatsOf = (outcome: Shared): string[] =>

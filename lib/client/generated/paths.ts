@@ -847,7 +847,7 @@ export interface paths {
   "/api/product/outcomes": {
     /** Expected against realised KPI movement
      *
-     * Expected and measured KPI movement of applied changes. A correlation, not a cause. */
+     * Expected and measured KPI movement of applied changes. A correlation; of a rollout a measurement. */
     get: {
       parameters: {
         query?: {
@@ -4764,8 +4764,26 @@ export interface components {
       /** As of when this is so. */
       as_of: string;
 
-      /** It is a correlation, no proof of a cause. */
-      basis: "correlation";
+      /** Bounds of a rollout. */
+      measured?: {
+        /** A watched KPI. */
+        kpi: string;
+
+        /** Newest step with figures. */
+        step: number;
+
+        /** In parts of the control's mean. */
+        relative?: true;
+
+        /** Below 0: better; null: no bound. */
+        worse_at_least: number | null;
+
+        /** The other bound. */
+        worse_at_most: number | null;
+      }[];
+
+      /** `correlation`: no proof of a cause; `measurement`: a rollout, against users without it. */
+      basis: "correlation" | "measurement";
     };
 
     /** Who consented, and how that is known. */

@@ -55,7 +55,9 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
       {kpi !== null && <KpiChart kpi={kpi} change={change} intent={intent} />}
       <Peers change={change} />
       <Precedents change={change} />
-      <p class="quiet">All of this is correlation: nothing here shows that a change caused what came after it.</p>
+      {outcome?.basis !== "measurement" && (
+        <p class="quiet">All of this is correlation: nothing here shows that a change caused what came after it.</p>
+      )}
     </Panel>
   );
 }

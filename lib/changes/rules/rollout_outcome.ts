@@ -1,0 +1,69 @@
+/** The outcome of a rollout: bounds of the difference between users with and without it, as the newest decision has them. */
+import * as z from "zod";
+import { once } from "../../kit/once.ts";
+import type { Reading } from "../../rollout/rule.ts";
+import type { Stages } from "../../rollout/stages.ts";
+import type { Verdict } from "./outcome_terms.ts";
+
+export const measuredSchema = once(() =>
+  z.object({
+    kpi: z.string().describe("A watched KPI."),
+    step: z.number().int().describe("Newest step with figures."),
+    relative: z.literal(true).optional().describe("In parts of the control's mean."),
+    worse_at_least: z.number().nullable().describe("Below 0: better; null: no bound."),
+    worse_at_most: z.number().nullable().describe("The other bound."),
+  }),
+);
+export type MeasuredKpi = z.infer<ReturnType<typeof measuredSchema>>;
+
+/** Bounds of the KPIs of a rollout, and whether one is worse than allowed. */
+export interface RolloutMeasure {
+  kpis: MeasuredKpi[];
+  /** A KPI is worse than allowed. */
+  is_worse: boolean;
+}
+
+/** The measure of a rollout that nothing was fed of yet. */
+export const UNMEASURED: RolloutMeasure = { kpis: [], is_worse: false };
+
+/** Takes the bounds of each KPI in its newest step from the readings of a decision. */
+export const measureRollout = ({ watch }: Pick<Stages, "watch">, readings: readonly Reading[]): RolloutMeasure => ({
+  kpis: watch.flatMap(({ kpi, allowed }) => {
+    const newest = readings.findLast((one) => one.kpi === kpi && one.treated !== undefined);
+    if (!newest) return [];
+    const { step, worse_low: worse_at_least = null, worse_high: worse_at_most = null } = newest;
+    return [
+      { kpi, step, ...(typeof allowed === "object" && { relative: true as const }), worse_at_least, worse_at_most },
+    ];
+  }),
+  is_worse: readings.some((one) => one.is_worse),
+});
+
+/** Judges a rollout by its bounds: what is worse than allowed regressed at once; a gain counts where a bound proves it. */
+export function judgeRolloutOutcome(
+  { kpi, expected_delta_k: expected }: { kpi: string | null; expected_delta_k: number | null },
+  { kpis, is_worse }: RolloutMeasure,
+  isDue: boolean,
+): Verdict {
+  if (is_worse) return "regressed";
+  if (!isDue) return "too_early";
+  const own = kpis.find((one) => one.kpi === kpi);
+  if (!own || own.relative || expected === null) return "inconclusive";
+  const { worse_at_least, worse_at_most } = own;
+  if (worse_at_most !== null && -worse_at_most >= expected) return "met";
+  return worse_at_least !== null && -worse_at_least < expected ? "missed" : "inconclusive";
+}
+
+/** Describes bounds in a sentence: never a bare estimate. */
+export function describeMeasured(kpis: readonly MeasuredKpi[]): string {
+  if (kpis.length === 0) return "Nothing was measured in its rollout yet.";
+  const parts = kpis.map(({ kpi, relative, worse_at_least: low, worse_at_most: high }) => {
+    const say = (bound: number) => (relative ? `${round(Math.abs(bound) * 100)} %` : String(round(Math.abs(bound))));
+    const least = low === null ? undefined : low > 0 ? `at least ${say(low)} worse` : `at most ${say(low)} better`;
+    const most = high === null ? undefined : high < 0 ? `at least ${say(high)} better` : `at most ${say(high)} worse`;
+    return `${kpi} is ${[least, most].filter((bound) => bound !== undefined).join(" and ") || "without a bound yet"}`;
+  });
+  return `Measured against users without it: ${parts.join("; ")}.`;
+}
+
+const round = (value: number): number => Number(value.toPrecision(3));

@@ -1,0 +1,41 @@
+/** The verdict of a rollout by its bounds, and their words. */
+import { expect, test } from "vitest";
+import {
+  describeMeasured,
+  judgeRolloutOutcome,
+  type MeasuredKpi,
+} from "../../../../lib/changes/rules/rollout_outcome.ts";
+
+const bounds = (worse_at_least: number | null, worse_at_most: number | null, over = {}): MeasuredKpi => ({
+  kpi: "conversion",
+  step: 1,
+  worse_at_least,
+  worse_at_most,
+  ...over,
+});
+
+test.each<[verdict: string, expected: number | null, measured: MeasuredKpi[], words: string]>([
+  ["met", 0.01, [bounds(-0.05, -0.02)], "conversion is at most 0.05 better and at least 0.02 better"],
+  ["missed", 0.1, [bounds(-0.05, -0.02)], "conversion is at most 0.05 better and at least 0.02 better"],
+  ["missed", 0.01, [bounds(0.01, 0.03)], "conversion is at least 0.01 worse and at most 0.03 worse"],
+  ["inconclusive", 0.01, [bounds(-0.03, 0.0123456)], "conversion is at most 0.03 better and at most 0.0123 worse"],
+  ["inconclusive", 0.01, [bounds(null, null)], "conversion is without a bound yet"],
+  ["inconclusive", null, [bounds(-0.05, -0.02)], "conversion is at most 0.05 better and at least 0.02 better"],
+  [
+    "inconclusive",
+    0.01,
+    [bounds(-0.05, -0.02, { kpi: "errors" })],
+    "errors is at most 0.05 better and at least 0.02 better",
+  ],
+  [
+    "inconclusive",
+    0.01,
+    [bounds(-0.05, -0.02, { relative: true })],
+    "conversion is at most 5 % better and at least 2 % better",
+  ],
+])("%s where %s was expected", (verdict, expected_delta_k, kpis, words) => {
+  const judge = (is_worse: boolean, isDue: boolean) =>
+    judgeRolloutOutcome({ kpi: "conversion", expected_delta_k }, { kpis, is_worse }, isDue);
+  expect([judge(false, true), judge(false, false), judge(true, false)]).toEqual([verdict, "too_early", "regressed"]);
+  expect(describeMeasured(kpis)).toBe(`Measured against users without it: ${words}.`);
+});

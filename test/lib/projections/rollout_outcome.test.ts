@@ -1,0 +1,58 @@
+/** Outcomes of rollouts: by the bounds of the rule, whatever the KPI did before and after the apply. */
+import { expect, test } from "vitest";
+import { measureOutcomes } from "../../../lib/projections/outcomes/measure.ts";
+import { outcomes } from "../../../lib/projections/outcomes.ts";
+import { rebuild } from "../../../lib/projections/projector.ts";
+import { readProjection } from "../../../lib/projections/snapshot.ts";
+import { HOUR, pass } from "../../support/clock.ts";
+import type { Core } from "../../support/core.ts";
+import { rollout, STAGES, totals } from "../../support/rollouts.ts";
+
+const KPI = "deal_win_rate";
+const stages = { watch: [{ ...STAGES.watch[0], kpi: KPI }] };
+
+async function readOutcome({ deps }: Core, change_id: string) {
+  const read = await readProjection(deps, outcomes);
+  const record = (await read.get("outcomes", change_id))!.value;
+  return (await measureOutcomes(read, [record], deps.product!.intent, deps.clock.iso()))[0]!;
+}
+
+/** A rollout whose KPI falls for everybody right after the apply, as it would in a bad week. */
+async function rolloutInBadWeek() {
+  const one = await rollout({ stages, proposal: { kpi: KPI, expected_delta_k: "-0.1" } });
+  await one.api.post("kpi", { [KPI]: 0.05 });
+  return { ...one, outcome: () => readOutcome(one.api, one.change_id) };
+}
+
+test("a fall that strikes users with and without the change is no verdict on it", async () => {
+  const { api, change_id, hours, feedNow, outcome } = await rolloutInBadWeek();
+  expect(await outcome()).toMatchObject({
+    basis: "measurement",
+    measured: [],
+    verdict: "too_early",
+    realised_delta: null,
+  });
+  hours(24);
+  await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share) });
+  const [measured] = (await outcome()).measured!;
+  expect(measured).toMatchObject({ kpi: KPI, step: 0 });
+  expect([measured!.worse_at_least! < 0, measured!.worse_at_most! > 0]).toEqual([true, true]);
+  await pass(api.deps, 8 * 24 * HOUR);
+  await api.must("rollback", change_id);
+  const final = await outcome();
+  expect(final).toMatchObject({ state: "final", verdict: "met", measured: [measured], later: null });
+  expect(final.words).toMatch(
+    /^Measured against users without it: deal_win_rate is at most \S+ better and at most \S+ worse\.$/,
+  );
+  await rebuild(api.deps);
+  expect(await outcome()).toEqual(final);
+});
+
+test("what the rule takes back regressed, before any horizon", async () => {
+  const { hours, feedNow, outcome } = await rolloutInBadWeek();
+  hours(1);
+  await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share, [0.1, 0.2]) });
+  const final = await outcome();
+  expect(final).toMatchObject({ state: "final", ended_by: "rollback", verdict: "regressed", basis: "measurement" });
+  expect(final.words).toContain("at least");
+});
