@@ -74,6 +74,8 @@ const APART: Record<string, string[]> = {
 
 /** What is answered only of a log that is watched; test/lib/audit/watching.test.ts asks it of one. */
 const WATCHING = ["addCheckpoint", "getWatchedCheckpoint"];
+/** Is answered only where a gate has a GitHub App; test/lib/operations/github has one. */
+const OF_GITHUB = "receiveGithubDelivery";
 /** Is granted only to a log that lost its end; test/lib/changes/lost_end.test.ts has one. */
 const OF_A_LOST_END = "acceptLoss";
 /** Is granted only after an edit from outside; test/lib/changes/restore.test.ts has some. */
@@ -81,7 +83,7 @@ const OF_AN_EDIT = "restoreValue";
 /** Is granted only while a change is rolled out; test/lib/changes/rollouts/rollout.test.ts has some. */
 const OF_A_ROLLOUT = ["changeStage", "feedSamples"];
 const isAnswered = ({ operation }: Target): boolean =>
-  ![...WATCHING, ...OF_A_ROLLOUT, OF_A_LOST_END, OF_AN_EDIT].includes(operation.operationId);
+  ![...WATCHING, ...OF_A_ROLLOUT, OF_A_LOST_END, OF_AN_EDIT, OF_GITHUB].includes(operation.operationId);
 
 /** The change that an operation is good for. */
 const CHANGE: Record<string, "approved" | "applied" | "denied"> = {
