@@ -23,6 +23,7 @@ import { viewRollout } from "../changes/rollouts/rollout_view.ts";
 import { changeView } from "../changes/views.ts";
 import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
 import { recordIn } from "../changes/rules/written_record.ts";
+import { DAY_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
@@ -34,7 +35,7 @@ import { findRelated } from "./related.ts";
 
 const SCANNED_A_PAGE = 5000;
 
-/** Outcomes that are open are among the newest so many. */
+/** Outcomes of the last weeks are among the newest so many. */
 const NEWEST_OUTCOMES = 200;
 
 /** A page of changes, newest first; `next` is the `before` of the next page. */
@@ -220,12 +221,13 @@ export async function outcomePage(
   return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
 }
 
-/** Lists the KPIs that are worse than at an apply of the last days, by its outcome; no change is named as the cause. */
+/** Lists the KPIs that were judged worse than at an apply in the last week; no change is named as the cause. */
 export async function listWorseKpis(deps: ChangesDeps): Promise<string[]> {
   const read = await readProjection(deps, outcomes);
   const records = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, { limit: NEWEST_OUTCOMES });
   const shown = await shownOutcomes(deps, read, records);
-  const worse = shown.filter(({ state, verdict }) => state === "open" && verdict === "regressed");
+  const since = new Date(deps.clock.now() - 7 * DAY_MS).toISOString();
+  const worse = shown.filter(({ verdict, judged_from }) => verdict === "regressed" && judged_from > since);
   return [...new Set(worse.flatMap(({ kpi }) => kpi ?? []))];
 }
 

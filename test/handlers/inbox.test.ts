@@ -1,7 +1,7 @@
 /** GET /api/inbox: how much waits, what presses most, and for whom. */
 import { describe, expect, test } from "vitest";
 import { checkDrift } from "../../lib/changes/check_drift.ts";
-import { HOUR_MS } from "../../lib/kit/days.ts";
+import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { opened } from "../support/deps.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
@@ -167,6 +167,19 @@ describe("for whom", () => {
     const { body } = await get("/api/inbox", { authorization: `Bearer ${secret}` });
     expect([body.person, body.totals.waiting_for_you, waits(body)]).toEqual(["agent:pricing", 0, []]);
   });
+});
+
+test("a KPI that was judged worse than at an apply is named for a week, and no change with it", async () => {
+  const api = await service();
+  const worse = async () => (await api.get("/api/inbox")).body.worse_kpis;
+  await api.post("kpi", { csat: "4" });
+  await api.bring("applied", { kpi: "csat", expected_delta_k: "0.1" });
+  await api.post("kpi", { csat: "3" });
+  expect(await worse()).toEqual([]);
+  api.deps.clock.advance(8 * DAY_MS);
+  expect(await worse()).toEqual(["csat"]);
+  api.deps.clock.advance(7 * DAY_MS);
+  expect(await worse()).toEqual([]);
 });
 
 test("without a product there is no inbox", async () => {

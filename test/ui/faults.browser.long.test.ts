@@ -37,6 +37,23 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     ]);
   });
 
+  test("no row of the inbox moves when what is read later arrives", async () => {
+    await service.propose({ target: "limits.own", summary: "Own", proposer: "ana" });
+    const page = await open({ ...ANA, viewport: { width: 390, height: 844 } });
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route("**/api/find?*", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await visit(page, service.url, "");
+    const first = page.locator("article.row").first();
+    const before = (await first.boundingBox())!.y;
+    release();
+    await page.getByRole("heading", { name: "Your proposals" }).waitFor();
+    expect((await first.boundingBox())!.y).toBe(before);
+  });
+
   test("a value of 6.5 KB stands in a box of its own and does not stretch the page", async () => {
     const page = await open(ANA);
     await visit(page, service.url, `changes/${long}`);

@@ -111,9 +111,9 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByLabel("Tenant").fill("t9");
     await page.getByLabel("Target").fill("billing.rates");
     await page.getByLabel("Summary").fill("Cheaper");
-    await panel.getByText("The intent forbids the target billing.rates").waitFor();
+    await panel.getByText("billing.rates is under the intent's forbidden_targets").waitFor();
     await button(page, "Propose").click();
-    await page.getByText("is under the intent's forbidden_targets").waitFor();
+    await page.getByText("is under the intent's forbidden_targets").nth(1).waitFor();
     await page.getByLabel("Target").fill("ui.banner");
     await page.getByLabel("People affected").fill("20");
     await page.getByLabel("Can it be undone?").selectOption("true");
@@ -265,6 +265,9 @@ describe.skipIf(!browser)("pages of the console", () => {
     await button(page, "Approve…").click();
     for (const text of [empty, unstated]) await page.getByRole("dialog").getByText(text).waitFor();
     await button(page, "Cancel").click();
+    const facts = await page.getByRole("list", { name: "Facts" }).innerText();
+    for (const fact of ["People affected", "Undo", "Risk"]) expect(facts).toContain(`${fact}: not stated`);
+    expect(await page.locator("main").innerText()).not.toMatch(/can be undone[.;]/);
 
     const turned = await propose({ target: "limits.turned", value: '{"مرحبا":"עברית abc"}' });
     await visit(page, service.url, `changes/${turned.change_id}`);

@@ -63,16 +63,18 @@ export function ChangePage({ id }: { id: string }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const name = useValue(personName);
   const shown = useRef<ChangeDetail | undefined>();
-  const {
-    data: change,
-    error,
-    reload,
-  } = useResource(`change ${id} of ${name}`, (signal) => getAs<ChangeDetail>(name, path, { seen: 1 }, signal), {
-    concerns: (news) =>
-      news?.type === "audit"
-        ? isAbout(news.data, id, shown.current)
-        : news?.type === "tick" && (!!shown.current?.drift || !!shown.current?.exposure),
-  });
+  const { data, error, reload } = useResource(
+    `change ${id} of ${name}`,
+    (signal) => getAs<ChangeDetail>(name, path, { seen: 1 }, signal),
+    {
+      concerns: (news) =>
+        news?.type === "audit"
+          ? isAbout(news.data, id, shown.current)
+          : news?.type === "tick" && (!!shown.current?.drift || !!shown.current?.exposure),
+    },
+  );
+  // A name that is given in a dialog asks for other acts: the dialog stays over what it was opened on.
+  const change = data ?? (shown.current?.change_id === id ? shown.current : undefined);
   shown.current = change;
   const { data: intent, error: noIntent } = useIntent();
   // A value is first shown against what was there before it, and against nothing only where nothing was.

@@ -77,8 +77,8 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         {found && found.outcomes.length > 0 && <OutcomeTable outcomes={found.outcomes} />}
         <p class="quiet">
           {found && found.next !== null && "Only the newest 200 are shown. "}Realised is what the KPI did since the
-          apply, up being good. It is a correlation: other changes in force at the time moved it too, so these figures
-          do not add up.
+          apply; above 0 is better. It is a correlation: other changes in force at the time moved it too, so these
+          figures do not add up.
         </p>
       </Panel>
       {feeding && <FeedDialog names={offeredKpis(names)} onClose={() => setFeeding(false)} />}

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from "preact";
+import { type ComponentChildren, h, type JSX } from "preact";
 import { useId } from "preact/hooks";
 
 interface Labelled {
@@ -43,62 +43,35 @@ type Given<E extends HTMLElement> = Labelled &
     first?: boolean;
   };
 
+/** A control for text, which takes the direction of what is typed. */
+const textControl = (
+  tag: "input" | "textarea",
+  { label, hint, error, value, onValue, first, ...rest }: Given<HTMLInputElement> | Given<HTMLTextAreaElement>,
+) => (
+  <Labelled label={label} hint={hint} error={error}>
+    {(ids) => {
+      const onInput = ({ currentTarget }: { currentTarget: { value: string } }) => onValue(currentTarget.value);
+      return h(tag as string, { ...rest, ...ids, dir: "auto", value, "data-first": first, onInput });
+    }}
+  </Labelled>
+);
+
+type Attributes = JSX.InputHTMLAttributes<HTMLInputElement>;
+
 /** One line of text. */
-export function Line({
-  label,
-  hint,
-  error,
-  value,
-  onValue,
-  first,
-  ...rest
-}: Given<HTMLInputElement> &
-  Pick<
-    JSX.InputHTMLAttributes<HTMLInputElement>,
-    "type" | "inputMode" | "autocomplete" | "maxLength" | "required" | "list" | "name" | "placeholder"
-  >) {
-  return (
-    <Labelled label={label} hint={hint} error={error}>
-      {(ids) => (
-        <input
-          {...rest}
-          {...ids}
-          dir="auto"
-          value={value}
-          data-first={first}
-          onInput={({ currentTarget }) => onValue(currentTarget.value)}
-        />
-      )}
-    </Labelled>
-  );
-}
+export const Line = (
+  props: Given<HTMLInputElement> &
+    Pick<
+      Attributes,
+      "type" | "inputMode" | "autocomplete" | "maxLength" | "required" | "list" | "name" | "placeholder"
+    >,
+) => textControl("input", props);
 
 /** Several lines of text. */
-export function Lines({
-  label,
-  hint,
-  error,
-  value,
-  onValue,
-  first,
-  ...rest
-}: Given<HTMLTextAreaElement> &
-  Pick<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, "rows" | "maxLength" | "required" | "name" | "placeholder">) {
-  return (
-    <Labelled label={label} hint={hint} error={error}>
-      {(ids) => (
-        <textarea
-          {...rest}
-          {...ids}
-          dir="auto"
-          value={value}
-          data-first={first}
-          onInput={({ currentTarget }) => onValue(currentTarget.value)}
-        />
-      )}
-    </Labelled>
-  );
-}
+export const Lines = (
+  props: Given<HTMLTextAreaElement> &
+    Pick<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, "rows" | "maxLength" | "required" | "name" | "placeholder">,
+) => textControl("textarea", props);
 
 /** One of a few words. */
 export function Choice({

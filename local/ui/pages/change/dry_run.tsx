@@ -6,7 +6,7 @@ import { sidesOf } from "../../domain/held.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { Diff } from "../../parts/diff.tsx";
 import { Failure, Notice } from "../../parts/notice.tsx";
-import { Given, Json } from "../../parts/text.tsx";
+import { Json } from "../../parts/text.tsx";
 import { useRehearsal } from "./use_rehearsal.tsx";
 
 const Undoing = lazy(() => import("./undoing.tsx").then((part) => part.Undoing));
@@ -76,11 +76,6 @@ export function Sides({ answer }: { answer: Operation }) {
         />
       )}
       {!sides && preview !== null && preview !== undefined && <Json label="Preview" of={preview} />}
-      {change.value === undefined && (
-        <p class="quiet">
-          The change carries no value: <Given text={change.target} code /> keeps what it holds.
-        </p>
-      )}
     </>
   );
 }

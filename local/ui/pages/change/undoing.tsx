@@ -37,7 +37,7 @@ export function Undoing({ change, answer: { adapter } }: { change: ChangeDetail;
       </p>
       {change.value === undefined ? (
         <p class="quiet">
-          The change carries no value: <Given text={change.target} code /> keeps what it holds.
+          No value was set. Rolling back won't change <Given text={change.target} code />.
         </p>
       ) : passes !== undefined ? (
         <p>

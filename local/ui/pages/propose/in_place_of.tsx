@@ -35,13 +35,14 @@ export function InPlaceOf({
   children: (of: ChangeDetail, held: Held) => ComponentChildren;
 }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
-  const { data: read, error } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
+  const found = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
+  const { data: read, error, loading } = found;
   // What is typed was begun from the change as it was then.
   const [of, begin] = useState<ChangeDetail | undefined>();
   const [held, setHeld] = useState<{ held: Held; error?: unknown } | undefined>(take ? undefined : { held: undefined });
   useEffect(() => {
-    if (read && !of) begin(read);
-  }, [read]);
+    if (read && !loading && !of) begin(read);
+  }, [read, loading]);
   useEffect(() => {
     if (of && take) void askHeld(of).then(setHeld, (failure: unknown) => setHeld({ held: undefined, error: failure }));
   }, [of]);
