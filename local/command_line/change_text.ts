@@ -1,6 +1,7 @@
 /** A change in words and tables. */
 import type { ChangeDetail, Schema } from "../../lib/client/client.ts";
 import { describeAutomation } from "../../lib/changes/rules/automation_words.ts";
+import type { PlanEntry } from "../../lib/changes/rules/change.ts";
 import type { Content } from "../../lib/changes/rules/content.ts";
 import { describeDrift } from "../../lib/wording/describe.ts";
 import { entryText, facts, table, visible } from "./text.ts";
@@ -16,7 +17,9 @@ export const changesTable = (changes: readonly Schema<"Change">[], columns?: num
       each.unstated?.includes("risk") ? "-" : each.risk,
       each.affected_users === null ? "-" : String(each.affected_users),
       each.tenant_id,
-      each.sets_nothing && LIVE.includes(each.status) ? `${each.target} (sets nothing)` : each.target,
+      each.sets_nothing && LIVE.includes(each.status)
+        ? `${each.target} (sets nothing)`
+        : `${each.target}${each.sets ? ` (${each.sets.length} targets)` : ""}`,
       each.summary,
     ]),
     columns,
@@ -31,7 +34,8 @@ export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetai
   tenant: content.tenant_id,
   kind: content.kind,
   target: content.target,
-  value: content.value === undefined ? "(sets nothing)" : JSON.stringify(content.value),
+  value: content.sets ? null : content.value === undefined ? "(sets nothing)" : JSON.stringify(content.value),
+  sets: content.sets?.map(entryLine).join("\n"),
   reach: content.affected_users ?? "not stated",
   tier: content.tier,
   risk: unstated.includes("risk") ? "not stated" : content.risk,
@@ -44,6 +48,9 @@ export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetai
   applies: describeAutomation(content)?.replace(/^applies /, ""),
   rationale: content.rationale,
 });
+
+const entryLine = ({ tenant_id, target, value }: PlanEntry): string =>
+  `${target} for ${tenant_id}: ${value === undefined ? "(erased)" : JSON.stringify(value)}`;
 
 /** All that somebody who decides should see. */
 export function changeText(change: ChangeDetail): string {

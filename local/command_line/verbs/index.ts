@@ -14,6 +14,7 @@ import { list } from "./list.ts";
 import { apply, restoreValue, rollback, stage } from "./operations.ts";
 import { mcp } from "./mcp.ts";
 import { note } from "./note.ts";
+import { plan } from "./plan.ts";
 import { propose } from "./propose.ts";
 import { show } from "./show.ts";
 import { backupVerb, exportVerb, importVerb, migrateVerb, restoreVerb, unfenceVerb } from "./stores.ts";
@@ -23,7 +24,7 @@ import { whoami } from "./whoami.ts";
 
 // prettier-ignore
 export const VERBS: readonly Verb[] = [
-  propose, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, stage, note, freeze, unfreeze,
+  propose, plan, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, stage, note, freeze, unfreeze,
   acceptLoss,
   gate,
   kpi, auditList, auditVerify, auditExport, certificate, attestationGet, attestationVerify, state, whoami, mcp,

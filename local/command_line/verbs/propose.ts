@@ -62,29 +62,33 @@ async function contentOf(
 ): Promise<Content> {
   const body = { decision: "propose", approver, proposal } as never;
   const { statement, content } = await client.post("/api/product/consent-statement", { body });
-  const promoted = await readPromoted(client, proposal["promotes"]);
+  const promoted = await readPromoted(client, proposal);
   const typed = { ...ABSENT, ...promoted, ...proposal, tier: content?.tier } as Content;
   const isStated = content && statement.includes(`"digest":"${sha256(canonicalContent(content as Content))}"`);
   if (isStated && comparable(content as Content) === comparable(typed)) return content as Content;
   throw new NotDone("what the service wants signed is not what was proposed; nothing was signed and nothing was sent");
 }
 
-/** Reads kind, target and value of a change that is promoted; empty without one. */
-async function readPromoted(client: Session["client"], promotes: unknown): Promise<Partial<Content>> {
+/** Reads kind, target and values of a change that is promoted to a tenant; empty without one. */
+async function readPromoted(
+  client: Session["client"],
+  { promotes, tenant_id }: Readonly<Record<string, unknown>>,
+): Promise<Partial<Content>> {
   if (typeof promotes !== "string") return {};
-  const { kind, target, value } = await client.get("/api/product/changes/{change_id}", {
+  const { kind, target, value, sets } = await client.get("/api/product/changes/{change_id}", {
     params: { path: { change_id: promotes } },
   });
+  if (sets) return { kind, target, sets: sets.map((entry) => ({ ...entry, tenant_id: String(tenant_id) })) };
   return { kind, target, ...(value !== undefined && { value }) };
 }
 
 /** A content without what the service writes otherwise: spelling of the target, Unicode form, outer blanks. */
 function comparable(content: Content): string {
-  const { tenant_id, target, summary, proposer, apply_when } = content;
+  const { summary, proposer, apply_when, sets } = content;
   return canonicalContent({
     ...content,
-    tenant_id: tenant_id.normalize("NFC").trim(),
-    target: target.toLowerCase(),
+    ...comparablePlace(content),
+    ...(sets && { sets: sets.map((entry) => ({ ...entry, ...comparablePlace(entry) })) }),
     summary: summary.normalize("NFC").trim(),
     proposer: proposer?.normalize("NFKC").trim() ?? null,
     ...(apply_when === undefined || apply_when === "manual"
@@ -92,6 +96,11 @@ function comparable(content: Content): string {
       : { apply_when: momentOf(apply_when) }),
   });
 }
+
+const comparablePlace = ({ tenant_id, target }: Pick<Content, "tenant_id" | "target">) => ({
+  tenant_id: tenant_id.normalize("NFC").trim(),
+  target: target.toLowerCase(),
+});
 
 /** A time in UTC, as the service writes it. */
 const momentOf = (text: string): string => (text === "approved" ? text : new Date(text).toISOString());

@@ -1,0 +1,54 @@
+/** Plans from files, as the example has one. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { temporaryFolder } from "../../e2e/server.ts";
+import { commandLine } from "./called.ts";
+
+const EXAMPLE = "examples/plans/relaunch.yaml";
+const { sets, ...fields } = parse(readFileSync(EXAMPLE, "utf8")) as { sets: object[] };
+
+const written = (text: string): string => {
+  const path = join(temporaryFolder(), "plan.yaml");
+  writeFileSync(path, text);
+  return path;
+};
+
+test("a plan is proposed from a file, decided and shown with each of its values", async () => {
+  const { call, answer } = await commandLine({});
+  const { change_id, ...change } = await answer(["plan", EXAMPLE, "--summary", "Another title"]);
+  expect(change).toMatchObject({ ...fields, summary: "Another title", sets });
+  const { out } = await call(["show", change_id]);
+  for (const line of ["ui.banner for t-100: true", "limits.seats for t-100: 50"]) expect(out).toContain(line);
+  expect((await call(["list"])).out).toContain("release.7 (3 targets)");
+  await call(["approve", change_id, "--approver", "ana"]);
+  expect((await call(["wait", change_id, "--timeout", "5"])).code).toBe(0);
+});
+
+test("a list is what the plan sets, and JSON is YAML", async () => {
+  const { answer } = await commandLine({});
+  const stated = ["--tenant-id", "t1", "--kind", "config", "--target", "release.8", "--summary", "s"];
+  const change = await answer(["plan", written(JSON.stringify(sets)), ...stated]);
+  expect(change).toMatchObject({ target: "release.8", sets });
+});
+
+test.each([
+  ["a number that would be rounded", "sets: [{ value: 9007199254740993 }]", "put it in quotes"],
+  ["a number beyond all", "sets: [{ value: .inf }]", "put it in quotes"],
+  ["no YAML", "sets: [", "is no YAML"],
+  ["no proposal", "50", "holds no proposal"],
+])("a file with %s is refused", async (_, text, message) => {
+  const { call } = await commandLine({});
+  const { code, err } = await call(["plan", written(text)]);
+  expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+});
+
+test("the example of a job names verbs and options that there are", () => {
+  const { jobs } = parse(readFileSync("examples/plans/github_actions.yml", "utf8")) as {
+    jobs: { propose: { steps: { run?: string }[] } };
+  };
+  const script = jobs.propose.steps.at(-1)!.run!;
+  expect(script).toContain("countersign plan plans/relaunch.yaml --rationale");
+  expect(script).toContain('countersign wait "$change_id" --timeout 3600');
+});
