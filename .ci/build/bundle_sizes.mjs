@@ -15,7 +15,7 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|pack|runtime|v
  * permissions and the calls of target systems that are counted, 3; the validator of values with its rules, and automatic applies, 12; rollouts
  * with the rule that decides them, which also measures what one change shows, 5. The tokens of proxies are verified in each function of Lambda, which is 9 kB;
  * advances on target systems under a lease, promotions with the verdicts that they go by, and releases that others ask for, are 9, telemetry and attestations 3, deployments on GitHub 4 of the Worker;
- * plans, whose operations take back what was set, are 4; mandates with their bounds and signatures 7.
+ * plans, whose operations take back what was set, and which drift and leases name one by one, are 5; mandates with their bounds and signatures 7.
  */
 export const BUDGETS = [
   { of: /^edge\/worker\.js$/, bytes: 371_000 },
@@ -24,11 +24,11 @@ export const BUDGETS = [
   { of: /^edge\/product\/runtime\b/, bytes: 84_000 },
   // It judges each act for its reader, by the rules of the act.
   { of: /^edge\/product\/change\b/, bytes: 112_500 },
-  { of: /^edge\/product\/(?!runtime\b|change\b)/, bytes: 105_000 },
+  { of: /^edge\/product\/(?!runtime\b|change\b)/, bytes: 106_500 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 164_000 },
   { of: /^lambda\/product\/runtime\b/, bytes: 159_000 },
   { of: /^lambda\/product\/change\b/, bytes: 171_500 },
-  { of: /^lambda\/product\/(?!runtime\b|change\b)/, bytes: 156_000 },
+  { of: /^lambda\/product\/(?!runtime\b|change\b)/, bytes: 157_700 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

@@ -6,7 +6,10 @@ import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
 import { driftMemory, forgetPlace, keepOwners } from "./drift_memory.ts";
 import { nameSystem } from "./operations/ask_host.ts";
-import { placeOf, readRecords, targetKey } from "./records.ts";
+import { leaseKey } from "./operations/lease.ts";
+import { readRecord, readRecords, targetKey } from "./records.ts";
+import { toChangeId } from "./rules/operands.ts";
+import { listLeft } from "./rules/record.ts";
 import { listRead } from "./seen.ts";
 import { type Owner, verifyPlace } from "./verify_place.ts";
 
@@ -22,6 +25,8 @@ const ALL = Number.MAX_SAFE_INTEGER;
 /** Owners whose records are read together, and of these the ones that are verified concurrently. */
 const BATCH = 96;
 const CONCURRENT = 8;
+/** Episodes that one check ends. */
+const MAX_ENDED = 50;
 /** Places that were read lately and are verified before the others. */
 const MAX_READ_FIRST = 100;
 
@@ -64,6 +69,7 @@ async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | un
   if (last && !isUnderWay && began < Date.parse(last.round_at) + every) return last;
   const owners = await listOwners(deps);
   keepOwners(deps, new Set(owners.map(({ changeId }) => changeId)));
+  if (!isUnderWay) await endEpisodes(deps, owners);
   const due = isUnderWay ? owners.filter(({ entry }) => entry < last.next!).sort(byApply) : orderByUse(deps, owners);
   const { checked, missed, next } = await verifyOwners(deps, due, began + LIMIT_MS);
   const stored = (await store.get("meta", "drift"))?.value.oldest_verified_at ?? null;
@@ -96,6 +102,14 @@ async function listOwners({ store }: ChangesDeps): Promise<OwnerKey[]> {
   return [...owners.values()];
 }
 
+/** Ends episodes of changes that own their targets no longer: an apply of a plan ends no more than fit in its transaction. */
+async function endEpisodes({ store }: ChangesDeps, owners: readonly OwnerKey[]): Promise<void> {
+  const owned = new Map(owners.map(({ key, changeId }) => [key, changeId]));
+  const page = await store.list("drift", { limit: PAGE });
+  const ended = page.filter(({ value }) => owned.get(targetKey(value)) !== value.change_id).slice(0, MAX_ENDED);
+  if (ended.length > 0) await store.transact((tx) => ended.forEach(({ id }) => tx.delete("drift", id)));
+}
+
 const byApply = (a: OwnerKey, b: OwnerKey): number => b.entry - a.entry;
 
 /** Sorts owners at the begin of a round: those whose places were read last, then the others by their applies. */
@@ -119,23 +133,20 @@ async function verifyOwners(
   let [checked, missed] = [0, false];
   for (let from = 0; from < owners.length; from += BATCH) {
     const batch = owners.slice(from, from + BATCH);
-    const known = await readFreeOwners(
-      deps,
-      batch.map(({ changeId }) => changeId),
-    );
+    const known = await readFreeOwners(deps, batch);
     for (let at = 0; at < batch.length; at += CONCURRENT) {
       const reached = owners[from + at]!;
       if (clock.now() >= end) return { checked, missed, next: reached.isRead ? ALL : reached.entry + 1 };
       await Promise.all(
-        batch.slice(at, at + CONCURRENT).map(async ({ changeId }) => {
-          const owner = known.get(changeId);
+        batch.slice(at, at + CONCURRENT).map(async ({ changeId, key }) => {
+          const owner = known.get(key);
           if (!owner) return;
           const system = nameSystem(deps.product!.adapter!, owner.change);
           if (silent.has(system)) {
             missed = true;
             return;
           }
-          const verified = step(() => deps.mutex(changeId, () => verifyPlace(deps, owner)), PLACE_MS).catch(
+          const verified = step(() => deps.mutex(changeId, () => verifyOwner(deps, owner)), PLACE_MS).catch(
             (error: unknown) => {
               if (!(error instanceof Unanswered)) throw error;
               silent.add(system);
@@ -151,24 +162,35 @@ async function verifyOwners(
   return { checked, missed, next: null };
 }
 
-/** Reads the owners on which no operation is under way. */
-async function readFreeOwners(deps: ChangesDeps, ids: readonly string[]): Promise<Map<string, Owner>> {
+/** Verifies the place of an owner; an episode of another target of its plan may have raised its revision. */
+async function verifyOwner(deps: ChangesDeps, owner: Owner) {
+  const id = owner.change.change_id;
+  const changeId = toChangeId(id);
+  if (id === changeId) return verifyPlace(deps, owner);
+  const revision = (await readRecord(deps.store, changeId))?.change.revision ?? owner.change.revision;
+  return verifyPlace(deps, { ...owner, change: { ...owner.change, revision } });
+}
+
+/** Reads the owners on which no operation is under way, by the keys of their targets. */
+async function readFreeOwners(deps: ChangesDeps, owners: readonly OwnerKey[]): Promise<Map<string, Owner>> {
   const { store } = deps;
-  const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
-  const changes = records.flatMap(({ change }) => {
-    if (change.status === "applied") return [change];
-    forgetPlace(deps, change.change_id);
+  const ids = [...new Set(owners.map(({ changeId }) => changeId))];
+  const records = new Map((await readRecords(store, ids)).map((record, index) => [ids[index]!, record]));
+  const operands = owners.flatMap(({ changeId, key }) => {
+    const record = records.get(changeId);
+    if (record?.change.status === "applied") return listLeft(record).filter((one) => targetKey(one) === key);
+    if (record) forgetPlace(deps, changeId);
     return [];
   });
   const [leases, episodes] = await Promise.all([
-    store.getMany("leases", changes.map(placeOf)),
+    store.getMany("leases", operands.map(leaseKey)),
     store.getMany(
       "drift",
-      changes.map(({ change_id }) => change_id),
+      operands.map(({ change_id }) => change_id),
     ),
   ]);
-  const free = changes.flatMap((change, index) =>
-    leases[index] ? [] : [[change.change_id, { change, episode: episodes[index]?.value }] as const],
+  const free = operands.flatMap((change, index) =>
+    leases[index] ? [] : [[targetKey(change), { change, episode: episodes[index]?.value }] as const],
   );
   return new Map(free);
 }

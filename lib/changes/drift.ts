@@ -3,6 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { listVisibleIds } from "./read_scope.ts";
+import type { Reads } from "../store/store.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -49,7 +50,7 @@ export const driftSchema = once(() =>
   }),
 );
 
-/** `drift/<change_id>`: an episode of drift, from when it was noticed until the host shows the change again. */
+/** `drift/<change_id>`, of a plan `drift/<change_id>.<number of the entry>`: an episode of drift, from when it was noticed until the host shows the change again. */
 export type DriftEpisode = z.infer<ReturnType<typeof episodeSchema>>;
 
 /** `meta/drift`: the round over all managed places that is under way, or was last completed. */
@@ -65,6 +66,15 @@ export interface DriftCheck {
   missed: boolean;
   /** Each place was verified since then; `null` before the first complete round, and without any place. */
   oldest_verified_at: string | null;
+}
+
+/** More than a plan has targets. */
+const MAX_EPISODES = 50;
+
+/** Lists the episodes under way of a change; of a plan one for each target that does not hold its value. */
+export async function listEpisodes(reads: Pick<Reads, "list">, changeId: string): Promise<DriftEpisode[]> {
+  const page = await reads.list("drift", { prefix: changeId, limit: MAX_EPISODES });
+  return page.map(({ value }) => value);
 }
 
 /** The episodes under way, and when the last check was. */

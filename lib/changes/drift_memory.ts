@@ -2,6 +2,7 @@
 import type { Integrity } from "../audit/integrity.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
+import { toChangeId } from "./rules/operands.ts";
 
 declare module "../audit/integrity.ts" {
   interface Integrity {
@@ -13,7 +14,7 @@ declare module "../audit/integrity.ts" {
 interface DriftMemory {
   /** The last check of this process. */
   check?: DriftCheck;
-  /** Changes whose value this process saw in its place. */
+  /** Operands whose value this process saw in its place. */
   inForce: Set<string>;
   /** Changes among them whose place was seen to hold something else since. */
   edited: Set<string>;
@@ -41,12 +42,12 @@ export function noteEdited(deps: Remembering, changeId: string): void {
 /** Forgets changes that own no place any more. */
 export function keepOwners(deps: Remembering, owners: ReadonlySet<string>): void {
   const memory = driftMemory(deps);
-  for (const changeId of memory?.inForce ?? []) if (!owners.has(changeId)) forgetPlace(deps, changeId);
+  for (const id of memory?.inForce ?? []) if (!owners.has(toChangeId(id))) forgetPlace(deps, id);
 }
 
-/** Forgets a change that no longer owns its place. */
+/** Forgets a change that no longer owns its place; of a plan all of its places. */
 export function forgetPlace(deps: Remembering, changeId: string): void {
   const memory = driftMemory(deps);
-  memory?.inForce.delete(changeId);
-  memory?.edited.delete(changeId);
+  for (const ids of [memory?.inForce, memory?.edited])
+    for (const id of ids ?? []) if (id === changeId || toChangeId(id) === changeId) ids!.delete(id);
 }

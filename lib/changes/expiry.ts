@@ -3,8 +3,8 @@ import { AppError } from "../kit/errors.ts";
 import { certainNow } from "./certain_time.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { unlessMismatched } from "./mismatch.ts";
-import { readLease } from "./operations/lease.ts";
-import { placeOf, readRecords } from "./records.ts";
+import { leaseKeys, readLease } from "./operations/lease.ts";
+import { readRecords } from "./records.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { deadlineOf } from "./rules/in_force.ts";
@@ -45,9 +45,10 @@ export async function showAtTime<S extends Shown>(
       ? []
       : await store.getMany(
           "leases",
-          lapsing.map(({ change }) => placeOf(change)),
+          lapsing.flatMap(({ change }) => leaseKeys(change as Change)),
         );
-  for (const [index, one] of lapsing.entries()) if (leases[index]) due.delete(one);
+  const busy = new Set(leases.flatMap((lease) => lease?.value.change_id ?? []));
+  for (const one of lapsing) if (busy.has(one.change.change_id)) due.delete(one);
   const context = { intent, manifest_hash, sha256, actor: serviceItself(POLICY_EXPIRY) };
   return shown.map((one) => {
     if (!due.has(one)) return one;

@@ -1,6 +1,7 @@
 /** Holds changes back until their values have proven themselves elsewhere, as `policy.promotion` asks. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { HOUR_MS } from "../kit/days.ts";
+import { listEpisodes } from "./drift.ts";
 import type { Reads } from "../store/store.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { type ProductAdapter, unlessUncovered } from "./operations/adapter_port.ts";
@@ -27,7 +28,7 @@ declare module "../store/store.ts" {
 
 /** Sources by which promotions are judged; a transaction is one. */
 export interface PromotionSources {
-  tx: Pick<Reads, "get">;
+  tx: Pick<Reads, "get" | "list">;
   ledger: Ledger;
   product: { intent: Intent; adapter?: ProductAdapter | undefined };
   /** Milliseconds since the epoch. */
@@ -100,7 +101,8 @@ async function findProblem(
   const value = listEntries(change).find((one) => samePlace(one, place))?.value;
   if (change.erased || change.kind !== entry.kind || !isEqual(value, entry.value))
     return `has the value of ${owner}, which is another one`;
-  if (await tx.get("drift", owner)) return `does not hold the value of ${owner} now: it was changed outside`;
+  if ((await listEpisodes(tx, owner)).some((episode) => samePlace(episode, place)))
+    return `does not hold the value of ${owner} now: it was changed outside`;
   if (await readLease(tx, change)) return `has ${owner}, on which an operation is under way`;
   if (isRollingOut(change)) return `has ${owner}, which is still being rolled out`;
   const since = await findSince(ledger, record, place);

@@ -4,11 +4,11 @@ import type { ChangesDeps } from "./deps.ts";
 import type { FindHolds } from "./freeze.ts";
 import { judgeValues, readRecordedBases } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
+import { findOperand, leaseKeys, MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
 import { listPromotionHolds } from "./promotion.ts";
 import { allProven } from "./proven_consents.ts";
 import { listVisibleIds, maskOthers } from "./read_scope.ts";
-import { LISTED, placeOf, targetKey } from "./records.ts";
+import { LISTED, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
@@ -50,7 +50,7 @@ export async function readStandings(
   const [proven, live, leases, marks, owners, beside, disallowed, promotions] = await Promise.all([
     allProven(deps, records),
     byTarget(store, "live_by_target", targets.flat(), { most: LISTED + 1 }),
-    store.getMany("leases", changes.map(placeOf)),
+    store.getMany("leases", changes.flatMap(leaseKeys)),
     store.getMany(
       "guardrail_marks",
       changes.map(({ change_id }) => change_id),
@@ -66,13 +66,14 @@ export async function readStandings(
     const { change } = record;
     const keys = targets[index]!.map(targetKey);
     const isApproved = change.status === "approved";
-    const lease = leases[index]?.value;
+    const open = leases.flatMap((one) => (one?.value.change_id === change.change_id ? [one.value] : []));
     const others = keys.flatMap((key) => (live.get(key) ?? []).map(({ id }) => id.slice(key.length)));
     const ownersNow = keys.map((key) => owners.get(key)?.[0]?.value ?? null);
     return standingIn(deps, proven[index]!, {
       conflicts: [...new Set(others)].filter((id) => id !== change.change_id && visible.has(id)).slice(0, LISTED),
       holds: [...(promotions.get(change.change_id) ?? []), ...findHolds(change)],
-      operation: lease?.state,
+      operation: open[0]?.state,
+      left: isPlan(change) ? open.map((lease) => findOperand(change, lease).target) : undefined,
       beside: isApproved
         ? selectOtherLease(
             change,

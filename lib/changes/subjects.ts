@@ -1,8 +1,8 @@
 /** What entries are about, as the outline of the log holds it. */
 import type { Sought, SubjectsOf } from "../audit/outline_piece.ts";
 import { targetKey } from "./records.ts";
-import { isTakenBack, listTargets } from "./rules/event.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
+import { listTakenBack } from "./rules/taken_back.ts";
 
 /** The lowest bit of a subject tells of a minor change. */
 const MINOR = 1;
@@ -49,8 +49,7 @@ export const subjectsOf: SubjectsOf = ({ event_type, change_id, tenant, detail }
   const first = of === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject;
   const isFailed = event_type === "change_rollback_failed";
   if (detail.includes(SETS)) {
-    const targets = listTargets({ tenant, detail }).filter((one) => !isFailed || isTakenBack(one));
-    return [first, ...targets.map((place) => placed(of, place))];
+    return [first, ...listTakenBack({ event_type, tenant, detail }).map((place) => placed(of, place))];
   }
   if (isFailed) return [first];
   const target = TARGET.exec(detail)?.[1];

@@ -10,9 +10,11 @@ import { askHeld, askInForce, nameSystem } from "./operations/ask_host.ts";
 import { describeMove, findCarrier, findMove } from "./places.ts";
 import { serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
+import { isPlan } from "./rules/list_entries.ts";
+import { toChangeId } from "./rules/operands.ts";
 import { governed } from "./transaction.ts";
 
-/** An applied change that owns its place, and the episode that is known of it. */
+/** An operand of an applied change that owns its place, and the episode that is known of it. */
 export interface Owner {
   change: Change;
   episode: DriftEpisode | undefined;
@@ -66,19 +68,20 @@ async function readPlace(deps: ChangesDeps, change: Change): Promise<Verified> {
 const recordState = (deps: ChangesDeps, change: Change, { state, host, ...held }: PlaceState): Promise<void> =>
   governed<void>({ deps }, async (transaction) => {
     const { tx, at } = transaction;
-    const { change_id } = change;
+    const { change_id: id, target, tenant_id } = change;
+    const change_id = toChangeId(id);
     const current = await unlessMismatched(transaction.change(change_id));
     if (!current) return;
-    const { revision, target, tenant_id } = current.change;
-    if (revision !== change.revision || (await readLease(tx, change))) return;
+    if (current.change.revision !== change.revision || (await readLease(tx, change))) return;
     // A later change may have taken the place, with which the episode ended.
-    if ((await transaction.ledger.owner(current.change)) !== change_id) return;
-    if (state === undefined) return tx.delete("drift", change_id);
-    const known = (await tx.get("drift", change_id))?.value;
+    if ((await transaction.ledger.owner(change)) !== change_id) return;
+    if (state === undefined) return tx.delete("drift", id);
+    const known = (await tx.get("drift", id))?.value;
     const { since = at, contested_until } = known ?? {};
     const until = contested_until === undefined ? {} : { contested_until };
-    tx.put("drift", change_id, { change_id, target, tenant_id, state, host, ...held, since, ...until });
-    if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host } }, serviceItself());
+    tx.put("drift", id, { change_id, target, tenant_id, state, host, ...held, since, ...until });
+    const sets = isPlan(current.change) ? { sets: [{ tenant_id, target }] } : {};
+    if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceItself());
   }) as Promise<void>;
 
 /** Returns the digest of what a place holds instead: the value itself is for those who may ask the host. */

@@ -2,6 +2,7 @@
 import type { AuditEntry } from "../audit/entry.ts";
 import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/page.ts";
 import type { ChangesDeps } from "./deps.ts";
+import { listEpisodes } from "./drift.ts";
 import { showAtTime } from "./expiry.ts";
 import { heldNow } from "./freeze.ts";
 import { findVisibleChange, listVisibleIds } from "./read_scope.ts";
@@ -29,11 +30,11 @@ export async function changeView(deps: ChangesDeps, changeId: string, reader?: A
   const { change, audit } = records[0]!;
   const [entries, drift, standings] = await Promise.all([
     entriesOf(store, audit),
-    reader && store.get("drift", changeId),
+    reader && listEpisodes(store, changeId),
     heldNow(deps).then((findHolds) => readStandings(deps, records, findHolds)),
   ]);
   const { allowed_actions, missing, gates, proven } = standings[0]!;
-  const offering = { record: records[0]!, proven, gates, isDrifted: drift !== undefined };
+  const offering = { record: records[0]!, proven, gates, isDrifted: drift !== undefined && drift.length > 0 };
   const { intent, manifest_hash } = deps.product!;
   const judging = { intent, manifest_hash, sha256: deps.sha256, now: deps.clock.now() };
   return {

@@ -197,7 +197,7 @@ async function driftNow({ store }: ChangesDeps): Promise<Map<string, DriftEpisod
   const episodes = new Map<string, DriftEpisode>();
   for (let after: string | undefined; ;) {
     const page = await store.list("drift", { ...(after !== undefined && { after }), limit: PAGE });
-    for (const { id, value } of page) episodes.set(id, value);
+    for (const { value } of page) episodes.set(value.change_id, value);
     if (page.length < PAGE) return episodes;
     after = page.at(-1)!.id;
   }

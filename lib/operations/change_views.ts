@@ -16,6 +16,7 @@ import type { Gate } from "../changes/rules/gates.ts";
 import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
 import { outcomeWords } from "../changes/rules/outcome_words.ts";
 import { listVisibleIds } from "../changes/read_scope.ts";
+import { listEpisodes } from "../changes/drift.ts";
 import { readSeen } from "../changes/seen.ts";
 import type { Outcome, OutcomeRecord } from "../changes/rules/outcome.ts";
 import { readStandings } from "../changes/standings.ts";
@@ -109,11 +110,11 @@ export async function changeDetail(deps: ChangesDeps, changeId: string, reader?:
   const view = await changeView(deps, changeId, reader);
   const [outcome, drift, related, rollout] = await Promise.all([
     outcomeNow(deps, changeId),
-    deps.store.get("drift", changeId),
+    listEpisodes(deps.store, changeId),
     findRelated(deps, view),
     viewRollout(deps.store, view),
   ]);
-  return { ...view, outcome, drift: drift?.value ?? null, related, ...(rollout && { rollout }) };
+  return { ...view, outcome, drift: drift[0] ?? null, related, ...(rollout && { rollout }) };
 }
 
 /** Reads what the places of a change hold now, with the gate of a value that no consent saw; nothing where none can be read. */

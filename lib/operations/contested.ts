@@ -1,4 +1,5 @@
 /** Contested values: a notice, and so a notification, for each place that was restored three times within an hour. */
+import { toChangeId } from "../changes/rules/operands.ts";
 import { addNotice } from "../projections/activity_log.ts";
 import type { OperationsDeps } from "./deps.ts";
 
@@ -27,9 +28,9 @@ export async function noticeContested(deps: OperationsDeps): Promise<void> {
       await addNotice(deps, tx, {
         at: new Date(clock.now()).toISOString(),
         kind: "restore_contested",
-        title: `The value of ${id} is not restored before ${until}`,
+        title: `The value of ${toChangeId(id)} is not restored before ${until}`,
         detail: "It was restored three times within an hour, and changed outside Countersign each time.",
-        ref: id,
+        ref: toChangeId(id),
       });
   });
 }

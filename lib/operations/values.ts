@@ -7,6 +7,7 @@ import { listLaterOwners, readVerifiedChanges, type VerifiedChange } from "../ch
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Place, readRecords } from "../changes/records.ts";
 import { type ChangeEntry, listEntries } from "../changes/rules/list_entries.ts";
+import { appliedAt } from "../changes/rules/record.ts";
 import { samePlace } from "../changes/rules/same_target.ts";
 import { changeSchema, KINDS } from "../changes/rules/change.ts";
 import type { Exposure } from "../rollout/exposure.ts";
@@ -259,8 +260,10 @@ async function valueOf(
   const { entry } = one.source;
   if (erased) return withheld(one, ERASED);
   if (status !== "applied" || applied?.entry !== entry || !set) return MOVED;
+  const { rolled_back_at, target_spelling = set.target } = appliedAt({ applied }, set) ?? {};
+  if (rolled_back_at !== undefined) return MOVED;
   const { tenant_id, value } = set;
-  const target = applied.target_spelling ?? set.target;
+  const target = target_spelling;
   if (value === undefined) return withheld(one, "the change sets no value");
   // A change that sets no value leaves the target to the one before it.
   const since = (await listLaterOwners(deps, set, one.source))?.filter((id) => id !== over);

@@ -5,7 +5,7 @@
 import { entryKey, readHead } from "../audit/chain.ts";
 import { turn } from "../kit/turn.ts";
 import { json } from "../store/json.ts";
-import { MOST_WRITES, RevisionConflict, type Store } from "../store/store.ts";
+import { RevisionConflict, type Store } from "../store/store.ts";
 import type { LogReader } from "./log_reader.ts";
 import {
   type Cursor,
@@ -19,7 +19,7 @@ import { createWriteBuffer, type WriteBuffer } from "./write_buffer.ts";
 
 const MAX_ENTRIES_PER_SLICE = 128;
 /** One more is the cursor. */
-const MAX_WRITES_PER_SLICE = MOST_WRITES - 1;
+const MAX_WRITES_PER_SLICE = 49;
 
 /** The end of the log for a slice. */
 export interface LogEnd {

@@ -1,6 +1,7 @@
 /** Projection of the value that each target should have: that of its newest applied change that sets one. */
 import { entryKey } from "../audit/chain.ts";
 import type { PlanEntry } from "../changes/rules/change.ts";
+import { listTakenBack } from "../changes/rules/taken_back.ts";
 import { listEntries as listTargets } from "../changes/rules/list_entries.ts";
 import { MAX_WRITES_PER_STEP, type ProjectedChange, type Projection, type ProjectionContext } from "./projection.ts";
 
@@ -31,15 +32,16 @@ export const values: Projection<null> = {
   name: "values",
   collections: ["values", "values_order"],
   start: null,
-  async apply(context, { id, event_type, timestamp, change_id }, step) {
-    if (event_type !== "change_applied" && event_type !== "change_rolled_back") return;
+  async apply(context, { id, event_type, timestamp, change_id, tenant, detail }, step) {
+    const isApply = event_type === "change_applied";
+    if (!isApply && event_type !== "change_rolled_back" && event_type !== "change_rollback_failed") return;
     const change = await context.readChange(change_id);
-    const targets = listTargets(change);
+    const targets = isApply ? listTargets(change) : listTakenBack({ event_type, tenant, detail });
     // A target takes two writes, and a plan has up to twenty of them.
     const begin = Number(step);
     const source = { change_id, entry: id, applied_at: timestamp };
     for (const entry of targets.slice(begin, begin + TARGETS_PER_STEP))
-      if (event_type === "change_applied") setValue(context, { change, entry, source });
+      if (isApply) setValue(context, { change, entry, source });
       else await restoreValue(context, change_id, valueKey(entry.tenant_id, entry.target));
     return begin + TARGETS_PER_STEP < targets.length ? String(begin + TARGETS_PER_STEP) : undefined;
   },

@@ -60,7 +60,7 @@ export interface Text {
 }
 
 /** What one decision may write at most: records, each put or deleted, and bytes of JSON text. */
-export const MOST_WRITES = 50;
+export const MOST_WRITES = 99;
 export const MOST_BYTES = 1_000_000;
 
 /** What reads records. Outside a transaction that is what is durable, of one record or of several a moment apart. */

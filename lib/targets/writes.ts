@@ -11,6 +11,8 @@ import type { targetStages } from "./stages.ts";
 
 export const BY_HAND = "set by hand what was there before, and roll back again";
 
+const CONCURRENT_READS = 8;
+
 /** A value to set. */
 export interface ApplyWrite {
   change: Change & Staged;
@@ -75,6 +77,15 @@ export function targetWrites(system: TargetSystem, { effects, read, newAttempts,
     return "conflict" in set ? { ...set, index: 0 } : set;
   };
 
+  const readAll = async (items: readonly { entry: Entry }[], signal: AbortSignal): Promise<TargetValue[]> => {
+    const held: TargetValue[] = [];
+    for (let from = 0; from < items.length; from += CONCURRENT_READS) {
+      const slice = items.slice(from, from + CONCURRENT_READS);
+      held.push(...(await Promise.all(slice.map(({ entry }) => read(entry, signal)))));
+    }
+    return held;
+  };
+
   const spell = ({ value: _, ...spelled }: Entry): Omit<Entry, "value"> => spelled;
 
   const startRollback = async (change: Change, entry: Entry, attempt: Attempt): Promise<void> =>
@@ -106,7 +117,7 @@ export function targetWrites(system: TargetSystem, { effects, read, newAttempts,
       const replaced = await Promise.all(owners);
       const records = new Map(items.map((item) => [item, item.known]));
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const held = await Promise.all(items.map(({ entry }) => read(entry, signal)));
+        const held = await readAll(items, signal);
         for (const [index, item] of items.entries()) {
           const record = records.get(item);
           // An earlier attempt was carried out late: what it replaced is on record already.
@@ -166,7 +177,7 @@ export function targetWrites(system: TargetSystem, { effects, read, newAttempts,
       const results = new Map<RollbackWrite, AdapterResult>();
       const replaced = await Promise.all(items.map(({ record }) => effects.other(record.replaced)));
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const held = await Promise.all(items.map(({ entry }) => read(entry, signal)));
+        const held = await readAll(items, signal);
         const left = [...items.keys()].filter((index) => !results.has(items[index]!));
         for (const index of left) {
           const { change, record, overDrift } = items[index]!;

@@ -50,15 +50,15 @@ const refusingMore = (count: (writes: readonly Made[]) => number, most: number):
 
 /** Stores that take more than a decision may write, or less, by the name of the case that each must fail. */
 export const brokenLimits: Record<string, BrokenStores> = {
-  "50 writes of a decision are kept, each record counted once, deletes counted": {
-    "a delete counts twice": () => refusingMore((writes) => writes.length + writes.filter(isDelete).length, 50),
-    "every put of a record counts": () => refusingMore((writes) => writes.length, 50),
-    "49 writes are the most": () => refusingMore((writes) => latest(writes).length, 49),
+  "99 writes of a decision are kept, each record counted once, deletes counted": {
+    "a delete counts twice": () => refusingMore((writes) => writes.length + writes.filter(isDelete).length, 99),
+    "every put of a record counts": () => refusingMore((writes) => writes.length, 99),
+    "98 writes are the most": () => refusingMore((writes) => latest(writes).length, 98),
   },
-  "more than 50 writes are refused with a RangeError that says how many, and none is kept": {
-    "a large decision is committed in parts": () => inParts((writes) => chunks(writes, 50)),
+  "more than 99 writes are refused with a RangeError that says how many, and none is kept": {
+    "a large decision is committed in parts": () => inParts((writes) => chunks(writes, 99)),
     "deletes are not counted": () =>
-      inParts((writes) => [writes.filter((write) => !isDelete(write)), ...chunks(writes.filter(isDelete), 50)]),
+      inParts((writes) => [writes.filter((write) => !isDelete(write)), ...chunks(writes.filter(isDelete), 99)]),
     "too much is refused without a number": () =>
       onTransact(
         (store) => (decide) =>

@@ -112,37 +112,37 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "50 writes of a decision are kept, each record counted once, deletes counted",
+    name: "99 writes of a decision are kept, each record counted once, deletes counted",
     async run({ store }) {
       await store.transact((tx) => {
-        for (let round = 0; round < 3; round++) for (const id of numbered(50)) tx.put("things", id, round);
+        for (let round = 0; round < 3; round++) for (const id of numbered(99)) tx.put("things", id, round);
       });
       await store.transact((tx) => {
-        for (const id of numbered(50)) tx.delete("things", id);
+        for (const id of numbered(99)) tx.delete("things", id);
       });
       equal(await store.list("things", { limit: 1 }), []);
       await store.transact((tx) => {
-        for (const id of numbered(50)) tx.put("things", id, "again", 0);
+        for (const id of numbered(99)) tx.put("things", id, "again", 0);
       });
-      equal((await store.list("things", { limit: 60 })).length, 50);
+      equal((await store.list("things", { limit: 120 })).length, 99);
     },
   },
   {
-    name: "more than 50 writes are refused with a RangeError that says how many, and none is kept",
+    name: "more than 99 writes are refused with a RangeError that says how many, and none is kept",
     async run({ store }) {
       for (const [puts, deletes] of [
-        [51, 0],
-        [0, 51],
-        [30, 30],
+        [100, 0],
+        [0, 100],
+        [60, 60],
       ] as const) {
         for (const id of numbered(deletes)) await put(store, "things", `old-${id}`, 1);
-        const before = await store.list("things", { limit: 99 });
+        const before = await store.list("things", { limit: 120 });
         const refused = store.transact((tx) => {
           for (const id of numbered(puts)) tx.put("things", id, 1);
           for (const id of numbered(deletes)) tx.delete("things", `old-${id}`);
         });
         await refusedWith(refused, puts + deletes);
-        equal(await store.list("things", { limit: 99 }), before, `${puts} puts and ${deletes} deletes`);
+        equal(await store.list("things", { limit: 120 }), before, `${puts} puts and ${deletes} deletes`);
       }
     },
   },

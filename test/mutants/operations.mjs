@@ -38,14 +38,14 @@ export const operations = [
   {
     name: "drift goes on when another change is applied in its place",
     file: "lib/changes/operations/record_result.ts",
-    find: "if (target_held !== null) await dropEpisodes(tx, target_held, [operand]);",
+    find: "if (target_held !== null) left -= await dropEpisodes(tx, target_held, [operand], left);",
     replace: "",
     tests: PUT_BACK,
   },
   {
     name: "what a host showed before another change was applied begins an episode",
     file: "lib/changes/verify_place.ts",
-    find: "if ((await transaction.ledger.owner(current.change)) !== change_id) return;",
+    find: "if ((await transaction.ledger.owner(change)) !== change_id) return;",
     replace: "",
     tests: PUT_BACK,
   },

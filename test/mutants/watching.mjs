@@ -27,13 +27,13 @@ export const watching = [
   {
     ...drift,
     name: "what the host showed before an operation counts after it",
-    find: "if (revision !== change.revision || (await readLease(tx, change))) return;",
+    find: "if (current.change.revision !== change.revision || (await readLease(tx, change))) return;",
     replace: "void [revision, readLease];",
   },
   {
     ...drift,
     name: "drift that is over is still shown",
-    find: 'if (state === undefined) return tx.delete("drift", change_id);',
+    find: 'if (state === undefined) return tx.delete("drift", id);',
     replace: "if (state === undefined) return;",
   },
   {

@@ -55,6 +55,8 @@ export function hostTable() {
       const isChanged = stack.slice(index + 1).some(({ change_id }) => change_id === undefined);
       return !isChanged && stack[index]!.json === JSON.stringify(change.value) ? "applied" : "unknown";
     },
+    /** The JSON that a target holds; undefined: nothing. */
+    content: (change: HostChange): string | undefined => layersOf(change).at(-1)?.json,
     /** Sets a target as another program would. */
     overwrite: (change: HostChange, value: unknown): void =>
       void layersOf(change).push({ json: JSON.stringify(value) }),

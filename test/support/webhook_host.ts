@@ -26,6 +26,8 @@ export interface WebhookHost {
   effects: string[];
   /** What the product shows, by change. */
   states: Map<string, string>;
+  /** The JSON that a target holds; undefined: nothing. */
+  content(change: HostChange): string | undefined;
   /** Sets a target as another program would. */
   overwrite(change: HostChange, value: unknown): void;
   /** From now on for so many requests of an operation: the work is done (`after`) or not (`before`), then this. */
@@ -100,6 +102,7 @@ export async function startWebhookHost(secret: string, at = 0): Promise<WebhookH
     received,
     effects,
     states,
+    content: table.content,
     overwrite: table.overwrite,
     trouble: (operation, when, trouble, times = 1) => void troubles.set(operation, { when, trouble, times }),
     async stop() {

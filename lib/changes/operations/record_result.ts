@@ -21,6 +21,8 @@ import type { HostFailure } from "./run_adapter.ts";
 
 /** More than a plan has targets. */
 const MAX_EPISODES = 50;
+/** A plan of 20 takes four writes a target, of the 99 that a decision may take; further episodes end with the next check. */
+const MAX_DROPPED = 10;
 
 /** The result of an adapter, with its name. */
 export type NamedResult = AdapterResult & { name: string };
@@ -121,10 +123,11 @@ async function takeOwnership(
   { change, applied }: ChangeRecord,
   replaced: readonly Replaced[],
 ): Promise<void> {
+  let left = MAX_DROPPED;
   for (const { operand, target_held } of replaced) {
     tx.put("owners", ownerKey(operand, applied!), change.change_id);
     if (operand.value !== undefined) tx.put("set_targets", targetKey(operand), applied!.entry);
-    if (target_held !== null) await dropEpisodes(tx, target_held, [operand]);
+    if (target_held !== null) left -= await dropEpisodes(tx, target_held, [operand], left);
   }
 }
 
@@ -138,10 +141,12 @@ async function giveUpOwnership(
   await dropEpisodes(tx, change.change_id, targets);
 }
 
-/** A change that no longer owns targets has no episodes of drift there. */
-async function dropEpisodes(tx: Tx, changeId: string, targets: readonly Place[]): Promise<void> {
-  for (const { id, value } of await tx.list("drift", { prefix: changeId, limit: MAX_EPISODES }))
-    if (targets.some((target) => samePlace(value, target))) tx.delete("drift", id);
+/** A change that no longer owns targets has no episodes of drift there; returns how many it had, `most` at most. */
+async function dropEpisodes(tx: Tx, changeId: string, targets: readonly Place[], most = MAX_EPISODES): Promise<number> {
+  const page = await tx.list("drift", { prefix: changeId, limit: MAX_EPISODES });
+  const ended = page.filter(({ value }) => targets.some((target) => samePlace(value, target))).slice(0, most);
+  for (const { id } of ended) tx.delete("drift", id);
+  return ended.length;
 }
 
 /** Result of a restore. */

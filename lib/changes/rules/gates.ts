@@ -54,6 +54,8 @@ export interface Circumstances {
   conflicts: readonly string[];
   /** An operation on the host is under way, or the host has yet to say how it was left. */
   operation?: OperationState | undefined;
+  /** The targets of a plan that it is about. */
+  left?: readonly string[] | undefined;
   /** The same of an approved change's target, and the change it is about. */
   beside?: { change_id: string; state: OperationState } | undefined;
   guardrail?: GuardrailEvidence | undefined;
@@ -68,7 +70,7 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function gatesOf(
   change: Change,
-  { intent, overdue, conflicts, operation, beside, guardrail, not_allowed, owners, holds }: Circumstances,
+  { intent, overdue, conflicts, operation, left, beside, guardrail, not_allowed, owners, holds }: Circumstances,
 ): Gate[] {
   const { policy } = intent;
   const gates: Gate[] = [];
@@ -128,7 +130,11 @@ export function gatesOf(
     add("permission", "pass", `only ${permitted.join(", ")} may ${next === "apply" ? "apply it" : "roll it back"}`);
   if (operation === "running") add("operation", "block", "an operation on the host is under way");
   else if (operation)
-    add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");
+    add(
+      "operation",
+      "block",
+      `the host has not said how the last operation left ${left?.join(", ") ?? "it"}; it is asked again in each cycle`,
+    );
   if (beside)
     add(
       "operation",
