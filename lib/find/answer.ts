@@ -36,6 +36,7 @@ export const findRowSchema = once(() =>
   changeSchema()
     .pick(SHOWN)
     .extend({
+      targets: z.number().int().optional().describe("How many targets a plan sets."),
       approvers: z.array(z.string()).meta({ description: "Who consented.", examples: [["ana@acme.example"]] }),
       expires_at: z
         .string()
@@ -86,6 +87,7 @@ export function shownRow(
       FindRow,
       "approvers" | "expires_at" | "verdict" | "drift"
     >),
+    ...(change.sets && { targets: change.sets.length }),
     approvers: listApprovers(row),
     expires_at: limitOf(change, policy),
     ...shown,

@@ -58,6 +58,7 @@ export const inboxItem = changeSchema()
   .pick(SHOWN)
   .extend({
     title: z.string().meta({ description: "Its summary.", examples: ["Raise the seat limit to 50"] }),
+    targets: z.number().int().optional().describe("How many targets a plan sets."),
     since: z.string().describe("Since when it waits: proposed, approved, applied in an emergency, or seen to drift."),
     expires_at: z
       .string()
@@ -296,6 +297,7 @@ function itemOf(
   const { intent } = deps.product!;
   return {
     ...pick(change, NAMES),
+    ...(change.sets && { targets: change.sets.length }),
     title: change.summary,
     since: sinceOf(change),
     expires_at: limitOf(change, intent.policy),

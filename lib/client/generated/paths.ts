@@ -5020,6 +5020,9 @@ export interface components {
       /** Its summary. */
       title: string;
 
+      /** How many targets a plan sets. */
+      targets?: number;
+
       /** Since when it waits: proposed, approved, applied in an emergency, or seen to drift. */
       since: string;
 
@@ -5062,6 +5065,9 @@ export interface components {
       decided_at: components["schemas"]["ChangeDecidedAt"];
       applied_at: components["schemas"]["ChangeAppliedAt"];
       rolled_back_at: components["schemas"]["ChangeRolledBackAt"];
+
+      /** How many targets a plan sets. */
+      targets?: number;
 
       /** Who consented. */
       approvers: string[];

@@ -1,26 +1,38 @@
-/** What is known of a change's place: what was there before, and what came of changes like it. */
+/** Earlier changes of the targets of a change, and the values that it replaced. */
+import { listEntries } from "../../../lib/changes/rules/list_entries.ts";
+import { samePlace } from "../../../lib/changes/rules/same_target.ts";
 import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
-/** Changes of one tenant on one target, newest first. */
+type Place = Pick<Change, "tenant_id" | "target">;
+
+/** Changes that set one of the targets of a change, newest first. */
 export async function readHistory(change: Change, signal: AbortSignal): Promise<Change[]> {
-  const page = await get<RuntimePage>("api/product/runtime", { tenant_id: change.tenant_id, limit: 200 }, signal);
-  const place = change.target.toLowerCase();
-  return page.changes.filter((one) => one.target.toLowerCase() === place);
+  const entries = listEntries(change);
+  const read = (tenant_id: string) => get<RuntimePage>("api/product/runtime", { tenant_id, limit: 200 }, signal);
+  const pages = await Promise.all([...new Set(entries.map(({ tenant_id }) => tenant_id))].map(read));
+  const found = new Map(pages.flatMap(({ changes }) => changes.map((one) => [one.change_id, one])));
+  return [...found.values()].filter((one) => entries.some((entry) => findEntry(one, entry)));
 }
 
-/** What the service last set at this place before the change; undefined when it never did. */
-export function setBefore(change: Change, history: readonly Change[]): { value: unknown; by: string } | undefined {
+const findEntry = (change: Change, place: Place) => listEntries(change).find((entry) => samePlace(entry, place));
+
+/** Finds the value that the service last set at a target before a change; undefined when it never did. */
+export function findReplaced(
+  change: Change,
+  history: readonly Change[],
+  place: Place = change,
+): { value: unknown; by: string } | undefined {
   const until = change.applied_at ?? "9999";
   const [owner] = history
     .filter(
       (one) =>
         one.change_id !== change.change_id &&
         one.status === "applied" &&
-        one.value !== undefined &&
+        findEntry(one, place)?.value !== undefined &&
         one.applied_at !== null &&
         one.applied_at < until,
     )
     .sort((a, b) => (a.applied_at! < b.applied_at! ? 1 : -1));
-  return owner && { value: owner.value, by: owner.change_id };
+  return owner && { value: findEntry(owner, place)!.value, by: owner.change_id };
 }

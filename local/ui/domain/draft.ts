@@ -1,8 +1,15 @@
 /** A proposal as it is typed: empty, given with the address, or made of a change whose place it takes. */
 import type { Change, ChangeDetail, Kind, Risk, Tier } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
-import { EMPTY_VALUE, KINDS, type ValueDraft, valueDraftOf } from "./kinds.ts";
+import { EMPTY_VALUE, formOf, KINDS, type ValueDraft, valueDraftOf, valueOf } from "./kinds.ts";
 import { isUnstated } from "./sentences.ts";
+
+/** One target of a plan as it is typed. */
+export interface EntryDraft {
+  tenant_id: string;
+  target: string;
+  value: ValueDraft;
+}
 
 /** What was typed; empty is "not stated". */
 export interface Draft {
@@ -21,6 +28,37 @@ export interface Draft {
   /** Empty: a person applies it; `approved`, or a local time. */
   apply_when: string;
   value: ValueDraft;
+  /** Present for a plan: what it sets instead of its target, which is its name then. */
+  sets?: readonly EntryDraft[] | undefined;
+}
+
+/** Returns the draft of each target: of a plan its entries, otherwise the draft itself. */
+export const splitDraft = (draft: Draft): readonly Draft[] =>
+  draft.sets?.map((entry) => ({ ...draft, ...entry, sets: undefined })) ?? [draft];
+
+/** Adds a target; the first one that is added makes a plan of the draft. */
+export function addEntry(draft: Draft): Draft {
+  const { tenant_id, target, value, sets = [{ tenant_id, target, value }] } = draft;
+  const next = { tenant_id: sets.at(-1)!.tenant_id, target: "", value: EMPTY_VALUE };
+  return { ...draft, ...(draft.sets ? {} : { target: "" }), sets: [...sets, next] };
+}
+
+/** Removes a target; what is left of a plan of two is no plan. */
+export function removeEntry(draft: Draft, index: number): Draft {
+  const sets = draft.sets!.filter((_, at) => at !== index);
+  return sets.length > 1 ? { ...draft, sets } : { ...draft, ...sets[0]!, sets: undefined };
+}
+
+const entriesOf = ({ kind, sets }: Pick<Change, "kind" | "sets">): Draft["sets"] =>
+  sets?.map(({ value, ...place }) => ({ ...place, value: valueDraftOf(KINDS[kind].value, value) }));
+
+function valueFrom(kind: Kind, text: string): ValueDraft {
+  if (text === "" || KINDS[kind].value === "json") return { ...EMPTY_VALUE, text };
+  try {
+    return valueDraftOf(KINDS[kind].value, JSON.parse(text));
+  } catch {
+    return EMPTY_VALUE;
+  }
 }
 
 /** A proposal may come with the address, for example from a draft in the chat. */
@@ -41,7 +79,7 @@ export function draftFrom(query: URLSearchParams, name: string): Draft {
     tier: given("tier") as Tier | "",
     proposer: given("proposer") || name,
     apply_when: given("apply_when"),
-    value: { ...EMPTY_VALUE, text: KINDS[kind].value === "json" ? given("value") : "" },
+    value: valueFrom(kind, given("value")),
   };
 }
 
@@ -63,6 +101,7 @@ export function draftAgain(change: Change, name: string): Draft {
     proposer: name,
     apply_when: "",
     value: valueDraftOf(KINDS[kind].value, change.value),
+    sets: entriesOf(change),
   };
 }
 
@@ -74,6 +113,7 @@ export const draftOfPromotion = (change: Change, query: URLSearchParams, name: s
   summary: query.get("summary") ?? change.summary,
   kpi: change.kpi ?? "",
   value: valueDraftOf(KINDS[change.kind].value, change.value),
+  sets: entriesOf(change),
 });
 
 /** That the target shall hold what the host product holds; what was expected of the change before is not expected of this one. */
@@ -91,14 +131,20 @@ const stated = (figure: number | null): string => (figure === null ? "" : String
 
 /** The form's fields; what was left empty is not stated. */
 export function fieldsOf(draft: Draft, value: string | undefined): Fields {
-  const { value: _typed, apply_when, ...given } = draft;
+  const { value: _typed, apply_when, sets, ...given } = draft;
   const at = new Date(apply_when);
   const filled = Object.entries(given).map(([field, text]) => [field, text.trim() === "" ? undefined : text.trim()]);
   return {
     ...Object.fromEntries(filled),
     apply_when: Number.isNaN(at.getTime()) ? apply_when || undefined : at.toISOString(),
     value,
+    sets: sets && JSON.stringify(sets.map((entry) => readEntry(draft.kind, entry))),
   };
+}
+
+function readEntry(kind: Kind, { tenant_id, target, value }: EntryDraft) {
+  const { json } = valueOf(formOf(kind, value), value);
+  return { tenant_id: tenant_id.trim(), target: target.trim(), ...(json !== undefined && { value: JSON.parse(json) }) };
 }
 
 /** Returns what the policy judges; a field that is not stated is absent. */

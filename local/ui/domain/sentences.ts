@@ -12,10 +12,15 @@ type Request = Pick<
   Change,
   "proposer" | "asked_by" | "kind" | "target" | "tenant_id" | "status" | "affected_users" | "reversible"
 > &
-  Partial<Pick<Change, "value" | "erased" | "unstated">>;
+  Partial<Pick<Change, "value" | "sets" | "erased" | "unstated">> & {
+    /** How many targets a plan sets, where a list leaves out the targets. */
+    targets?: number | undefined;
+  };
 
 /** What is asked for, after "to". */
-function doing(change: Pick<Request, "kind" | "target" | "value">): Part[] {
+function doing(change: Pick<Request, "kind" | "target" | "value" | "sets" | "targets">): Part[] {
+  const targets = change.sets?.length ?? change.targets;
+  if (targets !== undefined) return [`set the ${targets} targets of `, { given: change.target, code: true }];
   const target: Part = { given: change.target, code: true };
   const enabled = switchOf(change.value);
   if (change.kind === "feature_flag" && enabled !== undefined) return ["switch ", target, enabled ? " on" : " off"];
@@ -140,7 +145,7 @@ function approvers(change: Change): Part[] {
 }
 
 /** The fields that name a change in a few words; a list may leave out the value. */
-export type ShortChange = Pick<Request, "kind" | "target" | "tenant_id" | "value">;
+export type ShortChange = Pick<Request, "kind" | "target" | "tenant_id" | "value" | "sets" | "targets">;
 
 /** A few words for titles and lists: "set crm.followup for t1". */
 export const shortly = (change: ShortChange): Part[] => [...doing(change), " for ", { given: change.tenant_id }];

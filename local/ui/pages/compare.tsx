@@ -1,12 +1,16 @@
 /** The differences between two environments, each with a way to promote it. */
 import { useState } from "preact/hooks";
+import type { Governed } from "../../../lib/operations/values.ts";
 import type { FindRow, IntentView } from "../core/api_types.ts";
 import { counted, pretty } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref, href, refine, type Route } from "../core/router.tsx";
+import { changeHref, goTo, href, refine, type Route } from "../core/router.tsx";
+import { keptDraft, personName } from "../core/session.ts";
 import { useFindHelp, useFound, useIntent } from "../core/shared.ts";
 import { type Compared, compare, type Held, isSame, listEnvironments, parseName } from "../domain/compare.ts";
+import { type Draft, draftFrom } from "../domain/draft.ts";
+import { KINDS, valueDraftOf } from "../domain/kinds.ts";
 import { formatShare } from "../domain/rollout.ts";
 import { Diff } from "../parts/diff.tsx";
 import { Choice } from "../parts/field.tsx";
@@ -14,6 +18,7 @@ import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { CodeLine, Given } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
+import { MAX_ENTRIES } from "./propose/plan_entries.tsx";
 
 /** The page. */
 export function ComparePage({ route: { query } }: { route: Route }) {
@@ -75,6 +80,7 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
   if (!data || (!names && noNames === undefined)) return <Pending error={error} what="the values" />;
   const same = data.rows.filter(isSame);
   const different = data.rows.filter((row) => !isSame(row));
+  const [chosen, setChosen] = useState<readonly string[]>([]);
   const setBy = new Map(names?.rows.map((row) => [row.change_id, row]));
   return (
     <Panel title={different.length === 0 ? "Nothing differs" : counted(different.length, "difference")}>
@@ -93,11 +99,20 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
           </thead>
           <tbody>
             {different.map((row) => (
-              <DifferenceRow key={row.name} row={row} from={parseName(from)} to={parseName(to)} setBy={setBy} />
+              <DifferenceRow
+                key={row.name}
+                row={row}
+                from={parseName(from)}
+                to={parseName(to)}
+                setBy={setBy}
+                isChosen={chosen.includes(row.name)}
+                onChoose={(is) => setChosen(is ? [...chosen, row.name] : chosen.filter((name) => name !== row.name))}
+              />
             ))}
           </tbody>
         </table>
       )}
+      <PromoteAll of={different.filter(({ name }) => chosen.includes(name))} from={from} to={to} />
       {same.length > 0 && (
         <details>
           <summary>{counted(same.length, "target has", "targets have")} the same value</summary>
@@ -114,16 +129,51 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
   );
 }
 
+/** Leads to a plan of the chosen differences. */
+function PromoteAll({ of, from, to }: { of: readonly Compared[]; from: string; to: string }) {
+  const values = of.map((row) => row.from as Governed);
+  const kinds = new Set(values.map(({ kind }) => kind));
+  if (of.length < 2) return <p class="quiet">Choose two or more targets to promote them as one plan.</p>;
+  if (kinds.size > 1) return <p class="quiet">A plan has one kind of change; choose targets of one kind.</p>;
+  if (of.length > MAX_ENTRIES) return <p class="quiet">A plan has at most {MAX_ENTRIES} targets.</p>;
+  const [kind] = kinds;
+  const query = {
+    kind: kind!,
+    tenant_id: to.startsWith("tenant:") ? parseName(to) : "*",
+    summary: `Promote ${of.length} values from ${parseName(from)} to ${parseName(to)}`,
+  };
+  const draft: Draft = {
+    ...draftFrom(new URLSearchParams(query), personName.get()),
+    sets: of.map(({ there }, index) => ({ ...there, value: valueDraftOf(KINDS[kind!].value, values[index]!.value) })),
+  };
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        const address = href(["propose"], { plan: to });
+        keptDraft.set(JSON.stringify({ address, draft }));
+        goTo(address);
+      }}
+    >
+      Promote these {of.length} as one plan…
+    </button>
+  );
+}
+
 function DifferenceRow({
   row,
   from,
   to,
   setBy,
+  isChosen,
+  onChoose,
 }: {
   row: Compared;
   from: string;
   to: string;
   setBy: ReadonlyMap<string, FindRow>;
+  isChosen: boolean;
+  onChoose: (is: boolean) => void;
 }) {
   const [open, setOpen] = useState(false);
   const text = (held: Held | undefined) => (held?.state === "governed" ? pretty(held.value) : undefined);
@@ -133,7 +183,16 @@ function DifferenceRow({
     <>
       <tr>
         <td>
-          <Given text={row.name} code />
+          <label class="check">
+            {row.from?.state === "governed" && (
+              <input
+                type="checkbox"
+                checked={isChosen}
+                onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+              />
+            )}
+            <Given text={row.name} code />
+          </label>
           {isLong && (
             <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
               {open ? "Hide" : "Show"} the difference
@@ -158,7 +217,7 @@ function DifferenceRow({
           {row.from?.state === "governed" && (
             <a
               class="button secondary small"
-              href={href(["propose"], { promotes: row.from.change_id, ...row.there })}
+              href={promotionHref(row, setBy.get(row.from.change_id))}
               aria-label={`Promote ${row.name}`}
             >
               Promote…
@@ -175,6 +234,13 @@ function DifferenceRow({
       )}
     </>
   );
+}
+
+/** Returns the address of a proposal that promotes a value; one of a plan goes without the plan's other targets. */
+function promotionHref({ from, there }: Compared, by?: FindRow): string {
+  const { change_id, kind, value } = from as Governed;
+  if (by?.targets === undefined) return href(["propose"], { promotes: change_id, ...there });
+  return href(["propose"], { kind, ...there, value: JSON.stringify(value) });
 }
 
 /** A value, who consented to it, and since when it is set. */

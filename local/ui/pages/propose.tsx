@@ -7,7 +7,15 @@ import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { keptDraft, personName } from "../core/session.ts";
 import { useIntent, useServiceState } from "../core/shared.ts";
-import { type Draft, draftAgain, draftFrom, draftOfHeld, draftOfPromotion, fieldsOf } from "../domain/draft.ts";
+import {
+  type Draft,
+  draftAgain,
+  draftFrom,
+  draftOfHeld,
+  draftOfPromotion,
+  fieldsOf,
+  splitDraft,
+} from "../domain/draft.ts";
 import { whyApart } from "../domain/again.ts";
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { EMPTY_VALUE, formOf, KINDS, valueDraftOf, valueOf } from "../domain/kinds.ts";
@@ -71,8 +79,8 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
   useEffect(() => {
     if (error) toFault();
   }, [error]);
-  const form = formOf(draft.kind, draft.value);
-  const typed = valueOf(form, draft.value);
+  const values = splitDraft(draft).map(({ kind, value }) => valueOf(formOf(kind, value), value));
+  const typed = draft.sets ? { json: undefined, fault: values.find(({ fault }) => fault)?.fault } : values[0]!;
   const isTooLong = encodeForm(fieldsOf(draft, typed.json)).toString().length > MAX_REQUEST_BYTES;
   const value = isTooLong ? { ...typed, fault: "The proposal is over 64 KiB. Shorten the value." } : typed;
   const current = useCurrentValue(draft);
@@ -89,7 +97,11 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
   const apart = instead && whyApart(instead.of, draft);
   const supersedes = instead && apart === undefined ? instead.of.change_id : undefined;
   const fields = promotes
-    ? { ...fieldsOf(draft, undefined), kind: undefined, promotes: promotes.change_id }
+    ? {
+        ...fieldsOf({ ...draft, ...(draft.sets && { target: "" }), sets: undefined }, undefined),
+        kind: undefined,
+        promotes: promotes.change_id,
+      }
     : { ...fieldsOf(draft, value.json), supersedes };
   const change = (next: Draft) => {
     setDraft(next);
@@ -163,7 +175,15 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
           />
         </Panel>
         <div class="beside">
-          <Foretelling draft={draft} intent={intent} except={supersedes} current={current}>
+          <Foretelling
+            draft={
+              promotes && draft.sets
+                ? { ...draft, sets: draft.sets.map((entry) => ({ ...entry, tenant_id: draft.tenant_id })) }
+                : draft
+            }
+            intent={intent}
+            except={supersedes}
+          >
             <Failure error={error} alert />
             {sent?.draft === draft ? (
               <p class="quiet">This is proposed. Change something in it to propose another.</p>

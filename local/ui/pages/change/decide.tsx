@@ -19,6 +19,7 @@ import { formatSentence } from "../../domain/refusals.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { KeptTokenField, NameField } from "../../parts/person_fields.tsx";
 import { Given, Sentence } from "../../parts/text.tsx";
+import { Unopened } from "../../parts/unopened.tsx";
 import { ChangedSince, useChangedSince } from "./changed_since.tsx";
 import { DryRun } from "./dry_run.tsx";
 import { HeldNow } from "./held_now.tsx";
@@ -109,6 +110,7 @@ export function DecideDialog({
           <Given text={change.summary} />
         </p>
         {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
+        {action === "approve" && <Unopened change={change} />}
         {(action === "apply" || action === "rollback") && (
           <DryRun change={change} operation={action} onToken={askToken} />
         )}

@@ -6,6 +6,7 @@ import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.t
 import { listObstacles } from "../../domain/offers.ts";
 import { Named } from "../../parts/change_name.tsx";
 import { Sign } from "../../parts/mark.tsx";
+import { Unopened } from "../../parts/unopened.tsx";
 import { Ways } from "./ways.tsx";
 import type { ComponentChildren } from "preact";
 
@@ -54,6 +55,7 @@ export function DecisionBar({
   return (
     <section class="decision-bar" aria-label="Decision">
       {tap}
+      {tap && <Unopened change={change} />}
       {isReviewDue(change) && (
         <p class="whole">
           It was approved as an emergency, and the consent is to be reviewed by {dateTime(change.review!.due_at)}.

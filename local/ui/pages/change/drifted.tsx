@@ -9,12 +9,12 @@ import { Ways } from "./ways.tsx";
 
 /** The panel of a drifted change; `onRestore` opens the dialog of a restore. */
 export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore: () => void }) {
-  const { drift, target, change_id } = change;
+  const { drift, change_id } = change;
   const contested = drift!.contested_until;
   return (
     <Panel title="Changed outside Countersign" class="drifted">
       <p>
-        The current value of <Given text={target} code /> was never approved; noticed <Age at={drift!.since} />.
+        The current value of <Given text={drift!.target} code /> was never approved; noticed <Age at={drift!.since} />.
       </p>
       <HeldNow change={change} />
       {contested !== undefined && (

@@ -2,6 +2,7 @@
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { pretty } from "../../core/format.ts";
 import { lazy } from "../../core/lazy.tsx";
+import { listResults } from "../../domain/plan.ts";
 import { sidesOf } from "../../domain/held.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { Diff } from "../../parts/diff.tsx";
@@ -9,6 +10,7 @@ import { Failure, Notice } from "../../parts/notice.tsx";
 import { Json } from "../../parts/text.tsx";
 import { useRehearsal } from "./use_rehearsal.tsx";
 
+const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const Undoing = lazy(() => import("./undoing.tsx").then((part) => part.Undoing));
 
 /** The rehearsal in the dialog of an operation. */
@@ -24,7 +26,9 @@ export function DryRun({
   const { seen, error, busy, ask } = useRehearsal(change, operation, { auto: true, onToken });
   return (
     <div class="dry-run" aria-live="polite">
+      {seen && listResults(seen.answer.adapter).length > 0 && <PlanDryRun answer={seen.answer} operation={operation} />}
       {seen &&
+        !change.sets &&
         (operation === "apply" ? <Rehearsed answer={seen.answer} /> : <Undoing change={change} answer={seen.answer} />)}
       <Failure error={error} />
       {busy ? (

@@ -3,10 +3,11 @@ import { nothingSet } from "../../domain/cautions.ts";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Gate } from "../../core/api_types.ts";
 import { pretty } from "../../core/format.ts";
+import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { inRelation } from "../../domain/again.ts";
-import { readHistory, setBefore } from "../../domain/change_history.ts";
+import { readHistory, findReplaced } from "../../domain/change_history.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
 import { Cautions } from "../../parts/cautions.tsx";
@@ -19,10 +20,12 @@ import { Given, Prose, Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
 import { HostLook } from "./host_look.tsx";
 
+const PlanChanges = lazy(() => import("./plan.tsx").then((part) => part.PlanChanges));
+
 /** What the change sets, against what was there, and why. */
 export function WhatChanges({ change }: { change: ChangeDetail }) {
   const { data: history, error } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
-  const before = history && setBefore(change, history);
+  const before = history && findReplaced(change, history);
   const isComparable = change.value !== undefined && !isPatch(change.value);
   const onRecord = isComparable && (history ? <OnRecord change={change} before={before} /> : <Failure error={error} />);
   const live = inRelation(change, "live");
@@ -35,6 +38,12 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
           Its content was erased on <Moment at={change.erased.at} />: what it said and set is gone. The log and the
           digest stay.
         </p>
+      ) : change.sets ? (
+        history ? (
+          <PlanChanges change={change} history={history} />
+        ) : (
+          <Failure error={error} />
+        )
       ) : isLive(change.status) ? (
         <>
           {isPatch(change.value) && <Patch label="Patch" text={change.value.patch} />}
@@ -78,7 +87,7 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
 }
 
 /** What the change sets, against what the service itself set there before. */
-const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof setBefore> }) => (
+const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) => (
   <>
     <p class="quiet">
       {before ? (

@@ -6,7 +6,7 @@ import { pretty } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { canHash, hexOf, sha256 } from "../../core/sha256.ts";
-import { readHistory, setBefore } from "../../domain/change_history.ts";
+import { readHistory, findReplaced } from "../../domain/change_history.ts";
 import { Diff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Given } from "../../parts/text.tsx";
@@ -111,7 +111,7 @@ function Restored({ change, digest }: { change: ChangeDetail; digest: string | n
   );
 }
 
-type Before = NonNullable<ReturnType<typeof setBefore>>;
+type Before = NonNullable<ReturnType<typeof findReplaced>>;
 
 /** What the change before set, if that is what has the digest; `null`: nothing was there. */
 function useProven(change: ChangeDetail, digest: string | null): Before | null | undefined | "looking" {
@@ -123,7 +123,7 @@ function useProven(change: ChangeDetail, digest: string | null): Before | null |
       const fits = before && canHash() && hexOf(await sha256(canonicalJson(before.value))) === digest;
       if (!gone) setProven(fits ? before : undefined);
     };
-    if (history) void prove(setBefore(change, history));
+    if (history) void prove(findReplaced(change, history));
     return () => void (gone = true);
   }, [history]);
   if (digest === null) return null;

@@ -12,40 +12,80 @@ import { ChangeNames } from "../../parts/change_name.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { Given } from "../../parts/text.tsx";
+import { useCurrentValue } from "./current_value.ts";
 import { PolicyAnswer } from "./policy_answer.tsx";
-import { type Draft, fieldsOf, readStated } from "../../domain/draft.ts";
+import { type Draft, fieldsOf, readStated, splitDraft } from "../../domain/draft.ts";
 
 /** What the intent's rules will say, before anything is sent; below it stands what sends. */
 export function Foretelling({
   draft,
   intent,
   except,
-  current,
   children,
 }: {
   draft: Draft;
   intent: IntentView;
   /** The change whose place it takes. */
   except: string | undefined;
-  current: { value: unknown } | null | undefined;
   children: ComponentChildren;
 }) {
-  const { policy } = intent;
-  const answer = usePolicyAnswer(draft);
-  const { kind, value, target } = draft;
-  const { json, fault } = valueOf(formOf(kind, value), value);
-  const setsNothing = json === undefined && fault === undefined;
+  const targets = splitDraft(draft);
+  const setsNothing = targets.every(({ kind, value }) => {
+    const { json, fault } = valueOf(formOf(kind, value), value);
+    return json === undefined && fault === undefined;
+  });
   const { affected_users, reversible, risk } = readStated(draft);
   const unstated = Object.entries({ risk, reversible, affected_users }).flatMap(([field, stated]) =>
     stated === undefined ? [field as "risk"] : [],
   );
   const cautions = listCautions({
-    target: target.trim(),
+    target: draft.target.trim(),
     ...(setsNothing && { sets_nothing: true as const }),
     unstated,
   });
   return (
     <Panel title="What the policy will say">
+      {targets.map((one, index) => (
+        <section key={index}>
+          {draft.sets && (
+            <h3>
+              <Given text={one.target || `Target ${index + 1}`} code /> for <Given text={one.tenant_id} />
+            </h3>
+          )}
+          <TargetPreview
+            draft={one}
+            name={draft.sets && (one.target || `Target ${index + 1}`)}
+            intent={intent}
+            except={except}
+          />
+        </section>
+      ))}
+      {draft.sets && <p>The strictest of these counts for the whole plan, which is approved and applied as one.</p>}
+      <Cautions of={cautions} />
+      {children}
+    </Panel>
+  );
+}
+
+/** The answer of the rules about one target, and what would differ there. */
+function TargetPreview({
+  draft,
+  name,
+  intent: { policy },
+  except,
+}: {
+  draft: Draft;
+  /** Names it among several. */
+  name: string | undefined;
+  intent: IntentView;
+  except: string | undefined;
+}) {
+  const answer = usePolicyAnswer(draft);
+  const current = useCurrentValue(draft);
+  const { json } = valueOf(formOf(draft.kind, draft.value), draft.value);
+  return (
+    <>
       <div aria-live="polite">{answer && <PolicyAnswer answer={answer} policy={policy} />}</div>
       <Conflicts
         tenant={draft.tenant_id.trim()}
@@ -53,19 +93,17 @@ export function Foretelling({
         except={except}
         blocks={policy?.on_conflict === "block"}
       />
-      <Cautions of={cautions} />
       {json !== undefined && current !== undefined && (
         <>
-          <h3>Now, and after</h3>
+          <p class="quiet">Now, and after:</p>
           <Diff
-            label="Now, and after"
+            label={name === undefined ? "Now, and after" : `Now, and after: ${name}`}
             before={current === null ? undefined : pretty(current.value)}
             after={pretty(JSON.parse(json))}
           />
         </>
       )}
-      {children}
-    </Panel>
+    </>
   );
 }
 

@@ -2,10 +2,12 @@ import { useState } from "preact/hooks";
 import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
 import { useFindHelp } from "../../core/shared.ts";
-import type { Draft } from "../../domain/draft.ts";
-import { formOf, KINDS, type ValueDraft } from "../../domain/kinds.ts";
+import { addEntry, type Draft } from "../../domain/draft.ts";
+import { KINDS } from "../../domain/kinds.ts";
 import { words } from "../../domain/statuses.ts";
 import { Choice, Line, Lines } from "../../parts/field.tsx";
+import { MAX_ENTRIES, PlanEntries } from "./plan_entries.tsx";
+import { ValueField } from "./value_field.tsx";
 
 /** The form's name, for the button that stands outside it: below what the policy will say. */
 export const PROPOSAL_FORM = "proposal";
@@ -72,7 +74,17 @@ export function ProposalForm({
       )}
       <div class="grid">
         <Line label="Tenant" {...field("tenant_id")} maxLength={200} list="tenants" required />
-        <Line label="Target" {...field("target")} maxLength={200} list="targets" placeholder={kind.target} required />
+        {!(isPromotion && draft.sets) && (
+          <Line
+            label={draft.sets ? "Name of the plan" : "Target"}
+            hint={draft.sets && "Patterns of the intent judge it as a target; it is not set itself."}
+            {...field("target")}
+            maxLength={200}
+            list="targets"
+            placeholder={draft.sets ? "relaunch.december" : kind.target}
+            required
+          />
+        )}
         {(["tenant", "target"] as const).map((name) => (
           <datalist key={name} id={`${name}s`}>
             {help?.fields
@@ -84,7 +96,22 @@ export function ProposalForm({
         ))}
       </div>
       <Line label="Summary" hint="One line: what will be different." {...field("summary")} maxLength={500} required />
-      {!isPromotion && <ValueField draft={draft} onDraft={onDraft} fault={valueFault ?? faultOf("value")} />}
+      {!isPromotion &&
+        (draft.sets ? (
+          <PlanEntries draft={draft} onDraft={onDraft} fault={faultOf("sets")} />
+        ) : (
+          <ValueField
+            kind={draft.kind}
+            value={draft.value}
+            onValue={(value) => onDraft({ ...draft, value })}
+            fault={valueFault ?? faultOf("value")}
+          />
+        ))}
+      {!isPromotion && (draft.sets?.length ?? 1) < MAX_ENTRIES && (
+        <button type="button" class="link" onClick={() => onDraft(addEntry(draft))}>
+          Add another target
+        </button>
+      )}
       <Lines
         label="Rationale"
         hint="Why this, why now, and what speaks against it."
@@ -187,58 +214,4 @@ function ApplyWhen({
       )}
     </div>
   );
-}
-
-function ValueField({
-  draft,
-  onDraft,
-  fault,
-}: {
-  draft: Draft;
-  onDraft: (draft: Draft) => void;
-  fault: string | undefined;
-}) {
-  const form = formOf(draft.kind, draft.value);
-  const { hint } = KINDS[draft.value.as_json ? "config" : draft.kind];
-  const set = (value: Partial<ValueDraft>) => onDraft({ ...draft, value: { ...draft.value, ...value } });
-  switch (form) {
-    case "switch":
-      return (
-        <Choice
-          label="New value"
-          hint={hint}
-          error={fault}
-          value={draft.value.enabled}
-          onValue={(enabled) => set({ enabled: enabled as ValueDraft["enabled"] })}
-          options={[
-            ["", "not stated: the change sets nothing"],
-            ["on", "on"],
-            ["off", "off"],
-          ]}
-        />
-      );
-    case "split":
-      return (
-        <Line
-          label="New variant, in percent"
-          hint={hint}
-          error={fault}
-          inputMode="decimal"
-          value={draft.value.percent}
-          onValue={(percent) => set({ percent })}
-        />
-      );
-    default:
-      return (
-        <Lines
-          label={form === "patch" ? "Patch" : "New value"}
-          hint={hint}
-          error={fault}
-          rows={form === "patch" ? 8 : 3}
-          class="code"
-          value={draft.value.text}
-          onValue={(text) => set({ text })}
-        />
-      );
-  }
 }

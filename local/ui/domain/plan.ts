@@ -1,0 +1,60 @@
+/** Plans: how an operation that failed left each target, and which differences this window has not opened. */
+import { detailIn } from "../../../lib/changes/rules/event.ts";
+import { samePlace } from "../../../lib/changes/rules/same_target.ts";
+import type { Change, ChangeDetail } from "../core/api_types.ts";
+import { useValue } from "../core/hooks.tsx";
+import { value } from "../core/value.ts";
+import type { Mark } from "./statuses.ts";
+
+export type Entry = NonNullable<Change["sets"]>[number];
+
+/** A target as an operation on a plan answers or records it. */
+export interface EntryResult {
+  tenant_id: string;
+  target: string;
+  result?: string;
+  host?: string | null;
+  holds?: { value: unknown } | null;
+  error?: string;
+  /** The change that has the target once it is rolled back. */
+  target_holds?: string | null;
+}
+
+/** Lists the targets in an answer or an entry about a plan; empty for other changes. */
+export const listResults = (given: unknown): readonly EntryResult[] =>
+  (given as { sets?: readonly EntryResult[] } | null | undefined)?.sets ?? [];
+
+/** How the last failed operations left the targets of a plan; empty once one succeeds. */
+export function readLeft({ audit_entries }: ChangeDetail): EntryResult[] {
+  let left: EntryResult[] = [];
+  for (const { event_type, detail } of audit_entries) {
+    if (event_type === "change_applied" || event_type === "change_rolled_back") left = [];
+    if (event_type !== "change_apply_failed" && event_type !== "change_rollback_failed") continue;
+    const results = listResults(detailIn(detail));
+    left = [...left.filter((one) => !results.some((result) => samePlace(one, result))), ...results];
+  }
+  return left;
+}
+
+/** The mark of a target after a failed operation. */
+export function markLeft({ host, target_holds }: EntryResult, { status }: Pick<Change, "status">): Mark {
+  if (target_holds !== undefined) return { word: "Rolled back", shape: "back", tone: "warn" };
+  if (host === "unknown") return { word: "Unknown, still being resolved", shape: "bang", tone: "bad" };
+  if (host === "applied")
+    return { word: status === "applied" ? "Not rolled back" : "Still set", shape: "full", tone: "bad" };
+  return { word: "As before", shape: "dash", tone: "quiet" };
+}
+
+const opened = value<ReadonlySet<string>>(new Set());
+
+const keyOf = ({ digest }: Pick<Change, "digest">, index: number): string => `${digest} ${index}`;
+
+/** Records that the difference of a target was opened. */
+export const markOpened = (change: Change, index: number): void =>
+  opened.set(new Set([...opened.get(), keyOf(change, index)]));
+
+/** Returns the targets of a plan whose difference this window has not opened. */
+export function useUnopened(change: Change): readonly Entry[] {
+  const seen = useValue(opened);
+  return (change.sets ?? []).filter((_, index) => !seen.has(keyOf(change, index)));
+}

@@ -1,0 +1,143 @@
+/** The targets of a plan: a difference for each, folded until it is opened. */
+import { useState } from "preact/hooks";
+import { isLive } from "../../../../lib/changes/rules/in_force.ts";
+import { samePlace } from "../../../../lib/changes/rules/same_target.ts";
+import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
+import { counted, pretty } from "../../core/format.ts";
+import { listChangedPaths } from "../../domain/changed_paths.ts";
+import { findReplaced } from "../../domain/change_history.ts";
+import { type Entry, type EntryResult, listResults, markLeft, markOpened, readLeft } from "../../domain/plan.ts";
+import { titled } from "../../domain/statuses.ts";
+import { isPatch } from "../../domain/text_diff.ts";
+import { Diff, Patch } from "../../parts/diff.tsx";
+import { Mark } from "../../parts/mark.tsx";
+import { CodeLine, Given } from "../../parts/text.tsx";
+import { Unopened } from "../../parts/unopened.tsx";
+import { Asked, useHostLook } from "./host_look.tsx";
+
+type Value = { value: unknown } | null | undefined;
+
+/** Shows what a plan changes: against what its systems hold while it waits, otherwise against what was set before. */
+export const PlanChanges = (shown: { change: ChangeDetail; history: readonly Change[] }) =>
+  isLive(shown.change.status) ? <Waiting {...shown} /> : <Entries {...shown} />;
+
+function Waiting({ change, history }: { change: ChangeDetail; history: readonly Change[] }) {
+  const look = useHostLook(change, "apply");
+  return (
+    <>
+      {look?.adapter && <Asked look={look} />}
+      <Entries change={change} history={history} held={listResults(look?.seen?.answer.adapter)} />
+    </>
+  );
+}
+
+function Entries({
+  change,
+  history,
+  held = [],
+}: {
+  change: ChangeDetail;
+  history: readonly Change[];
+  held?: readonly EntryResult[];
+}) {
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const left = readLeft(change);
+  const sets = change.sets!;
+  const show = (index: number, isOpen: boolean) => {
+    if (isOpen) markOpened(change, index);
+    setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((one) => one !== index)));
+  };
+  const before = (entry: Entry): Value => {
+    const holds = held.find((one) => samePlace(one, entry))?.holds;
+    return holds === undefined ? findReplaced(change, history, entry) : holds;
+  };
+  return (
+    <>
+      {isLive(change.status) && <Unopened change={change} />}
+      <ul class="rows plan">
+        {sets.map((entry, index) => (
+          <li key={index}>
+            <details open={open.has(index)} onToggle={({ currentTarget }) => show(index, currentTarget.open)}>
+              <summary>
+                <span>
+                  <EntryName of={entry} /> <Short before={before(entry)} after={entry.value} />
+                  <Left of={left.find((one) => samePlace(one, entry))} change={change} />
+                </span>
+              </summary>
+              {open.has(index) && <EntryDiff entry={entry} before={before(entry)} />}
+            </details>
+          </li>
+        ))}
+      </ul>
+      <button
+        type="button"
+        class="link"
+        onClick={() => sets.forEach((_, index) => show(index, open.size < sets.length))}
+      >
+        {open.size < sets.length ? "Open all" : "Close all"}
+      </button>
+    </>
+  );
+}
+
+const EntryName = ({ of: { tenant_id, target } }: { of: Pick<Entry, "tenant_id" | "target"> }) => (
+  <>
+    <Given text={target} code /> <span class="quiet">for</span> <Given text={tenant_id} />
+  </>
+);
+
+const EntryDiff = ({ entry, before }: { entry: Entry; before: Value }) =>
+  isPatch(entry.value) ? (
+    <Patch label={`Patch of ${entry.target}`} text={entry.value.patch} />
+  ) : (
+    <Diff label={`Difference of ${entry.target}`} before={before ? pretty(before.value) : undefined} after={pretty(entry.value)} /> // prettier-ignore
+  );
+
+/** Longer values are only counted. */
+const MAX_SHORT = 40;
+
+/** Sums up a difference in a few words: both values where they are short, otherwise how many members change. */
+function Short({ before, after }: { before: Value; after: unknown }) {
+  const [from, to] = [before ? JSON.stringify(before.value) : undefined, JSON.stringify(after)];
+  if (from === to) return <span class="quiet">no difference</span>;
+  const paths = before ? listChangedPaths(pretty(before.value), pretty(after)) : undefined;
+  if (paths) return <span class="quiet">{counted(paths.length, "value changes", "values change")}</span>;
+  if ((from ?? to).length > MAX_SHORT || to.length > MAX_SHORT)
+    return <span class="quiet">{from === undefined ? "new" : "changes"}</span>;
+  return (
+    <code>
+      <CodeLine text={`${from ?? "nothing"} → ${to}`} />
+    </code>
+  );
+}
+
+/** How a failed operation left a target. */
+const Left = ({ of, change }: { of: EntryResult | undefined; change: Change }) =>
+  of ? (
+    <>
+      {" "}
+      <Mark of={markLeft(of, change)} /> {of.error && <Given text={of.error} />}
+    </>
+  ) : null;
+
+/** Lists the findings of a dry run for each target of a plan. */
+export const PlanDryRun = ({ answer: { adapter }, operation }: { answer: Operation; operation: string }) => (
+  <>
+    <p>Dry run of each target; nothing was changed. {operation === "apply" ? APPLY : ROLLBACK}</p>
+    <ul class="plain">
+      {listResults(adapter).map((one, index) => (
+        <li key={index}>
+          <EntryName of={one} />: {(RESULTS[one.result ?? ""] ?? titled(one.result ?? "unknown")).toLowerCase()}
+        </li>
+      ))}
+    </ul>
+  </>
+);
+
+const APPLY = "If one of them fails, those that were set are set back.";
+const ROLLBACK = "Each goes back to what it held before, the last one first.";
+
+const RESULTS: Readonly<Record<string, string>> = {
+  restores: "what it held before comes back",
+  superseded: "a later change set it, and it stays as it is",
+};
