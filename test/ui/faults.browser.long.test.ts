@@ -52,6 +52,10 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     release();
     await page.getByRole("heading", { name: "Your proposals" }).waitFor();
     expect((await first.boundingBox())!.y).toBe(before);
+    const cut = page
+      .locator(".row-words")
+      .evaluateAll((all) => all.filter((one) => one.scrollHeight > one.clientHeight));
+    expect(await cut, "what nobody stated is not cut off").toEqual([]);
   });
 
   test("a value of 6.5 KB stands in a box of its own and does not stretch the page", async () => {
