@@ -2337,6 +2337,7 @@ class Intent:
             raise InvalidIntent("owners")
         principals = given(manifest.get("principals"), {})
         self.keys = keys_of(principals)
+        self.idp = {same_name(name): given(texts_in(one, "idp"), []) for name, one in principals.items()}
         self.agents = {same_name(name) for name, one in principals.items() if one.get("kind") == "agent"}
         self.signed_only = given(signed_only, any(self.keys.values()))
         self.urgent, self.urgent_required = [], 1
@@ -2770,6 +2771,9 @@ class Consents:
             return False
         proposers = [text_of(self.content.get("proposer")), text_of(self.life[0][1].get("asked_by"))]
         if not intent.self_approval and any(one is not None and same_name(one) == name for one in proposers):
+            return False
+        idp = detail.get("idp")
+        if not all(isinstance(idp, list) and group in idp for group in intent.idp.get(name, [])):
             return False
         keys = intent.keys.get(name, [])
         if not keys and not intent.signed_only and not (self.people or {}).get(name):

@@ -6,6 +6,8 @@ import { parseKeys, type Policy, sameName } from "./policy.ts";
 export interface Intent {
   keys: Policy;
   agents: ReadonlySet<string>;
+  /** By name, the groups of the identity provider without which a consent does not count. */
+  idp: ReadonlyMap<string, readonly string[]>;
   /** Only signatures count. */
   signedOnly: boolean;
   selfApproval: boolean;
@@ -49,8 +51,12 @@ export function parseIntent(manifest: Detail): Intent {
   if (!Array.isArray(owners) || !owners.every(isObject)) throw new TypeError("owners");
   const principals = manifest["principals"] ?? {};
   const keys = parseKeys(principals);
+  const idp = new Map(
+    Object.entries(principals).map(([name, one]) => [sameName(name), texts(one as Detail, "idp") ?? []]),
+  );
   return {
     keys,
+    idp,
     agents: new Set(
       Object.entries(principals).flatMap(([name, one]) =>
         (one as Detail)["kind"] === "agent" ? [sameName(name)] : [],

@@ -192,6 +192,9 @@ function isEligible(
   if (!(isUrgent ? (intent.emergency?.approvers ?? []).includes(name) : mayDecide(name, intent))) return false;
   const proposers = [content["proposer"], proposal.detail["asked_by"]].map(asText);
   if (!intent.selfApproval && proposers.some((one) => one !== undefined && sameName(one) === name)) return false;
+  const { idp } = recorded.detail;
+  const groups = intent.idp.get(name) ?? [];
+  if (!groups.every((group) => Array.isArray(idp) && idp.includes(group))) return false;
   const keys = intent.keys.get(name) ?? [];
   if (keys.length === 0 && !intent.signedOnly && (people?.get(name) ?? []).length === 0) return true;
   // A signature under an intent that is not in the file cannot be checked, which the verdict says.

@@ -121,6 +121,19 @@ const policyOf = (intent: Detail, over: Detail): Detail => ({
   ...intent,
   policy: { ...(intent["policy"] as Detail), ...over },
 });
+/** A certificate under an intent that asks everybody for two groups; its consents record these. */
+function narrowed(idp?: unknown): Input {
+  const record: Edit = (detail) =>
+    idp !== undefined && detail["decision"] === "approved" ? { ...detail, idp } : detail;
+  const narrow = (one: Detail) => (one["kind"] === "person" ? { ...one, idp: ["release", "eu"] } : one);
+  return certificate({
+    intent: (intent) => {
+      const principals = Object.entries(intent["principals"] as Record<string, Detail>);
+      return { ...intent, principals: Object.fromEntries(principals.map(([name, one]) => [name, narrow(one)])) };
+    },
+    edits: { 1: record, 2: record, 3: record },
+  });
+}
 /** The people's keys, as a file outside of the log. */
 const people = (): Record<string, string> => ({ people: [...world.manifests.values()][0]! });
 const ofEve = (bend: (proof: Detail, statement: string) => object): AuditEntry[] =>
@@ -200,6 +213,10 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     1,
     () => certificate({ intent: (i) => policyOf(i, { approvers: ["ana", "bo"] }) }),
   ],
+  ["consents without the groups that the intent asks for", 1, () => narrowed()],
+  ["consents with some of the groups", 1, () => narrowed(["release"])],
+  ["consents with groups that are no list", 1, () => narrowed("release eu")],
+  ["consents with all groups that the intent asks for", 0, () => narrowed(["eu", "staff", "release"])],
   [
     "a consent of the proposer",
     1,
