@@ -110,6 +110,8 @@ test("an agent is offered its own withdrawal alone", async () => {
   const offers = async (actor: string) => (await read(api, change_id, actor, "agent")).may;
   expect(await offers("agent:other")).toEqual(["withdraw"]);
   expect(await offers("agent:analytics")).toEqual([]);
+  expect((await api.post("approve", { change_id, approver: "ana" })).status).toBe(200);
+  expect(await offers("agent:other"), "not even the apply that is open to all").toEqual([]);
 });
 
 test("acts on a rollout follow its state and the person", async () => {
