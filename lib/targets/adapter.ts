@@ -198,6 +198,19 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   const readFromLog = async (change: Change, entry: Entry, readLog: ReadRollbackFacts | undefined) =>
     setsValue(change) && !isCumulative(entry) ? readLog?.(change.change_id) : undefined;
 
+  /** Requires that a rollout's record of what it replaced, and the split that it set over that, are those of the log. */
+  const requireLogged = async (
+    change: Change,
+    entry: Entry,
+    record: EffectRecord,
+    readLog: ReadRollbackFacts | undefined,
+  ): Promise<void> => {
+    const fromLog = record.stage && (await readFromLog(change, entry, readLog));
+    if (!fromLog) return;
+    requireReplaced(change.change_id, record.previous, fromLog.digest);
+    stages.requireOwn(change, entry, record);
+  };
+
   /** Prepares each change, and carries out the writes of those that need one as one set. */
   const runAll = async <W extends object>(
     changes: readonly Change[],
@@ -295,7 +308,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       return held.value === undefined ? "absent" : "unknown";
     },
 
-    async setStage(change, step, signal): Promise<AdapterResult> {
+    async setStage(change, step, signal, readLog): Promise<AdapterResult> {
       const entry = await findEntry(change);
       requirePlace(change, entry);
       await unfinished.resolveOther(change, signal);
@@ -303,6 +316,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       if (outcome === "open") throw new Error(describeUnfinished(change, record!));
       if (record?.state !== "applied" || record.superseded_by !== undefined)
         throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
+      await requireLogged(change, entry, record, readLog);
       return stages.advance(change, entry, record, step, signal);
     },
 
@@ -314,7 +328,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     canRestore: (entry) => setsValue(entry) && !isCumulative(entry),
 
-    async restore(change, id, signal) {
+    async restore(change, id, signal, readLog) {
       const entry = await findEntry(change);
       requirePlace(change, entry);
       await unfinished.resolveOther(change, signal);
@@ -322,6 +336,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       if (outcome === "open") throw new Error(describeUnfinished(change, record!));
       if (record?.state !== "applied" || record.superseded_by !== undefined)
         throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
+      await requireLogged(change, entry, record, readLog);
       const set = await restores.run(change, entry, { record, id, signal });
       if (!set) return { result: "unchanged" };
       return { result: "restored", replaced_digest: digestValue(set.overwrote ?? set.held) };

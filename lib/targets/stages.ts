@@ -52,6 +52,12 @@ export function targetStages(system: TargetSystem, { effects, read, newAttempt }
         ? { next: splitAt(change, entry, 0, before), stage: { step: 0, value: change.value } }
         : { next: { value: change.value } },
 
+    /** Requires that the stored split of a step is the one that the change makes of what it replaced. */
+    requireOwn(change: Change & Staged, entry: Entry, { stage, previous, next }: EffectRecord): void {
+      if (!stage || !previous || !next || isEqual(splitAt(change, entry, stage.step, previous), next)) return;
+      throw new Error(`the stored record of what ${change.change_id} set was edited; roll it back by hand`);
+    },
+
     /** Records the outcome of an unfinished advance; `open`: it may still come. */
     async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
       const advance = (await effects.get(change.change_id))?.advance;

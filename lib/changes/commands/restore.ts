@@ -3,6 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import { step, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
 import { noteInForce } from "../drift_memory.ts";
+import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import type { HostState, RestoreResult } from "../operations/adapter_port.ts";
 import { endLease, keepUnresolved } from "../operations/lease.ts";
 import { recordPatiently } from "../operations/record_patiently.ts";
@@ -46,13 +47,14 @@ async function verifyNow(deps: Caller["deps"], changeId: string) {
   return verifyPlace(deps, { change, episode });
 }
 
-async function runRestore({ product, clock }: Caller["deps"], { lease, change }: StartedRestore): Promise<RestoreRun> {
+async function runRestore(deps: Caller["deps"], { lease, change }: StartedRestore): Promise<RestoreRun> {
+  const { product, clock } = deps;
   const adapter = product!.adapter!;
   if (clock.now() > lastStart(lease.ends))
     return { ok: false, error: "the service was held up, and its time for this was over", left: "not_done" };
   const hostOf = async (): Promise<HostState> => (await askInForce(adapter, change)) ?? "unknown";
   try {
-    const result = await step((signal) => adapter.restore!(change, lease.restore_id, signal));
+    const result = await step((signal) => adapter.restore!(change, lease.restore_id, signal, rollbackFacts(deps)));
     return { ok: true, result, host: await hostOf() };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

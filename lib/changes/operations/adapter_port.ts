@@ -196,7 +196,7 @@ export interface ProductAdapter {
    * Sets the value of an applied change again, by compare-and-set; what a rollback restores stays as it is. `id` names the
    * restore. Absent where the system cannot set a value so.
    */
-  restore?(change: Change, id: string, signal: AbortSignal): Promise<RestoreResult>;
+  restore?(change: Change, id: string, signal: AbortSignal, readFacts?: ReadRollbackFacts): Promise<RestoreResult>;
   /** Finds out what became of a restore: its result, `not_done`, or `open` where it may still come. */
   findRestore?(change: Change, id: string, signal: AbortSignal): Promise<RestoreResult | "not_done" | "open">;
   /** Returns true for a change whose value can be set again. */
@@ -206,7 +206,12 @@ export interface ProductAdapter {
    * sets nothing where the target does not hold the split that was set last (`TargetDrifted`). What a rollback restores stays as
    * it is. Absent where no value can be split between users: then `check` rejects stages.
    */
-  setStage?(change: Change & Staged, step: number, signal: AbortSignal): Promise<AdapterResult>;
+  setStage?(
+    change: Change & Staged,
+    step: number,
+    signal: AbortSignal,
+    readFacts?: ReadRollbackFacts,
+  ): Promise<AdapterResult>;
   /** Finds out whether the split of a step is the one that was set last; `open`: an attempt may still come. */
   findStage?(change: Change & Staged, step: number, signal: AbortSignal): Promise<"done" | "not_done" | "open">;
   /** Returns the current value of the change's target; `null`: nothing; undefined: the host does not say. Touches nothing. */

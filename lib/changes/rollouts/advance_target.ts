@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { step as limited, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
+import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { TargetDrifted } from "../operations/adapter_port.ts";
 import { endLease, keepUnresolved, takeLease } from "../operations/lease.ts";
@@ -49,14 +50,15 @@ export async function runAdvance(caller: Caller, ordered: OrderedAdvance): Promi
   return recordPatiently(caller.deps, ordered.lease, () => commitAdvance(caller, ordered.lease, run));
 }
 
-async function setStep({ product, clock }: ChangesDeps, { lease, change }: OrderedAdvance): Promise<AdvanceRun> {
+async function setStep(deps: ChangesDeps, { lease, change }: OrderedAdvance): Promise<AdvanceRun> {
+  const { product, clock } = deps;
   const adapter = product!.adapter!;
   const { step } = lease;
   if (clock.now() > lastStart(lease.ends))
     return { ok: false, code: "adapter_failed", error: "the service was held up, and its time for this was over" };
   let failure: Extract<AdvanceRun, { ok: false }> | undefined;
   try {
-    await limited((signal) => adapter.setStage!(change, step, signal));
+    await limited((signal) => adapter.setStage!(change, step, signal, rollbackFacts(deps)));
   } catch (error) {
     const message = (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);
     failure = { ok: false, code: "adapter_failed", error: message };

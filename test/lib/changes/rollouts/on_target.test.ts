@@ -132,6 +132,31 @@ test("of failed tries of the service a day has one entry for each reason", async
   expect(await failures()).toBe(4);
 });
 
+const PREVIOUS = { value: "forged", version: "1" };
+const splitOver = (rest: unknown, salt: string, share: number) => ({
+  value: { $treated: { value: true, share, unit: "userId", salt }, rest },
+  version: "1",
+});
+
+test.each<[what: string, edit: (id: string) => object]>([
+  ["what it replaced", () => ({ previous: PREVIOUS })],
+  ["the split that it set", (id) => ({ next: splitOver({ old: 1.5 }, id, 9000) })],
+  ["both", (id) => ({ previous: PREVIOUS, next: splitOver(PREVIOUS.value, id, 1000) })],
+])("an edit of the record of %s is set neither by an advance nor by a restore", async (_, edit) => {
+  const { api, change_id, store, goOn, text, overwrite, detail, exposure, hours } = await rolloutOnTarget();
+  const before = text();
+  await store.transact(async (tx) => {
+    const record = (await tx.get("effects", change_id))!.value;
+    tx.put("effects", change_id, { ...record, ...edit(change_id) });
+  });
+  await goOn();
+  expect([text(), (await exposure())!.step]).toEqual([before, 0]);
+  expect((await detail("stage_held")).error).toContain("edited");
+  overwrite("7");
+  hours(1);
+  expect([(await api.post("restore", { change_id, actor: "ops" })).status, text()]).toEqual([502, "7"]);
+});
+
 describe("an advance", () => {
   test.each([
     ["lost answer", 1],
