@@ -71,11 +71,11 @@ export class GithubStub {
 
   constructor(readonly clock: TestClock) {}
 
-  /** The gate that a service is configured with. */
-  gate(name = "deploys", tenant_id = "t1") {
+  /** The gate that a service is configured with; `timeout`: of a request, in milliseconds of the real clock. */
+  gate(name = "deploys", tenant_id = "t1", timeout = 500) {
     const app = githubApp(
       { app_id: APP_ID, key: appKeyPem(), api: API },
-      { clock: this.clock, fetch: this.fetch, timeout: 20 },
+      { clock: this.clock, fetch: this.fetch, timeout },
     );
     return { name, tenant_id, secret: HOOK_SECRET, app };
   }

@@ -113,7 +113,7 @@ async function life(seed: number) {
   const github = new GithubStub(clock);
   const base = memoryStore();
   const ids = countedIds();
-  const adapter = gateAdapter("deploys", github.gate());
+  const adapter = gateAdapter("deploys", github.gate("deploys", "t1", 20));
   const targets = [{ name: "deploys", match: ["deploy/*"], tenants: ["t1"], adapter }];
   const changes = new Map<string, { place: string; head: string }>();
   const unlawful: string[] = [];
