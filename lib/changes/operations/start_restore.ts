@@ -12,6 +12,7 @@ import { type Actor, POLICY_DRIFT, serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import { detailIn } from "../rules/event.ts";
 import { findFreeze, refuseHeld } from "../rules/hold.ts";
+import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
 import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
 import { missingConsents } from "../rules/missing.ts";
@@ -90,6 +91,7 @@ async function refuseNotRestorable(
   const refusal = (why: string): AppError => createRefusal(change, product.intent, why);
   if (status !== "applied") throw refusal(`it is ${status}, and only what is applied has a value to restore`);
   if (change.erased) throw refusal("its content was erased");
+  if (isPlan(change)) throw refusal("it is a plan; roll it back, or propose the values of its targets again");
   if (change.value === undefined) throw refusal("it sets no value");
   const owner = await ledger.owner(change);
   if (owner !== change_id) throw refusal(`its target belongs to ${owner ?? "no change"} now`);

@@ -143,7 +143,7 @@ test.skipIf(!postgres)(
   { timeout: 3_600_000 },
   async () => {
     const systems = [onFile(), await onFlagd(), onGit(), onPostgres(postgres!), onWebhook()];
-    const [first = 1, last = rounds(10, 20, 1000)] = process.env["PLANS"]?.split("-").map(Number) ?? [];
+    const [first = 1, last = rounds(5, 10, 1000)] = process.env["PLANS"]?.split("-").map(Number) ?? [];
     const figures = await runPlanLives(systems, [first, last]);
     process.stderr.write(`plans: ${JSON.stringify(figures)}\n`);
     expect(figures.lives).toBe(last - first + 1);
