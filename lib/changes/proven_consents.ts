@@ -54,7 +54,7 @@ async function markInactive(sources: ProvingSources, change: Change): Promise<Ch
   const approvals: Approval[] = [];
   for (const approval of change.approvals) {
     const mandate = mandateNamed(approval.approver);
-    const isInactive = mandate !== undefined && !(await isInForce(sources, mandate, sources.until));
+    const isInactive = mandate !== undefined && !(await isInForce(sources, mandate));
     approvals.push(isInactive ? { ...approval, inactive: true } : approval);
   }
   return { ...change, approvals };

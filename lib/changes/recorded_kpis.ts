@@ -1,31 +1,35 @@
-/** The KPIs as the log tells them, for what is remembered of an apply. */
+/** The KPIs as the log has them. */
 import { detailIn } from "./rules/event.ts";
 import type { KpiValue } from "./rules/kpi.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Reads } from "../store/store.ts";
+import type { Evidence } from "./evidence.ts";
 
-/** So many feeds are looked through for a KPI that the newest ones do not tell of; then what is kept is asked for its entry. */
+/** Feeds that are looked through for a KPI that the newest ones lack; beyond them the stored value is asked for its entry. */
 const MOST_FEEDS = 100;
 
+/** Sources of the feeds. */
+export interface RecordedFeeds {
+  tx: Pick<Reads, "get">;
+  evidence: Evidence;
+}
+
 /** The last value of every KPI, from the newest feed that tells of it. */
-export async function readRecordedKpis({
-  tx,
-  evidence,
-}: Pick<Transaction, "tx" | "evidence">): Promise<Record<string, number>> {
+export async function readRecordedKpis({ tx, evidence }: RecordedFeeds): Promise<Record<string, number>> {
   const { values: kept = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
-  const told = new Map<string, number>();
+  const recorded = new Map<string, number>();
   let feeds = 0;
   const next = evidence.newest("kpi_refreshed");
   for (let feed; (feed = await next());) {
     for (const [kpi, value] of Object.entries(detailIn(feed.detail).values ?? {}))
-      if (!told.has(kpi)) told.set(kpi, value);
-    if (Object.keys(kept).every((kpi) => told.has(kpi)) || ++feeds === MOST_FEEDS) break;
+      if (!recorded.has(kpi)) recorded.set(kpi, value);
+    if (Object.keys(kept).every((kpi) => recorded.has(kpi)) || ++feeds === MOST_FEEDS) break;
   }
   for (const [kpi, last] of Object.entries(kept))
-    if (!told.has(kpi) && (await isTold(evidence, kpi, last))) told.set(kpi, last.value);
-  return Object.fromEntries(told);
+    if (!recorded.has(kpi) && (await isRecorded(evidence, kpi, last))) recorded.set(kpi, last.value);
+  return Object.fromEntries(recorded);
 }
 
-async function isTold(evidence: Transaction["evidence"], kpi: string, { entry, value }: KpiValue): Promise<boolean> {
+async function isRecorded(evidence: Evidence, kpi: string, { entry, value }: KpiValue): Promise<boolean> {
   const feed = await evidence.kept(entry);
   return feed?.event_type === "kpi_refreshed" && detailIn(feed.detail).values?.[kpi] === value;
 }

@@ -5,6 +5,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { listEpisodes } from "./drift.ts";
 import { showAtTime } from "./expiry.ts";
 import { heldNow } from "./freeze.ts";
+import { listMandatesOfOthers } from "./mandates/read_scope.ts";
 import { findVisibleChange, listVisibleIds } from "./read_scope.ts";
 import { readRecord } from "./records.ts";
 import type { Actor } from "./rules/actor.ts";
@@ -64,14 +65,16 @@ export async function logPage(
   return auditPage(deps, { ...query, ids: record && maySee(deps.reader, record.change) ? record.audit : [] });
 }
 
-/** Selects the entries that a reader may see: those about its own changes, and about the service, but no rejected proposal. */
+/** Selects the entries that a reader may see: those about its own changes and mandates, and about the service, but no rejected proposal. */
 function visibleEntries(deps: ChangesDeps): Pick<AuditQuery, "select"> {
-  if (deps.reader === undefined) return {};
+  const { reader, store } = deps;
+  if (reader === undefined) return {};
   return {
     async select(entries) {
       const own = new Set(await listVisibleIds(deps, [...new Set(entries.map(({ change_id }) => change_id))]));
-      return entries.filter(({ change_id, event_type }) =>
-        change_id === "" ? event_type !== "proposal_refused" : own.has(change_id),
+      const others = await listMandatesOfOthers(store, entries, reader);
+      return entries.filter(({ id, change_id, event_type }) =>
+        change_id === "" ? event_type !== "proposal_refused" && !others.has(id) : own.has(change_id),
       );
     },
   };

@@ -16,7 +16,6 @@ import { askHost, lastStart, nameSystem } from "../operations/ask_host.ts";
 import { type HostRun, isUnresolved, type OperandEnd, runOnHost } from "../operations/run_adapter.ts";
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
 import { listLimits } from "../mandates/limits.ts";
-import { suspendApproving } from "../mandates/suspend.ts";
 import { findCarrier } from "../places.ts";
 import { approvingMandate } from "../rules/mandate_approval.ts";
 import { type OperationLease, readRecord } from "../records.ts";
@@ -162,8 +161,6 @@ async function commitRun(
     if (refused) return createRejection(name, error);
     const { status } = before.change;
     const audit_entry = { id: entry.id, current_hash: entry.current_hash };
-    // The service could not take back what it ordered to be taken back.
-    if (run.drift && !caller.identity) await suspendApproving(transaction, before.change, "target_drifted");
     if (run.drift)
       return new AppError(
         "target_drifted",

@@ -13,6 +13,7 @@ import { mandateName } from "../rules/mandate.ts";
 import { type Breach, findBreach } from "../rules/mandate_inside.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
+import { newestOnDay } from "../newest_on_day.ts";
 import { judgeStanding } from "./in_force.ts";
 import { toRule } from "./limits.ts";
 import { listSigned, readMandate } from "./read_mandate.ts";
@@ -93,7 +94,7 @@ async function judge(
       };
   }
   const values = await judgeLimits(transaction, input, bounds, { readings });
-  return findValueBreach(values) ?? count(transaction, mandate, bounds);
+  return findValueBreach(values) ?? count(transaction, mandate, bounds, listEntries(input).length);
 }
 
 /** Judges the values of a change by the limits of a mandate. */
@@ -115,25 +116,29 @@ export function findValueBreach({ error, first, unheld }: ValueJudgement): Breac
 
 const sentence = ({ message }: AppError): string => `${message[0]!.toUpperCase()}${message.slice(1)}.`;
 
-/** Counts one more change, or returns the count that is used up. */
+/** Counts one more change, on the day each of its entries, or returns the count that is used up. */
 async function count(
   { tx, evidence, at }: Transaction,
   { mandate_id, revision, counts_from }: MandateRecord,
   { max_per_day, max_open }: EffectiveBounds,
+  entries: number,
 ): Promise<MandateApproval | Breach> {
-  const today = await usedToday(evidence, mandate_id, at);
-  if (today >= max_per_day)
-    return { bound: "max_per_day", message: `Its ${max_per_day} changes of this UTC day are used up.` };
+  const number = (await usedToday(evidence, mandate_id, at)) + entries;
+  if (number > max_per_day)
+    return {
+      bound: "max_per_day",
+      message: `Its ${max_per_day} changes of this UTC day are used up, or too few for a plan.`,
+    };
   const open = await countOpen(tx, mandate_id, max_open);
   if (open >= max_open)
     return { bound: "max_open", message: `${max_open} of its changes wait to be applied or denied.` };
-  const left = { today: max_per_day - today - 1, open: max_open - open - 1 };
-  return { mandate_id, revision, entry: counts_from, number: today + 1, left };
+  const left = { today: max_per_day - number, open: max_open - open - 1 };
+  return { mandate_id, revision, entry: counts_from, number, left };
 }
 
 /** Returns how many changes a mandate has approved on the UTC day of a moment, by the log. */
 export async function usedToday(evidence: Transaction["evidence"], mandateId: string, at: string): Promise<number> {
-  const newest = await evidence.mandateConsents(mandateName(mandateId), `${at.slice(0, 10)}T00:00:00.000Z`)();
+  const newest = await newestOnDay(at, (since) => evidence.mandateConsents(mandateName(mandateId), since));
   return newest ? (detailIn(newest.detail).mandate?.number ?? Infinity) : 0;
 }
 

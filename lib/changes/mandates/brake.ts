@@ -9,10 +9,11 @@ import { directionOf } from "../rules/kpi.ts";
 import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
 import { governed } from "../transaction.ts";
 import { sweepDrafts } from "./draft.ts";
+import { requireKnownKpis } from "./floor.ts";
 import { findMandate, readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 import { type MandateInput, type MandateResult, refuseDecision, requireSigner, signDecision } from "./sign.ts";
-import { suspendContested } from "./suspend.ts";
+import { suspendBelowNow, suspendContested } from "./suspend.ts";
 import { showStanding } from "./view.ts";
 
 /** Makes bounds of a mandate smaller. */
@@ -24,6 +25,7 @@ export const narrowMandate = (
     const mandate = await findMandate(transaction, input.mandate_id);
     const { bounds, state, revision } = mandate;
     const given = Object.fromEntries(Object.entries(narrow).filter(([, value]) => value !== undefined)) as Narrowing;
+    requireKnownKpis(given.kpi_floor, transaction.product.intent);
     narrowBounds(bounds, given, (kpi) => directionOf(kpi, transaction.product.intent));
     if (state === "draft" || state === "ended") throw refuseDecision(mandate, `it is ${state}, and cannot be narrowed`);
     requireSigner(transaction, mandate, input.approver);
@@ -31,7 +33,7 @@ export const narrowMandate = (
     const { approver, note = "" } = input;
     const detail = { revision: revision + 1, approver, note, narrow: given, ...facts };
     const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail as never);
-    return { entry, mandate: await showStanding(transaction, after) };
+    return { entry, mandate: await showStanding(transaction, await suspendBelowNow(transaction, after)) };
   });
 
 /** Ends a mandate; a change that it approved and that is not applied yet then needs people. */

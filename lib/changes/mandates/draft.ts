@@ -3,7 +3,6 @@ import { DAY_MS } from "../../kit/days.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
 import type { Replayed } from "../replies.ts";
-import { kpiNames } from "../rules/intent.ts";
 import type { MandateBounds } from "../rules/mandate.ts";
 import { requireAllowed } from "../rules/mandate_allowed.ts";
 import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
@@ -11,6 +10,7 @@ import { sameName } from "../rules/names.ts";
 import { principalOf } from "../rules/principals.ts";
 import { listPages } from "../../store/pages.ts";
 import { governed, type Transaction } from "../transaction.ts";
+import { requireKnownKpis } from "./floor.ts";
 import { listReached } from "./systems.ts";
 import { type MandateView, showStanding } from "./view.ts";
 
@@ -67,8 +67,7 @@ function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at
   const { intent } = product;
   const agent = sameName(stated.agent);
   if (principalOf(agent, intent)?.kind !== "agent") throw invalidField("agent", "must be an agent of the intent");
-  const unknown = Object.keys(stated.kpi_floor ?? {}).find((kpi) => !kpiNames(intent).includes(kpi));
-  if (unknown !== undefined) throw invalidField("kpi_floor", `names ${unknown}, which is no KPI of the intent`);
+  requireKnownKpis(stated.kpi_floor, intent);
   if (stated.until <= at) throw invalidField("until", "must be in the future");
   if (stated.from !== undefined && stated.from >= stated.until) throw invalidField("from", "must be before until");
   const { max_per_day = 1, max_open = 1 } = intent.policy.mandates ?? {};

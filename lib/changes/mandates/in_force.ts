@@ -8,6 +8,8 @@ import type { MandateRecord, MandateSignature } from "../rules/mandate_record.ts
 import { type EffectiveBounds, effectiveBounds } from "../rules/mandate_allowed.ts";
 import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
 import type { Missing } from "../rules/missing.ts";
+import { principalOf } from "../rules/principals.ts";
+import { findBelowNow, findUnknownKpi } from "./floor.ts";
 import { mandateFacts } from "./mandate_facts.ts";
 import { type MandateSources, mandateEvent, readMandate } from "./read_mandate.ts";
 
@@ -18,6 +20,8 @@ export interface InForceSources extends MandateSources {
   at: string;
   product: { intent: Intent };
   lastLoss(): Promise<number>;
+  /** The entry as of which a mandate is judged; absent: now. */
+  until?: number | undefined;
 }
 
 /** How a mandate stands now. */
@@ -44,13 +48,23 @@ export async function judgeStanding(sources: InForceSources, mandate: MandateRec
   if (state === "suspended") return standing(`It is suspended: ${suspension?.reason}.`);
   if (state === "draft") return standing("It is not signed yet.");
   if ((await sources.lastLoss()) > mandate.counts_from) return standing("It is suspended: loss_accepted.");
+  const { agent } = mandate.bounds;
+  if (principalOf(agent, product.intent)?.kind !== "agent") return standing(`${agent} is no agent of the intent.`);
+  const unknown = findUnknownKpi(mandate.bounds.kpi_floor, product.intent);
+  if (unknown !== undefined) return standing(`Its floor is about ${unknown}, which is no KPI of the intent.`);
+  const below = await findBelowToday(sources, mandate);
+  if (below) return standing(`${below.kpi} is ${below.value}, worse than its floor.`);
   if (missing.length > 0) return standing("Its signatures do not suffice under the intent of now.");
   return standing(at < bounds.from ? `It begins at ${bounds.from}.` : undefined);
 }
 
+/** Judges by the last feeds too, whether or not a suspension was recorded: the log leads. */
+const findBelowToday = async ({ tx, evidence, product, until }: InForceSources, mandate: MandateRecord) =>
+  evidence && until === undefined ? findBelowNow({ tx, evidence, product }, mandate) : undefined;
+
 /** Returns true where a mandate is active. */
-export async function isInForce(sources: InForceSources, mandateId: string, until?: number): Promise<boolean> {
-  const mandate = await readMandate(sources, mandateId, until);
+export async function isInForce(sources: InForceSources, mandateId: string): Promise<boolean> {
+  const mandate = await readMandate(sources, mandateId, sources.until);
   return mandate !== undefined && (await judgeStanding(sources, mandate)).inactive === undefined;
 }
 
@@ -70,9 +84,13 @@ export async function listSigners(
   decision: "mandate" | "mandate_resume",
 ): Promise<string[]> {
   const signatures = decision === "mandate" ? mandate.signatures : mandate.resumes;
+  // After a loss nobody knows who took a signature back: what is still to be completed starts again.
+  const isPending = decision === "mandate_resume" || mandate.state === "draft";
+  const lost = isPending ? await sources.lastLoss() : 0;
   const signers: string[] = [];
   for (const signature of signatures)
-    if (await counts(sources, mandate, decision, signature)) signers.push(signature.approver);
+    if (signature.entry > lost && (await counts(sources, mandate, decision, signature)))
+      signers.push(signature.approver);
   return signers;
 }
 

@@ -7,6 +7,7 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Actor } from "../rules/actor.ts";
 import { requireGroups } from "../rules/idp_groups.ts";
 import type { MandateDecision } from "../rules/mandate.ts";
+import { requireAllowed } from "../rules/mandate_allowed.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
 import type { Missing } from "../rules/missing.ts";
@@ -16,11 +17,12 @@ import type { Presented } from "../rules/require_signature.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { isOldDraft } from "./draft.ts";
+import { findBelowNow } from "./floor.ts";
 import { judgeStanding, listSigners } from "./in_force.ts";
 import { mandateFacts } from "./mandate_facts.ts";
 import { findMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
-import { findBelowNow, suspend } from "./suspend.ts";
+import { suspendBelowNow } from "./suspend.ts";
 import { listReached } from "./systems.ts";
 import { type MandateView, showStanding } from "./view.ts";
 
@@ -79,13 +81,14 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
     const refuse = (why: string): AppError => refuseDecision(mandate, why);
     if (state !== "draft") throw refuse(`it is ${state}, and only a draft is signed`);
     if (isOldDraft(mandate, Date.parse(at))) throw refuse("the draft is older than seven days; make a new one");
-    if (!product.intent.policy.mandates) throw refuse("the intent has no policy.mandates");
+    const { created_at, note: draft_note } = mandate;
+    if (created_at > at) throw refuse("the draft is dated after now; make a new one");
+    requireAllowed(bounds, product.intent.policy, Date.parse(created_at));
     if (bounds.until <= at) throw refuse(`it ended at ${bounds.until}`);
     if (canonicalJson(listReached(product.adapter, bounds)) !== canonicalJson(systems))
       throw refuse("the target systems that it reaches have changed since the draft; make a new one");
     const { missing, facts, note } = await addSignature(transaction, caller, mandate, "mandate", input);
     const status = missing.length === 0 ? "active" : "draft";
-    const { created_at, note: draft_note } = mandate;
     const detail = {
       revision: 1,
       status,
@@ -98,9 +101,7 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
       ...facts,
     };
     const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_signed", detail as never);
-    const below = status === "active" ? await findBelowNow(transaction, after) : undefined;
-    const begun = below ? suspend(transaction, after, { reason: "kpi_floor", ...below })! : after;
-    return { entry, mandate: await showStanding(transaction, begun) };
+    return { entry, mandate: await showStanding(transaction, await suspendBelowNow(transaction, after)) };
   });
 
 /** Resumes a suspended mandate, which its quorum signs. Errors: 400 `illegal_transition` also while a KPI is below its floor. */

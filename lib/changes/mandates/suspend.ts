@@ -2,15 +2,13 @@
 import { listPages } from "../../store/pages.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { readRecord } from "../records.ts";
-import { readRecordedKpis } from "../recorded_kpis.ts";
 import { serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import type { Intent } from "../rules/intent.ts";
-import { directionOf } from "../rules/kpi.ts";
 import { isByMandate } from "../rules/mandate_approval.ts";
 import { mandateNamed } from "../rules/mandate.ts";
 import type { MandateRecord, Suspension } from "../rules/mandate_record.ts";
 import { governed, type Transaction } from "../transaction.ts";
+import { findBelowFloor, findBelowNow } from "./floor.ts";
 import { readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 
@@ -27,28 +25,28 @@ export function suspend(
   return recordEvent(transaction, mandate, "mandate_suspended", detail).mandate;
 }
 
-/** Suspends the mandates that approved a change. */
+/** Suspends a mandate whose KPI is worse than its floor by the last feeds. Returns the mandate after it. */
+export async function suspendBelowNow(transaction: Transaction, mandate: MandateRecord): Promise<MandateRecord> {
+  const below = mandate.state === "active" ? await findBelowNow(transaction, mandate) : undefined;
+  return below ? suspend(transaction, mandate, { reason: "kpi_floor", ...below })! : mandate;
+}
+
+/** Suspends the mandates that approved a change; `until`: those alone that were signed, or resumed, before that time. */
 export async function suspendApproving(
   transaction: Transaction,
   { approvals, change_id }: Change,
   reason: Suspension["reason"],
+  until = Infinity,
 ): Promise<void> {
   const ids = new Set(approvals.filter(isByMandate).map(({ approver }) => mandateNamed(approver)!));
-  for (const id of ids) suspend(transaction, await readMandate(transaction, id), { reason, change_id });
+  for (const id of ids) {
+    const mandate = await readMandate(transaction, id);
+    if (mandate && until > startOf(mandate)) suspend(transaction, mandate, { reason, change_id });
+  }
 }
 
-/** Returns the first KPI that is worse than its floor. */
-export function findBelowFloor(
-  { bounds: { kpi_floor = {} } }: Pick<MandateRecord, "bounds">,
-  values: Readonly<Record<string, number>>,
-  intent: Pick<Intent, "kpis">,
-): { kpi: string; value: number } | undefined {
-  for (const [kpi, floor] of Object.entries(kpi_floor)) {
-    const value = Object.hasOwn(values, kpi) ? values[kpi]! : undefined;
-    if (value !== undefined && directionOf(kpi, intent) * (value - floor) < 0) return { kpi, value };
-  }
-  return undefined;
-}
+/** Returns when a mandate was signed, or resumed; milliseconds since the epoch. */
+const startOf = ({ resumes, signed_at }: MandateRecord): number => Date.parse(resumes.at(-1)?.at ?? signed_at ?? "");
 
 /** Suspends the mandates whose floor a feed is below. */
 export async function suspendBelowFloor(
@@ -56,7 +54,6 @@ export async function suspendBelowFloor(
   fed: Readonly<Record<string, number>>,
 ): Promise<void> {
   const { tx, product } = transaction;
-  if (!product.intent.policy.mandates) return;
   for await (const page of listPages(tx, "mandates_by_agent", { limit: PAGE_SIZE, keysOnly: true }))
     for (const { id } of page) {
       const mandate = await readMandate(transaction, id.slice(id.lastIndexOf("\n") + 1));
@@ -65,22 +62,14 @@ export async function suspendBelowFloor(
     }
 }
 
-/** Returns the KPI of a mandate that is worse than its floor by the last feeds. */
-export async function findBelowNow(
-  transaction: Transaction,
-  mandate: MandateRecord,
-): Promise<{ kpi: string; value: number } | undefined> {
-  if (!mandate.bounds.kpi_floor) return undefined;
-  return findBelowFloor(mandate, await readRecordedKpis(transaction), transaction.product.intent);
-}
-
 /** Suspends the mandates whose changes have a contested value, as the last check of drift found it. */
 export async function suspendContested(deps: ChangesDeps): Promise<void> {
-  if (!deps.product?.intent.policy.mandates) return;
   for await (const page of listPages(deps.store, "drift", { limit: PAGE_SIZE }))
     for (const { id, value } of page) {
       const change = value.contested_until ? (await readRecord(deps.store, id))?.change : undefined;
       if (change?.approvals.some(isByMandate))
-        await governed<void>({ deps }, (transaction) => suspendApproving(transaction, change, "contested"));
+        await governed<void>({ deps }, (transaction) =>
+          suspendApproving(transaction, change, "contested", Date.parse(value.contested_until!)),
+        );
     }
 }

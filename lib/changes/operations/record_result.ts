@@ -218,6 +218,8 @@ export async function recordFailure(
   }
   const circumstance = { ...failure, ...(sets.length > 0 && { sets }), ...reasonFacts(transaction, request) };
   const enacted = transaction.enact(before, { type: "fail", operation, circumstance }, request);
+  if (operation === "rollback")
+    await suspendApproving(transaction, before.change, failure.drifted ? "target_drifted" : "rollback");
   if (operation === "rollback" && sets.length > 0)
     await giveUpOwnership(
       transaction,

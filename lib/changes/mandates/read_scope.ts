@@ -1,0 +1,23 @@
+/** Entries about mandates as an agent with `read: own` may see them: those of its own. */
+import type { AuditEntry } from "../../audit/entry.ts";
+import type { Reads } from "../../store/store.ts";
+import { isMandateEvent } from "../rules/mandate_record.ts";
+import { sameName } from "../rules/names.ts";
+import type { Reader } from "../rules/reader.ts";
+import { mandateEvent } from "./read_mandate.ts";
+
+/** Returns the ids of those entries that are about mandates of other agents. */
+export async function listMandatesOfOthers(
+  store: Pick<Reads, "getMany">,
+  entries: readonly AuditEntry[],
+  reader: Reader,
+): Promise<ReadonlySet<number>> {
+  const about = entries.filter(({ event_type }) => isMandateEvent(event_type)).map(mandateEvent);
+  const mandates = await store.getMany(
+    "mandates",
+    about.map(({ detail }) => detail.mandate_id ?? ""),
+  );
+  const isOfOther = (_: object, index: number): boolean =>
+    sameName(mandates[index]?.value.bounds.agent ?? "") !== sameName(reader.name);
+  return new Set(about.filter(isOfOther).map(({ id }) => id));
+}

@@ -1,0 +1,11 @@
+import type { AuditEntry } from "../audit/entry.ts";
+import type { Walk } from "./evidence.ts";
+
+/** Returns the newest entry of a moment's UTC day: after an accepted clock, entries of later days precede it in the walk. */
+export async function newestOnDay(at: string, walkSince: (moment: string) => Walk): Promise<AuditEntry | undefined> {
+  const day = at.slice(0, 10);
+  const next = walkSince(`${day}T00:00:00.000Z`);
+  let entry = await next();
+  while (entry && entry.timestamp.slice(0, 10) !== day) entry = await next();
+  return entry;
+}

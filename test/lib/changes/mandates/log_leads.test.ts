@@ -1,0 +1,193 @@
+/** A mandate follows the log, the last feeds and the intent of now, whatever was recorded or stored in between. */
+import { expect, test } from "vitest";
+import { readHead } from "../../../../lib/audit/chain.ts";
+import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
+import { keepMandates } from "../../../../lib/changes/mandates/brake.ts";
+import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
+import { app } from "../../../../handlers/index.ts";
+import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
+import { AS_OTHER, INSIDE, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
+import { get } from "../../../support/requests.ts";
+import { rewindingStore } from "../../../support/rewinding_store.ts";
+
+const { mandates: _, ...withoutMandates } = MANDATED.policy;
+
+test("a feed suspends also while the intent allows no mandates", async () => {
+  const before = await mandated();
+  const id = await before.active({ kpi_floor: { csat: 4 } });
+  const off = await before.restart({ intent: { ...MANDATED, policy: withoutMandates } });
+  expect((await off.send("kpi", { csat: 1 })).status).toBe(200);
+  const on = await off.restart({ intent: MANDATED });
+  expect(await on.mandate(id)).toMatchObject({ state: "suspended" });
+  expect((await on.propose()).body).toMatchObject({ status: "pending_consent" });
+});
+
+test("a mandate is not active below its floor, where its suspension was kept from the log", async () => {
+  const api = await mandated();
+  await api.active({ kpi_floor: { csat: 4 } });
+  const { store } = api.api.deps;
+  const [row] = await store.list("mandates_by_agent", { limit: 2 });
+  await store.transact(async (tx) => void tx.delete("mandates_by_agent", row!.id));
+  await api.send("kpi", { csat: 1 });
+  await store.transact(async (tx) => void tx.put("mandates_by_agent", row!.id, true));
+  const { body } = await api.propose();
+  expect(body).toMatchObject({ status: "pending_consent", outside: [{ message: "csat is 1, worse than its floor." }] });
+});
+
+test("a narrowing to a floor that is broken already suspends, and names only KPIs of the intent", async () => {
+  const api = await mandated();
+  const id = await api.active();
+  await api.send("kpi", { csat: 1 });
+  await expect(api.decideOn("mandate_narrow", id, "ana", { narrow: { kpi_floor: { nps: 3 } } })).resolves.toMatchObject(
+    { status: 400, body: { code: "invalid_field" } },
+  );
+  const { body } = await api.decideOn("mandate_narrow", id, "ana", { narrow: { kpi_floor: { csat: 4 } } });
+  expect(body).toMatchObject({ state: "suspended" });
+  expect((await api.propose()).body).toMatchObject({ status: "pending_consent" });
+});
+
+test("a floor about a KPI that the intent has no more makes a mandate inactive", async () => {
+  const intent = { ...MANDATED, kpis: { errors: { baseline: 10, target: 5 } } };
+  const before = await mandated({ intent });
+  await before.active({ kpi_floor: { errors: 12 } });
+  const after = await before.restart({ intent: MANDATED });
+  const message = "Its floor is about errors, which is no KPI of the intent.";
+  expect((await after.propose()).body).toMatchObject({ status: "pending_consent", outside: [{ message }] });
+});
+
+test("a draft that was edited in the store to last longer than the policy allows is not signed", async () => {
+  const policy = { ...MANDATED.policy, mandates: { targets: ["price.*"], max_days: 5 } };
+  const api = await mandated({ intent: { ...MANDATED, policy } });
+  const { store, clock } = api.api.deps;
+  const { mandate_id } = (await api.draft({ until: api.until(4) })).body;
+  const draft = (await store.get("mandates", mandate_id))!.value;
+  const later = (days: number) => new Date(clock.now() + days * DAY).toISOString();
+  const edit = (created_at: string) =>
+    store.transact(async (tx) => {
+      tx.put("mandates", mandate_id, { ...draft, created_at, bounds: { ...draft.bounds, until: later(300) } });
+    });
+  await edit(later(299));
+  expect((await api.decideOn("mandate", mandate_id, "ana")).body).toMatchObject({ code: "illegal_transition" });
+  await edit(draft.created_at);
+  expect((await api.decideOn("mandate", mandate_id, "ana")).body).toMatchObject({ code: "mandate_not_allowed" });
+});
+
+test("after an accepted clock the changes of a day count on, and not those of the later day", async () => {
+  const api = await mandated();
+  await api.active({ max_per_day: 2, max_open: 20 });
+  const statuses = async (values: readonly number[]): Promise<string[]> => {
+    const all: string[] = [];
+    for (const value of values) all.push((await api.propose({ value })).body.status);
+    return all;
+  };
+  expect(await statuses([101, 102, 103])).toEqual(["approved", "approved", "pending_consent"]);
+  const { clock } = api.api.deps;
+  clock.advance(30 * HOUR);
+  expect(await statuses([101.5])).toEqual(["approved"]);
+  clock.set(-30 * HOUR);
+  const note = "it ran ahead";
+  const text = await api.statement("accept_clock", "ana", { note });
+  const { at } = JSON.parse(text) as { at: string };
+  const accepted = await api.send("audit/accept-clock", { actor: "ana", note, proof: PENS["ana"]!.sign(text), at });
+  expect(accepted.status).toBe(200);
+  expect(await statuses([100.1])).toEqual(["pending_consent"]);
+});
+
+test("an agent that reads its own changes finds no entry about mandates of others in the log", async () => {
+  const other = { ...PRINCIPALS["agent:other" as keyof typeof PRINCIPALS], may: { read: "own" } };
+  const api = await mandated({ intent: { ...MANDATED, principals: { ...PRINCIPALS, "agent:other": other } } });
+  const id = await api.active();
+  await api.send("propose", INSIDE, AS_OTHER);
+  const read = async (path: string) => (await app(api.api.deps)(get(path, AS_OTHER))).text();
+  for (const query of ["?limit=100", "?event_type=mandate_signed", "?after=0"])
+    expect(await read(`/api/product/audit${query}`), query).not.toContain(id);
+});
+
+test("after an accepted loss the signatures of a draft and of a resumption start again", async () => {
+  const rewinding = rewindingStore();
+  const api = await mandated({ store: rewinding.store });
+  const draft = (await api.draft()).body.mandate_id;
+  await api.decideOn("mandate", draft, "ana");
+  const suspended = await api.active();
+  const { change_id } = (await api.propose()).body;
+  await api.apply(change_id);
+  await api.send("rollback", { change_id, actor: "ana" });
+  await api.decideOn("mandate_resume", suspended, "ana");
+  const before = await rewinding.copy();
+  await api.send("kpi", { csat: 4.2 });
+  await rewinding.goBack(before);
+  await api.send("kpi", { csat: 4.2 });
+  const { length, head } = (await readHead(api.api.deps.store))!;
+  const loss = { note: "restored", length, head };
+  const text = await api.statement("accept_loss", "ana", loss);
+  const { at } = JSON.parse(text) as { at: string };
+  const proof = PENS["ana"]!.sign(text);
+  expect(await api.send("audit/accept-loss", { actor: "ana", ...loss, proof, at })).toMatchObject({ status: 200 });
+  expect((await api.decideOn("mandate", draft, "bo")).body).toMatchObject({ state: "draft" });
+  expect((await api.decideOn("mandate_resume", suspended, "bo")).body).toMatchObject({ state: "suspended" });
+  api.api.deps.clock.advance(MINUTE);
+  expect((await api.decideOn("mandate", draft, "ana")).body).toMatchObject({ state: "active" });
+  expect((await api.decideOn("mandate_resume", suspended, "ana")).body).toMatchObject({ state: "active" });
+});
+
+test("a mandate of an agent that the intent has no more approves and applies nothing", async () => {
+  const before = await mandated();
+  const id = await before.active();
+  const { change_id } = (await before.propose()).body;
+  const { "agent:pricing": _pricing, ...others } = PRINCIPALS as Record<string, unknown>;
+  const after = await before.restart({ intent: { ...MANDATED, principals: others } });
+  expect(await after.apply(change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
+  expect(await after.mandate(id)).toMatchObject({ inactive: "agent:pricing is no agent of the intent." });
+});
+
+test("each entry of a plan counts for the day", async () => {
+  const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const id = await api.active({ max_per_day: 3 });
+  const entry = (target: string) => ({ tenant_id: "t1", target, value: 101 });
+  const plan = { target: "price.plan", value: undefined, sets: [entry("price.basic"), entry("price.pro")] };
+  const first = (await api.propose(plan)).body;
+  expect(first).toMatchObject({ status: "approved" });
+  expect(await api.mandate(id)).toMatchObject({ used: { today: 2, open: 1 }, left: { today: 1 } });
+  expect((await api.apply(first.change_id)).status).toBe(200);
+  expect((await api.propose(plan)).body).toMatchObject({
+    status: "pending_consent",
+    outside: [{ bound: "max_per_day" }],
+  });
+  expect((await api.propose({ value: 102 })).body).toMatchObject({ status: "approved" });
+});
+
+test.each(["rejected", "lost answer"] as const)(
+  "a rollback suspends also where its system answers: %s",
+  async (fault) => {
+    const api = await mandated();
+    const id = await api.active();
+    const { change_id } = (await api.propose()).body;
+    await api.apply(change_id);
+    api.target.faults.push(fault);
+    expect((await api.send("rollback", { change_id, actor: "ana" })).status).toBe(502);
+    expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "rollback", change_id } });
+  },
+);
+
+test("a mandate that was resumed after a contest is over stays active", async () => {
+  const policy = { ...MANDATED.policy, on_drift: "restore" };
+  const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } });
+  const id = await api.active();
+  const { deps } = api.api;
+  await api.apply((await api.propose()).body.change_id);
+  for (let edit = 0; edit < 6; edit++) {
+    const place = { tenant_id: "t1", target: "price.basic", kind: "config", value: null };
+    api.target.overwrite(place as never, String(700 + edit));
+    await checkDrift(deps);
+    deps.clock.advance(4 * MINUTE);
+    await restoreEdited(deps);
+    await checkDueDrift(deps);
+    await keepMandates(deps);
+  }
+  expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "contested" } });
+  deps.clock.advance(30 * HOUR);
+  await api.decideOn("mandate_resume", id, "ana");
+  await api.decideOn("mandate_resume", id, "bo");
+  await keepMandates(deps);
+  expect(await api.mandate(id)).toMatchObject({ state: "active" });
+});
