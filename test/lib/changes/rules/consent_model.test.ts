@@ -43,6 +43,20 @@ const STEPS = 120;
 const CHANGES = 6;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
+/** A plan that sets every target, as the model names it, and what it sets. */
+const PLAN = TARGETS.join("+");
+const ENTRIES = TARGETS.map((target) => ({ tenant_id: "t1", target, value: 1 }));
+const targetsOf = (target: string): string[] => target.split("+");
+
+/** Returns the newest applied changes of a change's targets, as the rules and as the model have them. */
+function ownersOf(
+  applied: ReadonlyMap<string, string[]>,
+  target: string,
+): { owner: TargetOwner; holds: string | null } {
+  const owners = targetsOf(target).map((one) => applied.get(one)!.at(-1) ?? null);
+  return target === PLAN ? { owner: owners, holds: owners.join() } : { owner: owners[0]!, holds: owners[0]! };
+}
+
 /** The pure rules, put together as a request meets them. */
 function machine() {
   const records = new Map<string, ChangeRecord>();
@@ -64,7 +78,7 @@ function machine() {
     if (!known) return { refused: "this key does not stand under the name" };
     return { statement: "", proof: { type: "ssh", signature: "" }, key: known };
   };
-  const commandOf = ({ what, name, emergency, key }: Ask, target_owner: string | null, intent: Intent): Command => {
+  const commandOf = ({ what, name, emergency, key }: Ask, target_owner: TargetOwner, intent: Intent): Command => {
     const decided = { name, note: "because", signature: signatureOf(name, key, intent) };
     if (what === "approve") return { type: what, ...decided, emergency, target_owner };
     if (what === "review") return { type: what, ...decided, verdict: "accepted" };
@@ -73,26 +87,27 @@ function machine() {
   };
   const proposalOf = (
     { target, proposer, minor, key }: Idea,
-    { holds: target_owner, now, rolledBack }: World,
+    { owner: target_owner, now, rolledBack }: World & { owner: TargetOwner },
     intent: Intent,
   ): Command => {
     const isRecent = rolledBack !== undefined && now - rolledBack <= DAY_MS;
-    const rolled_back = isRecent ? { target, at: iso(rolledBack) } : undefined;
+    const rolled_back = isRecent ? { target: targetsOf(target)[0]!, at: iso(rolledBack) } : undefined;
     const reach = minor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
-    const input = { tenant_id: "t1", kind: "config", target, summary: "s", proposer, ...reach } as const;
+    const stated = target === PLAN ? { target: TARGETS[0]!, sets: ENTRIES } : { target };
+    const input = { tenant_id: "t1", kind: "config", ...stated, summary: "s", proposer, ...reach } as const;
     const signature = signatureOf(proposer, key, intent);
     return { type: "propose", input, minor_today: 0, target_owner, rolled_back, live: [], signature };
   };
   const admit = (
     change: Change,
     target_owner: TargetOwner | undefined,
-    world: World,
+    world: World & { owner: TargetOwner },
     freeze: Freeze | undefined,
     intent: Intent,
   ) => {
     const { policy } = intent;
     requireOperable(change, "apply", intent);
-    refuseMovedTarget({ before: target_owner, now: world.holds }, policy);
+    refuseMovedTarget({ before: target_owner, now: world.owner }, policy);
     if (!isEmergency(change, intent)) refuseHeld(holdsAt(policy, freeze, world.now));
   };
   return { records, entries, enact, commandOf, proposalOf, admit };
@@ -122,11 +137,14 @@ function live(seed: number, seen: Set<string>): void {
       freeze = freeze ? undefined : { actor: "ops", note: "", until, at: iso(now), entry: 0 };
     } else if (model.size === 0 || (chance < 5 && model.size < CHANGES)) {
       const proposer = SPELT[random(SPELT.length)]!;
-      const target = TARGETS[random(2)]!;
+      const target = random(4) === 0 ? PLAN : TARGETS[random(2)]!;
       const idea: Idea = { target, proposer, minor: random(3) === 0, key: someKey(proposer, rules, random) };
       const change_id = `chg_${model.size}`;
-      const holds = applied.get(target)!.at(-1) ?? null;
-      const world = { rules, now, frozen: false, holds, rolledBack: rolledBack.get(target) };
+      const last = Math.max(...targetsOf(target).map((one) => rolledBack.get(one) ?? -Infinity));
+      const world = {
+        ...{ rules, now, frozen: false, ...ownersOf(applied, target) },
+        ...(last > -Infinity && { rolledBack: last }),
+      };
       const expected = proposed(idea, world);
       const told = refusalOf(() => enact(change_id, proposalOf(idea, world, loaded.intent), loaded, now));
       expect(told, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
@@ -142,9 +160,8 @@ function live(seed: number, seen: Set<string>): void {
         key: someKey(name, rules, random),
       };
       const { target } = model.get(change_id)!;
-      const places = applied.get(target)!;
       const frozen = freeze !== undefined && (freeze.until === null || now < Date.parse(freeze.until));
-      const world: World = { rules, now, certain, frozen, holds: places.at(-1) ?? null };
+      const world = { rules, now, certain, frozen, ...ownersOf(applied, target) };
 
       const overdue = overdueStep(records.get(change_id)!.change, loaded.intent.policy, certain);
       if (overdue) enact(change_id, { type: overdue }, loaded, now);
@@ -154,7 +171,7 @@ function live(seed: number, seen: Set<string>): void {
       const told = refusalOf(() => {
         if (ask.what === "approve" || ask.what === "apply") refuseOverdue(change, { intent: loaded.intent, now });
         if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
-        enact(change_id, commandOf(ask, world.holds, loaded.intent), loaded, now);
+        enact(change_id, commandOf(ask, world.owner, loaded.intent), loaded, now);
       });
       expect(told, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
       const isLate = whyOverdue(change, { intent: loaded.intent, now }) !== undefined;
@@ -166,12 +183,15 @@ function live(seed: number, seen: Set<string>): void {
       model.set(change_id, after);
       seen.add(told ?? after.resolution ?? after.status);
       if (overdue) seen.add(before.resolution!);
-      if (told === undefined && ask.what === "apply") places.push(change_id);
-      if (told === undefined && ask.what === "rollback") {
-        places.splice(places.indexOf(change_id), 1);
-        rolledBack.set(target, now);
+      for (const one of told === undefined ? targetsOf(target) : []) {
+        const places = applied.get(one)!;
+        if (ask.what === "apply") places.push(change_id);
+        if (ask.what === "rollback") {
+          places.splice(places.indexOf(change_id), 1);
+          rolledBack.set(one, now);
+        }
+        if (ask.what === "approve" && after.status === "approved") rolledBack.delete(one);
       }
-      if (told === undefined && ask.what === "approve" && after.status === "approved") rolledBack.delete(target);
       agree(records.get(change_id)!.change, after, rules, loaded.intent, what);
     }
   }
@@ -207,7 +227,7 @@ function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, wh
   expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
 }
 
-const slices = histories([1, 40], [41, 120], [41, 700], 330);
+const slices = histories([1, 60], [61, 140], [61, 700], 330);
 
 test.each(slices)(
   "the state machine and the model agree in histories %i to %i",

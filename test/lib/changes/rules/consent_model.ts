@@ -203,13 +203,16 @@ const isUrgent = (change: Modelled, rules: Rules): boolean =>
 
 const ordinaryStands = (change: Modelled, rules: Rules): boolean => lacking(change, rules) === 0;
 
+/** Returns true where a change sets a target: the target of a plan names all of its targets, with a plus between them. */
+const sets = (change: { target: string }, target: string): boolean => change.target.split("+").includes(target);
+
 /** How many consents today's rules still ask for, each rule by itself. */
 function lacking(change: Modelled, rules: Rules): number {
   const names = new Set(standing(change, rules, false));
   if (!rules.self_approval) names.delete(plain(change.proposer));
   const quorum = [...names].filter((name) => !rules.approvers || rules.approvers.includes(name));
   const owned = rules.owners
-    .filter(({ target }) => target === change.target)
+    .filter(({ target }) => sets(change, target))
     .map(({ approvers, required }) => required - approvers.filter((name) => names.has(name)).length);
   const needed = change.required === 0 ? 0 : Math.max(change.required, rules.required);
   return [needed - quorum.length, ...owned].reduce((sum, count) => sum + Math.max(0, count), 0);
@@ -226,10 +229,10 @@ function emergencyStands(change: Modelled, rules: Rules): boolean {
   return break_glass.approvers.filter((name) => names.has(name)).length >= break_glass.required;
 }
 
-const mayDecide = (name: string, { target }: Modelled, rules: Rules): boolean =>
+const mayDecide = (name: string, change: Modelled, rules: Rules): boolean =>
   !rules.approvers ||
   rules.approvers.includes(name) ||
-  rules.owners.some((owner) => owner.target === target && owner.approvers.includes(name));
+  rules.owners.some((owner) => sets(change, owner.target) && owner.approvers.includes(name));
 
 /** Who approved may take it back; where an approval is nobody's any more who can decide, whoever may approve. */
 function mayRevoke(name: string, change: Modelled, rules: Rules): boolean {
@@ -279,14 +282,14 @@ export function proposed(idea: Idea, world: World): string | Modelled {
   const scope = rules.agents?.[proposer];
   const limit = limited({ target, value }, world);
   const isNobody = key === undefined && !scope && saysWho(rules);
-  const isOwned = rules.owners.some((owner) => owner.target === target);
+  const isOwned = rules.owners.some((owner) => sets(idea, owner.target));
   const may = rules.minor_may;
   const isLet = (apply_when === undefined || may?.apply_when) && (!scope || may?.agents) && kind === "config";
   const isMinor =
     minor && rules.minor && isLet && !isNobody && !isOwned && limit !== "first" && stamp - rolledBack > DAY;
   if (scope && !isInScope(idea, scope)) return "agent_may_not";
   if (!mayApplyItself(idea, rules, now)) return "invalid_field";
-  if (rules.forbidden === target) return "forbidden_target";
+  if (rules.forbidden !== undefined && sets(idea, rules.forbidden)) return "forbidden_target";
   if (limit === "outside") return "value_not_allowed";
   if (scope) {
     const today = own!.times.filter((at) => dayOf(at) === dayOf(Math.max(now, stamp)));
@@ -389,7 +392,7 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       return mayRevoke(name, change, rules) ? close("revoked") : "not_an_approver";
     case "apply":
       if (status !== "approved") return "illegal_transition";
-      if (rules.forbidden === change.target) return "forbidden_target";
+      if (rules.forbidden !== undefined && sets(change, rules.forbidden)) return "forbidden_target";
       if (!isComplete(change, rules)) return "consent_incomplete";
       if (barred(ask, change, rules)) return barred(ask, change, rules)!;
       if (limited(change, world) === "outside") return "value_not_allowed";
