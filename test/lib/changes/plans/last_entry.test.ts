@@ -142,6 +142,11 @@ const CASES: Readonly<Record<string, Case>> = {
     before: (api) => proposePlan(api, [set("ui.x"), set("limits.seats", 40)]),
     expected: "409 target_conflict",
   },
+  "a live plan where the intent reports": {
+    before: (api) => proposePlan(api, [set("ui.x"), set("limits.seats", 40)]),
+    read: readConflicts,
+    expected: 1,
+  },
   "a live change where the intent reports": {
     before: (api) => proposeSingle(api, set("limits.seats", 40)),
     read: readConflicts,
