@@ -363,6 +363,10 @@ DECISIONS = {
 OTHERS = {
     "change_proposed": "propose",
     "emergency_reviewed": "review",
+    "mandate_signed": "mandate",
+    "mandate_narrowed": "mandate_narrow",
+    "mandate_resumed": "mandate_resume",
+    "mandate_ended": "mandate_revoke",
     "service_frozen": "freeze",
     "service_unfrozen": "unfreeze",
     "clock_accepted": "accept_clock",
@@ -652,6 +656,35 @@ def proposal_in(detail):
     return {name: detail[name] for name in ("places", "apply_when") if name in detail}
 
 
+def canonical_text(value):
+    """The RFC 8785 text of a value that was parsed from JSON."""
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{canonical_text(name)}:{canonical_text(value[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return f"[{','.join(map(canonical_text, value))}]"
+    if type(value) in (int, float, decimal.Decimal):
+        return number_text(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def mandate_statement(shared, detail):
+    """The statement of a decision on a mandate; `shared`: what every statement states. None where it has no bounds or revision."""
+    facts = {**shared, **{name: detail[name] for name in ("mandate_id",) if name in detail}}
+    if shared["decision"] != "mandate":
+        if not is_whole(detail.get("revision"), 1):
+            return None
+        # It names the revision that it was decided on, which a resumption does not raise.
+        raised = shared["decision"] != "mandate_resume"
+        narrow = shared["decision"] == "mandate_narrow" and "narrow" in detail
+        own = {"revision": int(detail["revision"]) - raised, **({"narrow": detail["narrow"]} if narrow else {})}
+        return canonical_text({**facts, **own})
+    if not isinstance(detail.get("bounds"), dict):
+        return None
+    systems = {"systems": detail["systems"]} if "systems" in detail else {}
+    return canonical_text({**detail["bounds"], **facts, **systems})
+
+
 def statement_of(entry, detail, proposal):
     """What had to be signed for this entry, and by whom; the time alone is taken from what was. `proposal`: the change's."""
     decision, by = decision_of(entry, detail)
@@ -661,6 +694,9 @@ def statement_of(entry, detail, proposal):
     facts = {"decision": decision, "note": detail.get("note", ""), "at": signed["at"]}
     facts.update({"origin": entry["origin"], "v": "countersign-consent/1"})
     facts.update({"manifest_hash": detail["manifest_hash"]} if "manifest_hash" in detail else {})
+    if entry["event_type"].startswith("mandate_"):
+        facts["approver"] = by
+        return mandate_statement(facts, detail), by
     digest = {"digest": detail["digest"]} if "digest" in detail else {}
     if decision in ("freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"):
         facts["actor"] = by
@@ -2353,6 +2389,7 @@ class Intent:
             self.minor_risk = RISKS.index(given(self.minor.get("max_risk"), "low"))
             self.minor_agents = given(member(self.minor, "agents", bool), False)
             self.minor_automatic = given(member(self.minor, "apply_when", bool), False)
+        self.allows_mandates = member(policy, "mandates", dict) is not None
         self.owned = [(given(texts_in(one, "targets"), []), tenants_in(one)) for one in owners]
 
     def is_agent(self, name):
@@ -2470,12 +2507,14 @@ class Certificate:
                 proven.append(one)
         erased, content = parts[0][0] == "erased", parts[0][1][:-1]
         intents, known = self.read_intents(texts("intent"))
-        life = [(entry, detail_of(entry)) for entry, _, _ in proven]
-        named = {manifest_in(detail) for _, detail in life}
+        everything = [(entry, detail_of(entry)) for entry, _, _ in proven]
+        mandates = [one for one in everything if is_of_mandate(one[0])]
+        life = [one for one in everything if not is_of_mandate(one[0])]
+        named = {manifest_in(detail) for _, detail in everything}
         others = [text.decode("utf-8", "replace") for text in self.intents if sha256(text).hex() in named]
         for found, into in zip(self.read_intents([f"{text}\n" for text in others if object_in(text) is not None]), (intents, known)):
             into.update(found)
-        for entry, _ in life:
+        for entry, _ in everything:
             why = why_unclear(entry, object_in(entry["detail"]))
             if why:
                 self.found(entry["id"], "form", why)
@@ -2487,10 +2526,12 @@ class Certificate:
         said = object_in(content) or {}
         self.require_one_change(life, digest)
         self.require_named_content(life, said)
+        self.require_mandates(mandates, life[0][0] if life else None)
         self.require_one_checkpoint(proven)
-        self.require_own_intents(life, known)
-        unread = self.missing_intents(life, known, said)
+        self.require_own_intents(everything, known)
+        unread = self.missing_intents(everything, known, said)
         signed, unsigned = self.signatures(life, intents)
+        signed.update(self.signatures(mandates, intents)[0])
         if signed and self.people is None and not self.manifests:
             self.remarks.append(
                 "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count"
@@ -2508,7 +2549,7 @@ class Certificate:
         self.remarks.extend(rollouts.remarks())
         for entry in (entry for entry, _ in life if is_loss(entry)):
             self.remarks.append(f"{loss_text(loss_in(entry))}; consents before it do not count after it")
-        consents = Consents(life, said, erased, intents, signed, unsigned, self.people)
+        consents = Consents(life, said, erased, intents, signed, unsigned, self.people, mandates)
         for finding in consents.faults(statuses):
             self.found(*finding)
         checkpoint = self.checkpoint_under(proven[0][2]) if proven else None
@@ -2521,10 +2562,16 @@ class Certificate:
             "digest": digest,
             "origin": first["origin"] if first else "",
             "checkpoint": checkpoint,
-            "steps": [
-                step_of(entry, detail, status, signed.get(entry["id"]))
-                for (entry, detail), status in zip(life, statuses)
-            ],
+            "steps": sorted(
+                [
+                    step_of(entry, detail, status, signed.get(entry["id"]))
+                    for (entry, detail), status in [
+                        *((one, text_of(one[1].get("status")) or "") for one in mandates),
+                        *zip(life, statuses),
+                    ]
+                ],
+                key=lambda step: step["entry"],
+            ),
             "findings": self.findings,
             "remarks": self.remarks,
         }
@@ -2587,6 +2634,16 @@ class Certificate:
                 self.found(identifier, "id", "it does not stand behind the one before")
             if not lost and detail.get("digest") != digest:
                 self.found(identifier, "content", "it is not about the content in this file")
+
+    def require_mandates(self, mandates, first):
+        """Entries about mandates are of the same log, about no change, and in order."""
+        for index, (entry, _) in enumerate(mandates):
+            if entry["change_id"] != "":
+                self.found(entry["id"], "form", "it is about a change and a mandate")
+            if first is None or entry["origin"] != first["origin"]:
+                self.found(entry["id"], "origin", "it is of another log than the first")
+            if index > 0 and entry["id"] <= mandates[index - 1][0]["id"]:
+                self.found(entry["id"], "id", "it does not stand behind the one before")
 
     def require_one_checkpoint(self, proven):
         for entry, note, checkpoint in proven:
@@ -2681,9 +2738,9 @@ class Certificate:
 class Consents:
     """The consents of a change, as each step that needs them finds them, whatever the entries say of their number."""
 
-    def __init__(self, life, content, erased, intents, signed, unsigned, people):
+    def __init__(self, life, content, erased, intents, signed, unsigned, people, mandates):
         self.life, self.content, self.erased, self.intents = life, content, erased, intents
-        self.signed, self.unsigned, self.people = signed, unsigned, people
+        self.signed, self.unsigned, self.people, self.mandates = signed, unsigned, people, mandates
         self.tier = content.get("tier")
 
     def faults(self, statuses):
@@ -2731,12 +2788,60 @@ class Consents:
             return None
         if approval and before == "approved" and not (urgent and "review_hours" in detail):
             return None
+        if approval and is_by_mandate(entry, detail):
+            why = self.why_not_mandated(step, step)
+            return why and f"it was approved by a mandate: {why}"
         counts = {kind: self.count(index, kind, detail) for kind in (False, True)}
         if applied:
             met = any(given >= needed for given, needed in counts.values())
+            mandated = None
+            for one in self.life[: index + 1]:
+                mandated = None if is_loss(one[0]) else one if mandated is None and is_by_mandate(*one) else mandated
+            if not met and mandated is not None:
+                why = self.why_not_mandated(mandated, step)
+                return why and f"it was applied by a mandate: {why}"
             return None if met else "it was applied with {} of {} consents".format(*counts[False])
         given, needed = counts[urgent]
         return None if given >= needed else f"it was approved with {given} of {needed} consents{' for an emergency' if urgent else ''}"
+
+    def why_not_mandated(self, consent, step):
+        """Why a mandate's consent does not count at a step, or None."""
+        mandate = consent[1].get("mandate")
+        mandate = mandate if isinstance(mandate, dict) else {}
+        intent = self.intents.get(manifest_in(step[1]))
+        name = text_of(mandate.get("mandate_id"))
+        own = [
+            one
+            for one in self.mandates
+            if one[0]["id"] < step[0]["id"] and canonical_text(one[1].get("mandate_id")) == canonical_text(mandate.get("mandate_id"))
+        ]
+        if not own or consent[1].get("approver") != f"mandate:{name or ''}":
+            return "the entries of its mandate are not in this file"
+
+        def counts(entry, detail):
+            if intent is None:
+                return True
+            signer, key = same_name(text_of(detail.get("approver")) or ""), self.signed.get(entry["id"])
+            listed = any(one["id"] == key for one in intent.keys.get(signer, []))
+            return intent.may_decide(signer) and detail.get("authenticated") == "signature" and listed
+
+        folded = fold_mandate(own, counts)
+        if folded is None:
+            return "an entry of its mandate does not follow from those before it"
+        state, revision, bounds, signers, resumed = folded
+        if state != "active":
+            return f"its mandate was {state}"
+        if step is consent and not (is_whole(mandate.get("revision"), 1) and mandate["revision"] == revision):
+            return "it names another revision of its mandate"
+        if intent is None:
+            return None
+        if not intent.allows_mandates:
+            return "its intent allows no mandate"
+        for names in (signers,) if resumed is None else (signers, resumed):
+            if len(names) < intent.major:
+                return f"its mandate has {len(names)} of {intent.major} signatures"
+        bound = mandate_breach(consent[0], self.content, bounds, mandate.get("number"))
+        return bound and f"it lies outside its mandate: {bound}"
 
     def count(self, index, urgent, at):
         """How many consents of one kind are eligible at a step, by name, and how many its intent asks for."""
@@ -2784,6 +2889,77 @@ class Consents:
         return key is not None and (any(one["id"] == key for one in keys) or (not keys and not intent.signed_only))
 
 
+def is_of_mandate(entry):
+    """Whether an entry is about a mandate."""
+    return entry["event_type"].startswith("mandate_")
+
+
+def is_by_mandate(entry, detail):
+    """Whether an entry is the consent of a mandate."""
+    return entry["event_type"] == "consent_decision" and (text_of(detail.get("approver")) or "").startswith("mandate:")
+
+
+def fold_mandate(entries, counts):
+    """State, revision, bounds, signers, and those of the last resumption (None: never suspended); None where one does not follow."""
+    state, revision, bounds, signers, resumed = "draft", 1, {}, set(), None
+    for index, (entry, detail) in enumerate(entries):
+        event, name = entry["event_type"], same_name(text_of(detail.get("approver")) or "")
+        revision += event not in ("mandate_signed", "mandate_resumed")
+        if not is_whole(detail.get("revision"), 1) or detail["revision"] != revision:
+            return None
+        if event == "mandate_signed":
+            own = detail.get("bounds")
+            own = own if isinstance(own, dict) else {}
+            if state != "draft" or (index > 0 and canonical_text(own) != canonical_text(bounds)):
+                return None
+            bounds = own
+            if counts(entry, detail):
+                signers.add(name)
+            state = "active" if detail.get("status") == "active" else state
+        elif state not in ("active", "suspended"):
+            return None
+        elif event == "mandate_narrowed":
+            bounds = {**bounds, **(detail["narrow"] if isinstance(detail.get("narrow"), dict) else {})}
+        elif event == "mandate_suspended":
+            state, resumed = "suspended", set()
+        elif event == "mandate_resumed":
+            resumed = set() if resumed is None else resumed
+            if counts(entry, detail):
+                resumed.add(name)
+            state = "active" if detail.get("status") == "active" else state
+        else:
+            state = "ended"
+    return state, revision, bounds, signers, resumed
+
+
+def mandate_breach(entry, content, bounds, number):
+    """The name of the first bound that a change breaks, or None; values and steps need the log."""
+    places = minor_places(content) or []
+    listed = {name: bounds[name] for name in ("targets", "kinds", "tenants") if isinstance(bounds.get(name), list)}
+    texts = {name: [one for one in listed.get(name, []) if isinstance(one, str)] for name in ("targets", "kinds", "tenants")}
+    users, reached = bounds.get("max_affected_users", ABSENT), content.get("affected_users", ABSENT)
+    begins, ends = text_of(bounds.get("from")) or "", text_of(bounds.get("until")) or ""
+    if same_name(text_of(content.get("proposer")) or "") != bounds.get("agent"):
+        return "agent"
+    if content.get("kind") not in texts["kinds"]:
+        return "kinds"
+    if not places or not all(matches_any(target, texts["targets"]) for target, _ in places):
+        return "targets"
+    if bounds.get("tenants") != "all" and not all(tenant in texts["tenants"] for _, tenant in places):
+        return "tenants"
+    if content.get("reversible") is not True:
+        return "reversible"
+    if content.get("risk") not in ("low", "medium"):
+        return "risk"
+    bounded = users is not ABSENT and reached is not ABSENT
+    if bounded and not (is_whole(reached, 0) and is_whole(users, 0) and reached <= users):
+        return "max_affected_users"
+    if entry["timestamp"] < begins or entry["timestamp"] >= ends:
+        return "until"
+    most = bounds.get("max_per_day")
+    return None if is_whole(number, 1) and is_whole(most, 1) and number <= most else "max_per_day"
+
+
 def is_loss(entry):
     """Whether an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it."""
     return entry["event_type"] == "loss_accepted"
@@ -2812,7 +2988,7 @@ def signer_in(entry, detail):
     # An advance that a person ordered under an earlier intent names nobody, and nobody signed it under this one.
     if event == "stage_resumed" or (event == "stage_advanced" and detail.get("reason") == "manual" and actor is not None):
         return (actor,)
-    decides = event == "consent_decision" and decision in ("approved", "denied", "revoked")
+    decides = event == "consent_decision" and decision in ("approved", "denied", "revoked") and not is_by_mandate(entry, detail)
     return (text_of(detail.get("approver")),) if decides or event == "emergency_reviewed" else None
 
 
@@ -2851,6 +3027,11 @@ STEPS = {
     "emergency_reviewed": "emergency reviewed",
     "content_erased": "content erased",
     "loss_accepted": "loss of the log's end accepted",
+    "mandate_signed": "mandate signed",
+    "mandate_narrowed": "mandate narrowed",
+    "mandate_suspended": "mandate suspended",
+    "mandate_resumed": "mandate resumed",
+    "mandate_ended": "mandate ended",
 }
 
 

@@ -77,9 +77,8 @@ export function certifier(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
       );
-    const entries = [...own, ...(await lossesWithin(deps, change, own, await newestLoss()))].sort(
-      (a, b) => a.id - b.id,
-    );
+    const losses = await lossesWithin(deps, change, own, await newestLoss());
+    const entries = [...own, ...losses, ...(await listMandateEntries(store, own))].sort((a, b) => a.id - b.id);
     const last = entries.at(-1)!.id;
     const { length, note } = await checkpointOver(last);
     if (length < last) throw notCovered(deps, change_id, length);
@@ -124,6 +123,21 @@ async function lossesWithin(
   const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
   const losses = await consultLog(deps, (evidence) => evidence.allOf("loss_accepted", proposed));
   return losses.filter(({ id }) => id < end);
+}
+
+/** Lists the entries of the mandates that approved a change, up to its last entry. */
+async function listMandateEntries(
+  store: Pick<Reads, "get" | "getMany">,
+  own: readonly AuditEntry[],
+): Promise<AuditEntry[]> {
+  const ids = new Set(own.flatMap(({ detail }) => detailIn(detail).mandate?.mandate_id ?? []));
+  const listed = await Promise.all([...ids].map((id) => store.get("mandates", id)));
+  const last = own.at(-1)!.id;
+  const named = listed.flatMap((mandate) => mandate?.value.audit ?? []).filter((id) => id <= last);
+  return entriesOf(
+    store,
+    named.sort((a, b) => a - b),
+  );
 }
 
 /** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */

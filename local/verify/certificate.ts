@@ -8,6 +8,7 @@ import { type Detail, parseObject, asText } from "./json.ts";
 import { decoded, parseDetail, readManifestHash } from "./detail.ts";
 import { type Found, requireConsents, findSigner, deriveStatuses, isLoss, type RecordedEntry } from "./life.ts";
 import { lossText, readLoss } from "./losses.ts";
+import { isOfMandate } from "./mandates.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { type Policy, sameName } from "./policy.ts";
 import { createAutomationCheck } from "./automation.ts";
@@ -96,8 +97,9 @@ function judge(
     return [];
   });
   const { intents, known } = readIntents(parts.intents, found);
-  const life = proven.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
-  const named = new Set(life.map(({ detail }) => readManifestHash(detail)));
+  const all = proven.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
+  const [life, mandates] = [all.filter((one) => !isOfMandate(one)), all.filter(isOfMandate)];
+  const named = new Set(all.map(({ detail }) => readManifestHash(detail)));
   const others = (trusted.intents ?? []).filter((text) => named.has(sha256(text)) && parseObject(text));
   const { intents: outside, known: alsoKnown } = readIntents(others, found);
   for (const [hash, intent] of outside) intents.set(hash, intent);
@@ -111,12 +113,14 @@ function judge(
   const content = parseObject(parts.content) ?? {};
   requireOneChange(life, digest, found);
   requireNamedContent(life, content, found);
+  requireMandates(mandates, life[0], found);
   requireOneCheckpoint(proven, found);
-  requireOwnIntents(life, known, trusted.manifests, found);
-  const unread = missingIntents(life, known, content);
+  requireOwnIntents(all, known, trusted.manifests, found);
+  const unread = missingIntents(all, known, content);
   for (const manifest of unread)
     remarks.push(`the intent ${manifest} is not in this file: what it asks of consents was not checked`);
   const { signed, unsigned } = signatures(life, intents, trusted.people, found);
+  for (const [entry, key] of signatures(mandates, intents, trusted.people, found).signed) signed.set(entry, key);
   if (signed.size > 0 && !trusted.people && trusted.manifests.length === 0)
     remarks.push(
       "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count",
@@ -137,7 +141,12 @@ function judge(
   remarks.push(...remarkUnread(rollouts.countUnread()));
   for (const { entry } of life.filter(isLoss))
     remarks.push(`${lossText(readLoss(entry)!)}; consents before it do not count after it`);
-  requireConsents(life, statuses, { content, isErased, intents, signed, unsigned, people: trusted.people }, found);
+  requireConsents(
+    life,
+    statuses,
+    { content, isErased, intents, signed, unsigned, mandates, people: trusted.people },
+    found,
+  );
   const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;
   return {
     verdict: findings.length > 0 ? "bad" : checkpoint === null || unread.length > 0 ? "consistent" : "valid",
@@ -147,7 +156,10 @@ function judge(
     digest,
     origin: life[0] ? decoded(life[0].entry.origin) : "",
     checkpoint,
-    steps: life.map((step, index) => stepOf(step, statuses[index]!, signed.get(step.entry.id) ?? null)),
+    steps: [
+      ...mandates.map((step) => stepOf(step, asText(step.detail["status"]) ?? "", signed.get(step.entry.id) ?? null)),
+      ...life.map((step, index) => stepOf(step, statuses[index]!, signed.get(step.entry.id) ?? null)),
+    ].sort((a, b) => a.entry - b.entry),
     findings,
     remarks,
   };
@@ -213,6 +225,16 @@ function requireOneChange(life: readonly RecordedEntry[], digest: string, found:
       found(entry.id, "id", "it does not stand behind the one before");
     if (!isLoss(step) && detail["digest"] !== digest)
       found(entry.id, "content", "it is not about the content in this file");
+  }
+}
+
+/** Entries about mandates are of the same log, about no change, and in order. */
+function requireMandates(mandates: readonly RecordedEntry[], first: RecordedEntry | undefined, found: Found): void {
+  for (const [index, { entry }] of mandates.entries()) {
+    if (entry.changeId !== "") found(entry.id, "form", "it is about a change and a mandate");
+    if (entry.origin !== first?.entry.origin) found(entry.id, "origin", "it is of another log than the first");
+    if (index > 0 && entry.id <= mandates[index - 1]!.entry.id)
+      found(entry.id, "id", "it does not stand behind the one before");
   }
 }
 

@@ -28,6 +28,11 @@ const WHAT: ReadonlyMap<string, string> = new Map([
   ["emergency_reviewed", "emergency reviewed"],
   ["content_erased", "content erased"],
   ["loss_accepted", "loss of the log's end accepted"],
+  ["mandate_signed", "mandate signed"],
+  ["mandate_narrowed", "mandate narrowed"],
+  ["mandate_suspended", "mandate suspended"],
+  ["mandate_resumed", "mandate resumed"],
+  ["mandate_ended", "mandate ended"],
 ]);
 
 function stepText({ entry, at, event, decision, name, authenticated, note, status, key, manifest_hash }: Step): string {

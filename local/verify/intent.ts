@@ -16,6 +16,8 @@ export interface Intent {
   required: Readonly<Record<"standard" | "major", number>>;
   emergency: { approvers: readonly string[]; required: number } | undefined;
   minor: Minor | undefined;
+  /** It has a rule for mandates. */
+  allowsMandates: boolean;
   /** The targets that have owners. */
   owned: readonly Scope[];
 }
@@ -64,6 +66,7 @@ export function parseIntent(manifest: Detail): Intent {
     ),
     signedOnly: signedOnly ?? [...keys.values()].some(({ length }) => length > 0),
     selfApproval,
+    allowsMandates: section(policy, "mandates") !== undefined,
     approvers,
     required: { standard, major },
     emergency: emergency && {
@@ -177,7 +180,7 @@ interface Place {
 }
 
 /** Lists the target of a content and those that a plan sets; undefined where one is none. */
-function listPlaces(content: Detail): Place[] | undefined {
+export function listPlaces(content: Detail): Place[] | undefined {
   const { sets = [] } = content;
   if (!Array.isArray(sets)) return undefined;
   const places = [content, ...sets].map((one) => (isObject(one) ? [one["tenant_id"], one["target"]] : []));
@@ -186,7 +189,7 @@ function listPlaces(content: Detail): Place[] | undefined {
   return places.map(([tenant, target]) => ({ tenant, target }) as Place);
 }
 
-const matchesAny = (target: string, patterns: readonly string[]): boolean =>
+export const matchesAny = (target: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => matches(lower(target), lower(pattern).split("*")));
 
 /** Checks that a target consists of these parts, with anything between them. */

@@ -4,6 +4,7 @@ import { readManifestHash } from "./detail.ts";
 import { type Intent, isMinor, mayDecide, mayProposeMinor } from "./intent.ts";
 import { type Detail, isWhole, asText } from "./json.ts";
 import type { Entry } from "./line.ts";
+import { isByMandate, type MandateGrounds, whyNotMandated } from "./mandates.ts";
 import { type Policy, sameName } from "./policy.ts";
 
 /** An entry with its detail read. */
@@ -16,12 +17,8 @@ export interface RecordedEntry {
 export type Found = (entry: number | null, rule: Finding["rule"], message: string) => void;
 
 /** Evidence by which the consents of a change are judged. */
-export interface Grounds {
-  content: Detail;
+export interface Grounds extends MandateGrounds {
   isErased: boolean;
-  intents: ReadonlyMap<string, Intent>;
-  /** By entry: the id of the key whose signature is valid. */
-  signed: ReadonlyMap<number, string>;
   /** Entries that had to be signed and are not, or not validly. */
   unsigned: ReadonlySet<number>;
   /** Whose keys count instead of those of the intents. */
@@ -136,10 +133,17 @@ function whyTooFew(
   const isUrgent = detail["emergency"] === true;
   if (!isApplied && !(isApproval && detail["status"] === "approved")) return undefined;
   if (isApproval && before === "approved" && !(isUrgent && detail["review_hours"] !== undefined)) return undefined;
+  if (isApproval && isByMandate(step)) {
+    const why = whyNotMandated(step, step, grounds);
+    return why === undefined ? undefined : `it was approved by a mandate: ${why}`;
+  }
   const ordinary = countOf(life, false, step, grounds);
   const urgent = countOf(life, true, step, grounds);
   if (isApplied) {
     if (ordinary.given >= ordinary.needed || urgent.given >= urgent.needed) return undefined;
+    const mandated = life.slice(life.findLastIndex(isLoss) + 1).find(isByMandate);
+    const why = mandated && whyNotMandated(mandated, step, grounds);
+    if (mandated) return why === undefined ? undefined : `it was applied by a mandate: ${why}`;
     return `it was applied with ${ordinary.given} of ${ordinary.needed} consents`;
   }
   const { given, needed } = isUrgent ? urgent : ordinary;
@@ -213,6 +217,7 @@ export function findSigner({ entry: { eventType }, detail }: RecordedEntry): { b
   // An advance that a person ordered under an earlier intent names nobody, and nobody signed it under this one.
   const isAdvance = eventType === "stage_advanced" && detail["reason"] === "manual" && actor !== undefined;
   if (eventType === "stage_resumed" || isAdvance) return { by: actor };
-  const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]);
+  const isPerson = !(asText(detail["approver"]) ?? "").startsWith("mandate:");
+  const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]) && isPerson;
   return isDecision || eventType === "emergency_reviewed" ? { by: asText(detail["approver"]) } : undefined;
 }

@@ -5,6 +5,7 @@ import { type Detail, isObject, isWhole, parseObject, parseJson, asText } from "
 import type { Entry } from "./line.ts";
 import { fingerprint, type Policy, sameName } from "./policy.ts";
 import { matchesAssertion, isSignedByPasskey, findSshSigner } from "./signatures.ts";
+import { MANDATE_DECISIONS, mandateStatement } from "./mandate_statement.ts";
 import { named, type Principals } from "./named_keys.ts";
 
 /** How many signed decisions are valid, and by whose word the key is the approver's. */
@@ -48,6 +49,7 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["stage_advanced", "stage"],
   ["stage_held", "stage"],
   ["stage_resumed", "stage"],
+  ...MANDATE_DECISIONS,
 ]);
 
 /** Events whose detail must be readable: the state of a change, or who may decide, follows from it. */
@@ -70,6 +72,7 @@ const DECIDING: ReadonlySet<string> = new Set([
   "change_applied",
   "change_rolled_back",
   "intent_in_force",
+  ...MANDATE_DECISIONS.keys(),
 ]);
 
 /** Acts on a rollout, by event type. */
@@ -198,6 +201,10 @@ function statementOf(
   if (decision === undefined || by === undefined || at === undefined) return undefined;
   const { digest, manifest_hash, note = "", verdict, item, length, head, seen, over_drift, values: kpis } = detail;
   const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
+  if (MANDATE_DECISIONS.has(entry.eventType)) {
+    const statement = mandateStatement({ ...shared, approver: by }, detail);
+    return statement === undefined ? undefined : { statement, by };
+  }
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
   const until = detail["until"] ?? undefined;
   const own = { erase: { change_id, digest }, accept_loss: { length, head }, feed_kpis: { kpis } }[decision] ?? {};

@@ -1,0 +1,34 @@
+/** The statements that signatures of mandates sign. */
+import { type Detail, isObject, isWhole } from "./json.ts";
+
+/** Decisions on a mandate, by event type. */
+export const MANDATE_DECISIONS: ReadonlyMap<string, string> = new Map([
+  ["mandate_signed", "mandate"],
+  ["mandate_narrowed", "mandate_narrow"],
+  ["mandate_resumed", "mandate_resume"],
+  ["mandate_ended", "mandate_revoke"],
+]);
+
+/** Makes the statement of a decision on a mandate from its entry; `shared`: what every statement states. */
+export function mandateStatement(shared: Detail, detail: Detail): string | undefined {
+  const { mandate_id, revision, narrow, bounds, systems } = detail;
+  if (shared["decision"] !== "mandate") {
+    const isNarrowing = shared["decision"] === "mandate_narrow";
+    if (!isWhole(revision, 1)) return undefined;
+    // It names the revision that it was decided on, which a resumption does not raise.
+    const decided = shared["decision"] === "mandate_resume" ? revision : revision - 1;
+    return canonicalText({ ...shared, mandate_id, revision: decided, ...(isNarrowing && { narrow }) });
+  }
+  return isObject(bounds) ? canonicalText({ ...bounds, ...shared, mandate_id, systems }) : undefined;
+}
+
+/** Returns the RFC 8785 text of a value that was parsed from JSON; absent members are left out. */
+export function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value).filter((name) => value[name] !== undefined);
+  return `{${members
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`)
+    .join(",")}}`;
+}

@@ -1,0 +1,97 @@
+/** Certificates of changes that a mandate approved: both verifiers explain them down to the signatures, and miss no entry. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { verifyCertificate } from "../../../local/verify/certificate.ts";
+import { rebuilt } from "../../support/certificate_parts.ts";
+import { mandated } from "../../support/mandates.ts";
+
+type Report = Record<string, unknown> & {
+  verdict: string;
+  findings: { message: string }[];
+  steps: Record<string, unknown>[];
+};
+
+let honest: string;
+let pending: string;
+
+const python = (text: string): Report => {
+  const folder = mkdtempSync(join(tmpdir(), "certificates-"));
+  try {
+    writeFileSync(join(folder, "certificate"), text);
+    const { stdout } = spawnSync(
+      "python3",
+      ["docs/verify_audit.py", "certificate", join(folder, "certificate"), "--json"],
+      {
+        encoding: "utf8",
+      },
+    );
+    return JSON.parse(stdout) as Report;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+const both = (text: string): Report => {
+  const report = JSON.parse(JSON.stringify(verifyCertificate(Buffer.from(text), { manifests: [] }))) as Report;
+  expect(python(text)).toEqual(report);
+  return report;
+};
+const messages = (text: string): string[] => both(text).findings.map(({ message }) => message);
+const eventOf = (proof: string): string => {
+  const extra = /^extra (\S+)$/m.exec(proof)?.[1] ?? "";
+  return (JSON.parse(Buffer.from(extra, "base64").toString()) as { event_type: string }).event_type;
+};
+/** Leaves out the n-th proof of an event. */
+const without = (text: string, event: string, nth = 0): string => {
+  let found = 0;
+  return rebuilt(text, (part, name) => (name === "proof" && eventOf(part) === event && found++ === nth ? null : part));
+};
+
+beforeAll(async () => {
+  const { active, propose, apply, decideOn, api, send } = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const id = await active();
+  const first = (await propose()).body.change_id;
+  await apply(first);
+  await send("rollback", { change_id: first, actor: "ana" });
+  await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 9 } });
+  await decideOn("mandate_resume", id, "ana");
+  await decideOn("mandate_resume", id, "bo");
+  const { change_id } = (await propose({ target: "price.pro" })).body;
+  pending = (await api.get(`changes/${change_id}/certificate`)).text;
+  await apply(change_id);
+  honest = (await api.get(`changes/${change_id}/certificate`)).text;
+});
+
+test("an honest certificate names the people who signed the mandate", () => {
+  for (const text of [honest, pending]) {
+    const { verdict, findings, steps } = both(text);
+    expect([verdict, findings]).toEqual(["consistent", []]);
+    const signed = steps.filter(({ event }) => event === "mandate_signed");
+    expect(signed.map(({ name, key, status }) => [name, key !== null, status])).toEqual([
+      ["ana", true, "draft"],
+      ["bo", true, "active"],
+    ]);
+  }
+});
+
+test.each([
+  ["mandate_signed", 0, "its mandate has 1 of 2 signatures"],
+  ["mandate_narrowed", 0, "an entry of its mandate does not follow from those before it"],
+  ["mandate_suspended", 0, "an entry of its mandate does not follow from those before it"],
+  ["mandate_resumed", 0, "its mandate has 1 of 2 signatures"],
+  ["mandate_resumed", 1, "its mandate was suspended"],
+])("without %s %i it is rejected by both", (event, nth, why) => {
+  expect(messages(without(honest, event, nth))).toEqual([`it was approved by a mandate: ${why}`]);
+});
+
+test("without its intent nobody says that it is valid, and without its mandate it is rejected", () => {
+  const none = rebuilt(honest, (part, name) =>
+    name === "proof" && eventOf(part).startsWith("mandate_") ? null : part,
+  );
+  expect(messages(none)).toEqual(["it was approved by a mandate: the entries of its mandate are not in this file"]);
+  expect(both(rebuilt(honest, (part, name) => (name === "intent" ? null : part)))).toMatchObject({
+    verdict: "consistent",
+  });
+});

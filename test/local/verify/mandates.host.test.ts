@@ -1,0 +1,72 @@
+/** Both verifiers accept the entries of mandates, and reject forged ones, in a log whose hashes are made again. */
+import { beforeAll, expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { mandated } from "../../support/mandates.ts";
+import { rehashed } from "../../tamper/world.ts";
+import { judgeExports } from "./judge_export.ts";
+
+type Detail = Record<string, unknown>;
+
+let entries: AuditEntry[];
+let judged: Awaited<ReturnType<typeof judgeExports>>;
+
+/** Edits the details of an event. */
+const edit = (event: string, change: (detail: Detail) => Detail): string => {
+  const edited = entries.map((entry) =>
+    entry.event_type === event
+      ? { ...entry, detail: JSON.stringify(change(JSON.parse(entry.detail) as Detail)) }
+      : entry,
+  );
+  return rehashed(edited, 0)
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join("");
+};
+
+const boundsOf = ({ bounds }: Detail): Detail => bounds as Detail;
+const STATEMENT = "its statement is not of this entry";
+const FORGED: readonly (readonly [string, string, (detail: Detail) => Detail, string])[] = [
+  ["a wider bound", "mandate_signed", (one) => ({ ...one, bounds: { ...boundsOf(one), max_per_day: 50 } }), STATEMENT],
+  ["another agent", "mandate_signed", (one) => ({ ...one, bounds: { ...boundsOf(one), agent: "agent:x" } }), STATEMENT],
+  ["another system", "mandate_signed", (one) => ({ ...one, systems: [] }), STATEMENT],
+  ["another mandate", "mandate_signed", (one) => ({ ...one, mandate_id: "mdt_x" }), STATEMENT],
+  ["a wider narrowing", "mandate_narrowed", (one) => ({ ...one, narrow: { max_per_day: 9 } }), STATEMENT],
+  ["a resumption of another revision", "mandate_resumed", (one) => ({ ...one, revision: 2 }), STATEMENT],
+  [
+    "a signature that is missing",
+    "mandate_resumed",
+    ({ proof: _, statement: __, key: ___, ...one }) => one,
+    "has keys in the intent of this entry, and did not sign it",
+  ],
+];
+
+beforeAll(async () => {
+  const limits = { schema: { type: "number", minimum: 0.5, maximum: 1e21 }, max_step: { relative: 0.05, hours: 24 } };
+  const { active, propose, apply, send, decideOn, api } = await mandated();
+  const id = await active({ limits, kpi_floor: { csat: -1e-7 } });
+  const { change_id } = (await propose()).body;
+  await apply(change_id);
+  await send("rollback", { change_id, actor: "ana" });
+  await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 3 } });
+  await decideOn("mandate_resume", id, "ana");
+  await decideOn("mandate_resume", id, "bo");
+  await decideOn("mandate_revoke", id, "una");
+  const { text } = await api.get("audit?format=jsonl");
+  entries = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as AuditEntry);
+  judged = await judgeExports([text, ...FORGED.map(([, event, change]) => edit(event, change))]);
+});
+
+test("an honest mandate is accepted by both", () => {
+  expect(judged[0]).toEqual({ typescript: [], python: [] });
+});
+
+test.each(FORGED.map(([name, , , message], index) => [name, message, index + 1] as const))(
+  "%s is rejected by both",
+  (_, message, index) => {
+    const { typescript, python } = judged[index]!;
+    expect(typescript[0]).toContain(message);
+    expect(python).toEqual(typescript);
+  },
+);
