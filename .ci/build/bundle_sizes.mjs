@@ -24,11 +24,11 @@ export const BUDGETS = [
   { of: /^edge\/product\/runtime\b/, bytes: 84_000 },
   // It judges each act for its reader, by the rules of the act.
   { of: /^edge\/product\/change\b/, bytes: 112_500 },
-  { of: /^edge\/product\/(?!runtime\b|change\b)/, bytes: 106_500 },
+  { of: /^edge\/product\/(?!runtime\b|change\b)/, bytes: 107_500 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 164_000 },
   { of: /^lambda\/product\/runtime\b/, bytes: 159_000 },
   { of: /^lambda\/product\/change\b/, bytes: 171_500 },
-  { of: /^lambda\/product\/(?!runtime\b|change\b)/, bytes: 157_700 },
+  { of: /^lambda\/product\/(?!runtime\b|change\b)/, bytes: 159_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */
