@@ -4,6 +4,8 @@ import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { runCycle } from "../../../../lib/operations/cycle.ts";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
+import { passkey } from "../../../support/passkeys.ts";
+import { person } from "../../../support/signed.ts";
 import { AS_OTHER, BOUNDS, MANDATED, mandated, PENS } from "../../../support/mandates.ts";
 
 test("a draft counts for nothing, and the last signature of the quorum makes it active", async () => {
@@ -212,6 +214,7 @@ test("a new intent: without the rule, without a signer's key, or with smaller bo
     { ...MANDATED, principals: others, policy: { ...MANDATED.policy, approvers: ["bo", "una"] } },
     { ...MANDATED, policy: { ...MANDATED.policy, required_approvers: { standard: 1, major: 3 } } },
     { ...MANDATED, policy: { ...MANDATED.policy, mandates: { targets: ["plan.*"] } } },
+    { ...MANDATED, principals: { ...MANDATED.principals, ana: person(passkey()) } },
   ]) {
     const next = await restart({ intent });
     expect((await next.propose()).body.status).toBe("pending_consent");
