@@ -6,6 +6,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import { type Caller, requirePerson } from "./caller.ts";
 import { completeProposal } from "./complete_proposal.ts";
 import type { ChangesDeps } from "./deps.ts";
+import { consultLog } from "./evidence.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { examineProposal } from "./examine_proposal.ts";
 import { proposalFacts } from "./proposal_facts.ts";
@@ -110,13 +111,13 @@ const isMandateDecision = (decision: Signed): decision is MandateDecision =>
 
 /** Returns the facts of a decision on a mandate. Errors: 404 `mandate_not_found`, 400 `invalid_field`. */
 async function factsOfMandate(
-  { store, product }: ChangesDeps,
+  deps: ChangesDeps,
   { decision, mandate_id, narrow }: StatementInput & { decision: MandateDecision },
 ) {
   if (mandate_id === undefined) throw invalidField("mandate_id", "is required");
   if (decision === "mandate_narrow" && narrow === undefined) throw invalidField("narrow", "is required");
-  const mandate = await findMandate({ tx: store }, mandate_id);
-  if (narrow) narrowBounds(mandate.bounds, narrow, (kpi) => directionOf(kpi, product!.intent));
+  const mandate = await consultLog(deps, (evidence) => findMandate({ tx: deps.store, evidence }, mandate_id));
+  if (narrow) narrowBounds(mandate.bounds, narrow, (kpi) => directionOf(kpi, deps.product!.intent));
   return mandateFacts(decision, mandate, narrow);
 }
 

@@ -151,10 +151,10 @@ export function evidenceOf(
     /** The restores of a target since a moment. */
     restoredSince: (place: Place, moment: string): Walk =>
       newestSince(onTarget("restored", place), isOn(place), moment),
-    /** The entries about a mandate from an id on, the lowest first. */
-    aboutMandate: (mandateId: string, from: number) =>
+    /** The entries about a mandate from an id on, and all that the log was read of, the lowest first. */
+    aboutMandate: (mandateId: string, from = Infinity) =>
       allFrom(
-        from,
+        Math.max(1, Math.min(from, outline.after + 1)),
         mandateId,
         ({ event_type, detail }) => isMandateEvent(event_type) && mandateIdIn(detail) === mandateId,
       ),

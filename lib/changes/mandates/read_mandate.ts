@@ -1,4 +1,4 @@
-/** Mandates as the log has them: the stored record only says where their entries begin. */
+/** Mandates as the log has them: the stored record only says how far back their entries begin. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Reads } from "../../store/store.ts";
@@ -22,18 +22,33 @@ export const mandateEvent = ({ id, timestamp, event_type, detail }: AuditEntry):
   detail: detailIn(detail) as unknown as MandateDetail,
 });
 
-/** Returns a mandate by its entries, up to one where that is given; undefined where there is none, or they do not follow each other. */
+/**
+ * Returns a mandate by its entries, up to one where that is given; undefined where there is none, or they do not follow each other.
+ * `isNamed`: an entry names it, so it is searched in the whole log where its record is missing.
+ */
 export async function readMandate(
   { tx, evidence }: MandateSources,
   mandateId: string,
   until = Infinity,
+  isNamed = false,
 ): Promise<MandateRecord | undefined> {
   const stored = (await tx.get("mandates", mandateId))?.value;
-  if (!stored) return undefined;
-  const [first] = stored.audit;
-  if (first === undefined) return stored.state === "draft" ? stored : undefined;
-  const entries = evidence ? await evidence.aboutMandate(mandateId, first) : await readNamed(tx, stored.audit);
+  const entries = evidence
+    ? await readAll(evidence, mandateId, { first: stored?.audit[0], isNamed })
+    : await readNamed(tx, stored?.audit ?? []);
+  if (entries.length === 0) return stored?.state === "draft" && stored.audit.length === 0 ? stored : undefined;
   return foldMandate(entries.filter(({ id }) => id <= until).map(mandateEvent));
+}
+
+/** Reads the entries of a mandate: none that is held is left out by the record, and where they do not follow, all are read. */
+async function readAll(
+  evidence: Evidence,
+  mandateId: string,
+  { first, isNamed }: { first: number | undefined; isNamed: boolean },
+): Promise<AuditEntry[]> {
+  const held = await evidence.aboutMandate(mandateId, first);
+  const isWhole = held.length === 0 ? !isNamed : foldMandate(held.map(mandateEvent)) !== undefined;
+  return isWhole ? held : evidence.aboutMandate(mandateId, 1);
 }
 
 async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {

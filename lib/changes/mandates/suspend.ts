@@ -40,7 +40,7 @@ export async function suspendApproving(
 ): Promise<void> {
   const ids = new Set(approvals.filter(isByMandate).map(({ approver }) => mandateNamed(approver)!));
   for (const id of ids) {
-    const mandate = await readMandate(transaction, id);
+    const mandate = await readMandate(transaction, id, Infinity, true);
     if (mandate && until > startOf(mandate)) suspend(transaction, mandate, { reason, change_id });
   }
 }
@@ -53,13 +53,22 @@ export async function suspendBelowFloor(
   transaction: Transaction,
   fed: Readonly<Record<string, number>>,
 ): Promise<void> {
-  const { tx, product } = transaction;
+  const { product } = transaction;
+  for (const id of await listStored(transaction)) {
+    const mandate = await readMandate(transaction, id);
+    const below = mandate && findBelowFloor(mandate, fed, product.intent);
+    if (below) suspend(transaction, mandate, { reason: "kpi_floor", ...below });
+  }
+}
+
+/** Lists the mandates that may be active: by their rows and by their records, so that one that is missing hides none. */
+async function listStored({ tx }: Transaction): Promise<Set<string>> {
+  const ids = new Set<string>();
   for await (const page of listPages(tx, "mandates_by_agent", { limit: PAGE_SIZE, keysOnly: true }))
-    for (const { id } of page) {
-      const mandate = await readMandate(transaction, id.slice(id.lastIndexOf("\n") + 1));
-      const below = mandate && findBelowFloor(mandate, fed, product.intent);
-      if (below) suspend(transaction, mandate, { reason: "kpi_floor", ...below });
-    }
+    for (const { id } of page) ids.add(id.slice(id.lastIndexOf("\n") + 1));
+  for await (const page of listPages(tx, "mandates", { limit: PAGE_SIZE }))
+    for (const { id, value } of page) if (value.state !== "ended") ids.add(id);
+  return ids;
 }
 
 /** Suspends the mandates whose changes have a contested value, as the last check of drift found it. */

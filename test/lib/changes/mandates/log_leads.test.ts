@@ -24,12 +24,19 @@ test("a feed suspends also while the intent allows no mandates", async () => {
 
 test("a mandate is not active below its floor, where its suspension was kept from the log", async () => {
   const api = await mandated();
-  await api.active({ kpi_floor: { csat: 4 } });
+  const id = await api.active({ kpi_floor: { csat: 4 } });
   const { store } = api.api.deps;
   const [row] = await store.list("mandates_by_agent", { limit: 2 });
-  await store.transact(async (tx) => void tx.delete("mandates_by_agent", row!.id));
+  const record = (await store.get("mandates", id))!.value;
+  await store.transact(async (tx) => {
+    tx.delete("mandates_by_agent", row!.id);
+    tx.delete("mandates", id);
+  });
   await api.send("kpi", { csat: 1 });
-  await store.transact(async (tx) => void tx.put("mandates_by_agent", row!.id, true));
+  await store.transact(async (tx) => {
+    tx.put("mandates_by_agent", row!.id, true);
+    tx.put("mandates", id, record);
+  });
   const { body } = await api.propose();
   expect(body).toMatchObject({ status: "pending_consent", outside: [{ message: "csat is 1, worse than its floor." }] });
 });

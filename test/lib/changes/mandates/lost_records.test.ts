@@ -1,0 +1,66 @@
+/** A mandate whose record or row is missing in the store is what its entries say. */
+import { expect, test } from "vitest";
+import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
+import { AS_OTHER, mandated } from "../../../support/mandates.ts";
+
+type Mandated = Awaited<ReturnType<typeof mandated>>;
+
+/** Deletes the record of a mandate, and its row; returns the record. */
+async function lose({ api }: Pick<Mandated, "api">, id: string) {
+  const { store } = api.deps;
+  const record = (await store.get("mandates", id))!.value;
+  await store.transact(async (tx) => {
+    tx.delete("mandates", id);
+    for (const row of await tx.list("mandates_by_agent", { limit: 2 })) tx.delete("mandates_by_agent", row.id);
+  });
+  return record;
+}
+
+test("a rollback of what a mandate approved suspends it also where its record is missing", async () => {
+  const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const id = await api.active();
+  const { change_id } = (await api.propose()).body;
+  expect((await api.apply(change_id)).status).toBe(200);
+  const record = await lose(api, id);
+  expect((await api.send("rollback", { change_id, actor: "ana" })).status).toBe(200);
+  const { store } = api.api.deps;
+  await store.transact(async (tx) => void tx.put("mandates", id, record));
+  expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "rollback", change_id } });
+  await lose(api, id);
+  await rebuildRecords(api.api.deps);
+  expect(await api.mandate(id)).toMatchObject({ state: "suspended" });
+  expect((await api.propose({ target: "price.pro" })).body).toMatchObject({ status: "pending_consent" });
+});
+
+test("a mandate whose record is missing is read and revoked", async () => {
+  const api = await mandated();
+  const id = await api.active();
+  await lose(api, id);
+  expect(await api.mandate(id)).toMatchObject({ state: "active" });
+  expect((await api.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });
+});
+
+test("a feed suspends a mandate that has no row among those of its agent", async () => {
+  const api = await mandated();
+  const id = await api.active({ kpi_floor: { csat: 4 } });
+  const record = await lose(api, id);
+  const { store } = api.api.deps;
+  await store.transact(async (tx) => void tx.put("mandates", id, record));
+  await api.send("kpi", { csat: 1 });
+  expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "kpi_floor" } });
+});
+
+test("a record that is set back to a draft under the id of an ended mandate is not signed", async () => {
+  const api = await mandated();
+  const id = await api.active();
+  await api.decideOn("mandate_revoke", id, "ana");
+  const { store } = api.api.deps;
+  const record = (await store.get("mandates", id))!.value;
+  const bounds = { ...record.bounds, agent: "agent:other" };
+  const draft = { ...record, bounds, state: "draft" as const, revision: 1, audit: [], signatures: [], ended: null };
+  await store.transact(async (tx) => void tx.put("mandates", id, draft));
+  const signed = await api.decideOn("mandate", id, "ana").catch(String);
+  expect(signed).not.toMatchObject({ status: 200 });
+  expect(await api.mandate(id)).toMatchObject({ state: "ended" });
+  expect((await api.propose({}, AS_OTHER)).body).toMatchObject({ status: "pending_consent" });
+});
