@@ -383,6 +383,7 @@ OTHERS = {
     "stage_held": "stage",
     "stage_resumed": "stage",
 }
+MANDATE_DECISIONS = ("mandate_signed", "mandate_narrowed", "mandate_resumed", "mandate_ended")
 STAGE_ACTIONS = {"stage_advanced": "advance", "stage_held": "hold", "stage_resumed": "resume"}
 DECIDING = {*OTHERS, "consent_decision", "intent_in_force", "automation_stopped", "stage_stopped"} - {
     "change_apply_failed",
@@ -2390,7 +2391,16 @@ class Intent:
             self.minor_agents = given(member(self.minor, "agents", bool), False)
             self.minor_automatic = given(member(self.minor, "apply_when", bool), False)
         self.allows_mandates = member(policy, "mandates", dict) is not None
-        self.owned = [(given(texts_in(one, "targets"), []), tenants_in(one)) for one in owners]
+        self.owners = [
+            (
+                given(texts_in(one, "targets"), []),
+                tenants_in(one),
+                given(names_in(one, "approvers", groups), []),
+                given(count_in(one, "required", 1), 1),
+            )
+            for one in owners
+        ]
+        self.owned = [rule[:2] for rule in self.owners]
 
     def is_agent(self, name):
         """Whether a name is an agent's: of the intent, or with the prefix that only agents may have."""
@@ -2818,17 +2828,10 @@ class Consents:
         if not own or consent[1].get("approver") != f"mandate:{name or ''}":
             return "the entries of its mandate are not in this file"
 
-        def counts(entry, detail):
-            if intent is None:
-                return True
-            signer, key = same_name(text_of(detail.get("approver")) or ""), self.signed.get(entry["id"])
-            listed = any(one["id"] == key for one in intent.keys.get(signer, []))
-            return intent.may_decide(signer) and detail.get("authenticated") == "signature" and listed
-
-        folded = fold_mandate(own, counts)
-        if folded is None:
-            return "an entry of its mandate does not follow from those before it"
-        state, revision, bounds, signers, resumed = folded
+        folded = fold_mandate(own, self.intents, self.signed)
+        if isinstance(folded, str):
+            return folded
+        state, revision, bounds, signatures, resumes = folded
         if state != "active":
             return f"its mandate was {state}"
         if step is consent and not (is_whole(mandate.get("revision"), 1) and mandate["revision"] == revision):
@@ -2837,10 +2840,11 @@ class Consents:
             return None
         if not intent.allows_mandates:
             return "its intent allows no mandate"
-        for names in (signers,) if resumed is None else (signers, resumed):
-            if len(names) < intent.major:
-                return f"its mandate has {len(names)} of {intent.major} signatures"
-        bound = mandate_breach(consent[0], self.content, bounds, mandate.get("number"))
+        for entries in (signatures,) if resumes is None else (signatures, resumes):
+            why = why_mandate_unsigned(entries, bounds, intent, self.signed)
+            if why:
+                return why
+        bound = mandate_breach(step[0], self.content, bounds, mandate.get("number"))
         return bound and f"it lies outside its mandate: {bound}"
 
     def count(self, index, urgent, at):
@@ -2899,37 +2903,149 @@ def is_by_mandate(entry, detail):
     return entry["event_type"] == "consent_decision" and (text_of(detail.get("approver")) or "").startswith("mandate:")
 
 
-def fold_mandate(entries, counts):
-    """State, revision, bounds, signers, and those of the last resumption (None: never suspended); None where one does not follow."""
-    state, revision, bounds, signers, resumed = "draft", 1, {}, set(), None
-    for index, (entry, detail) in enumerate(entries):
-        event, name = entry["event_type"], same_name(text_of(detail.get("approver")) or "")
+def fold_mandate(entries, intents, signed):
+    """State, revision, bounds, signatures, and those of the last resumption (None: never suspended); text: why one does not follow."""
+    state, revision, bounds, signatures, resumes, draft = "draft", 1, {}, [], None, ""
+    not_next = "an entry of its mandate does not follow from those before it"
+    for index, one in enumerate(entries):
+        event, detail = one[0]["event_type"], one[1]
         revision += event not in ("mandate_signed", "mandate_resumed")
         if not is_whole(detail.get("revision"), 1) or detail["revision"] != revision:
-            return None
+            return not_next
         if event == "mandate_signed":
             own = detail.get("bounds")
             own = own if isinstance(own, dict) else {}
-            if state != "draft" or (index > 0 and canonical_text(own) != canonical_text(bounds)):
-                return None
-            bounds = own
-            if counts(entry, detail):
-                signers.add(name)
+            stated = canonical_text([own, detail.get("systems")])
+            if state != "draft" or (index > 0 and stated != draft):
+                return not_next
+            bounds, draft = own, stated
+            signatures.append(one)
             state = "active" if detail.get("status") == "active" else state
         elif state not in ("active", "suspended"):
-            return None
+            return not_next
         elif event == "mandate_narrowed":
-            bounds = {**bounds, **(detail["narrow"] if isinstance(detail.get("narrow"), dict) else {})}
+            narrow = detail.get("narrow")
+            if not is_narrowing(bounds, narrow):
+                return "a narrowing of its mandate makes a bound wider"
+            if not is_brake(one, bounds, intents, signed):
+                return "a narrowing of its mandate is not signed by one who may sign the mandate"
+            bounds = {**bounds, **narrow}
+            resumes = [] if state == "suspended" else resumes
         elif event == "mandate_suspended":
-            state, resumed = "suspended", set()
+            state, resumes = "suspended", []
         elif event == "mandate_resumed":
-            resumed = set() if resumed is None else resumed
-            if counts(entry, detail):
-                resumed.add(name)
-            state = "active" if detail.get("status") == "active" else state
+            resumes = [*(given(resumes, []) if state == "suspended" else []), one]
+            state = "active" if detail.get("status") == "active" else "suspended"
         else:
             state = "ended"
-    return state, revision, bounds, signers, resumed
+    return state, revision, bounds, signatures, resumes
+
+
+def are_texts(value):
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def is_narrowing(bounds, narrow):
+    """Whether a narrowing makes no bound wider, as far as the bounds tell."""
+    return isinstance(narrow, dict) and all(
+        is_bound_narrower(name, bounds.get(name, ABSENT), after) for name, after in narrow.items()
+    )
+
+
+def is_bound_narrower(name, before, after):
+    if name == "tenants" and before == "all":
+        return after == "all" or are_texts(after)
+    if name in ("targets", "kinds", "tenants"):
+        return are_texts(before) and are_texts(after) and all(one in before for one in after)
+    if name in ("max_affected_users", "max_per_day", "max_open"):
+        whole = is_whole(after, 0 if name == "max_affected_users" else 1)
+        return whole and (before is ABSENT or (is_whole(before, 0) and after <= before))
+    if name in ("limits", "kpi_floor"):
+        # The direction of a KPI is not in its bounds: who signed knew it.
+        before = {} if before is ABSENT else before
+        return isinstance(before, dict) and isinstance(after, dict) and all(one in after for one in before)
+    return name == "until" and isinstance(before, str) and isinstance(after, str) and after <= before
+
+
+def mandate_signer(detail):
+    return same_name(text_of(detail.get("approver")) or "")
+
+
+def may_sign_mandate(detail, bounds, intent):
+    """Whether the name of an entry may sign a mandate, with the groups of the identity provider that its intent asks for."""
+    name, idp = mandate_signer(detail), detail.get("idp")
+    owner = any(name in approvers for _, _, approvers, _ in mandate_owners(bounds, intent))
+    grouped = all(isinstance(idp, list) and group in idp for group in intent.idp.get(name, []))
+    return (owner or intent.may_decide(name)) and grouped
+
+
+def signs_mandate(entry, detail, intent, signed, counts):
+    own = intent.keys.get(mandate_signer(detail), [])
+    return any(key["id"] == signed.get(entry["id"]) and counts(key) for key in own)
+
+
+def is_attended(key):
+    """Whether a key signs only with a touch: a passkey, or an SSH key of a security key."""
+    return key["type"] == "webauthn" or key["public_key"][4:7] == b"sk-"
+
+
+def is_brake(one, bounds, intents, signed):
+    """Whether one who may sign a mandate signed an entry about it, by the intent that the entry names, with any key."""
+    entry, detail = one
+    intent = intents.get(manifest_in(detail))
+    if "proof" not in detail or intent is None:
+        return "proof" in detail
+    return may_sign_mandate(detail, bounds, intent) and signs_mandate(entry, detail, intent, signed, lambda key: True)
+
+
+def why_mandate_unsigned(entries, bounds, intent, signed):
+    """Which signatures of a mandate are missing under an intent, or None."""
+    names = {
+        mandate_signer(detail)
+        for entry, detail in entries
+        if may_sign_mandate(detail, bounds, intent) and signs_mandate(entry, detail, intent, signed, is_attended)
+    }
+    count = sum(map(intent.may_decide, names))
+    if count < intent.major:
+        return f"its mandate has {count} of {intent.major} signatures"
+    for targets, _, approvers, required in mandate_owners(bounds, intent):
+        own = len(names.intersection(approvers))
+        if own < required:
+            return f"its mandate has {own} of {required} signatures of the owners of {', '.join(targets)}"
+    return None
+
+
+def mandate_owners(bounds, intent):
+    """The rules whose owners must sign a mandate: (targets, tenants, approvers, required)."""
+    patterns = [one for one in bounds["targets"] if isinstance(one, str)] if isinstance(bounds.get("targets"), list) else []
+    tenants = bounds.get("tenants")
+
+    def is_of(tenant):
+        return tenants == "all" or (isinstance(tenants, list) and tenant in tenants)
+
+    return [
+        rule
+        for rule in intent.owners
+        if any(patterns_overlap(one, other) for one in patterns for other in rule[0])
+        and (rule[1] is None or any(map(is_of, rule[1])))
+    ]
+
+
+def patterns_overlap(one, other):
+    """Whether some target matches both patterns, from the ends of both to their beginnings."""
+    a, b = [*one.translate(LOWER), None], [*other.translate(LOWER), None]
+    behind = [False] * (len(b) + 1)
+    for mine in reversed(a):
+        row = [False] * (len(b) + 1)
+        for to in range(len(b) - 1, -1, -1):
+            if mine is None and b[to] is None:
+                row[to] = True
+            elif "*" in (mine, b[to]):
+                row[to] = behind[to] or row[to + 1]
+            else:
+                row[to] = mine is not None and mine == b[to] and behind[to + 1]
+        behind = row
+    return behind[0]
 
 
 def mandate_breach(entry, content, bounds, number):
@@ -2989,7 +3105,8 @@ def signer_in(entry, detail):
     if event == "stage_resumed" or (event == "stage_advanced" and detail.get("reason") == "manual" and actor is not None):
         return (actor,)
     decides = event == "consent_decision" and decision in ("approved", "denied", "revoked") and not is_by_mandate(entry, detail)
-    return (text_of(detail.get("approver")),) if decides or event == "emergency_reviewed" else None
+    about_mandate = event in MANDATE_DECISIONS and detail.get("reason") != "expired"
+    return (text_of(detail.get("approver")),) if decides or about_mandate or event == "emergency_reviewed" else None
 
 
 def iso_time(seconds):

@@ -19,13 +19,19 @@ export interface Intent {
   /** It has a rule for mandates. */
   allowsMandates: boolean;
   /** The targets that have owners. */
-  owned: readonly Scope[];
+  owned: readonly OwnerRule[];
 }
 
 /** Patterns of targets, for some tenants; undefined: for all. */
 interface Scope {
   targets: readonly string[];
   tenants: readonly string[] | undefined;
+}
+
+/** Targets with owners, and how many of these must consent. */
+export interface OwnerRule extends Scope {
+  approvers: readonly string[];
+  required: number;
 }
 
 /** Changes that need no consent. */
@@ -74,7 +80,12 @@ export function parseIntent(manifest: Detail): Intent {
       required: count(emergency, "required", 1) ?? 1,
     },
     minor: minor && minorIn(minor),
-    owned: owners.map((one: Detail) => ({ targets: texts(one, "targets") ?? [], tenants: tenantsIn(one) })),
+    owned: owners.map((one: Detail) => ({
+      targets: texts(one, "targets") ?? [],
+      tenants: tenantsIn(one),
+      approvers: namesIn(one, "approvers", groups) ?? [],
+      required: count(one, "required", 1) ?? 1,
+    })),
   };
 }
 
@@ -207,4 +218,4 @@ function matches(target: string, [begin = "", ...parts]: string[]): boolean {
 }
 
 /** Targets are ASCII. */
-const lower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+export const lower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

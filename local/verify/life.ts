@@ -4,6 +4,7 @@ import { readManifestHash } from "./detail.ts";
 import { type Intent, isMinor, mayDecide, mayProposeMinor } from "./intent.ts";
 import { type Detail, isWhole, asText } from "./json.ts";
 import type { Entry } from "./line.ts";
+import { MANDATE_DECISIONS } from "./mandate_statement.ts";
 import { isByMandate, type MandateGrounds, whyNotMandated } from "./mandates.ts";
 import { type Policy, sameName } from "./policy.ts";
 
@@ -218,6 +219,9 @@ export function findSigner({ entry: { eventType }, detail }: RecordedEntry): { b
   const isAdvance = eventType === "stage_advanced" && detail["reason"] === "manual" && actor !== undefined;
   if (eventType === "stage_resumed" || isAdvance) return { by: actor };
   const isPerson = !(asText(detail["approver"]) ?? "").startsWith("mandate:");
+  const isOfMandate = MANDATE_DECISIONS.has(eventType) && detail["reason"] !== "expired";
   const isDecision = eventType === "consent_decision" && SIGNED.has(detail["decision"]) && isPerson;
-  return isDecision || eventType === "emergency_reviewed" ? { by: asText(detail["approver"]) } : undefined;
+  return isDecision || isOfMandate || eventType === "emergency_reviewed"
+    ? { by: asText(detail["approver"]) }
+    : undefined;
 }

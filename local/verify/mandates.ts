@@ -1,8 +1,10 @@
 /** The consent of a mandate in a certificate: its entries up to a step, its signatures, and whether the change lies inside. */
 import { readManifestHash } from "./detail.ts";
-import { type Intent, listPlaces, matchesAny, mayDecide } from "./intent.ts";
+import { listPlaces, matchesAny } from "./intent.ts";
 import { asText, type Detail, isObject, isWhole } from "./json.ts";
 import type { RecordedEntry } from "./life.ts";
+import { isNarrowing } from "./mandate_narrow.ts";
+import { isBrake, type SigningGrounds, whyUnsigned } from "./mandate_signers.ts";
 import { canonicalText } from "./mandate_statement.ts";
 import { sameName } from "./policy.ts";
 
@@ -14,10 +16,8 @@ export const isByMandate = ({ entry, detail }: RecordedEntry): boolean =>
   entry.eventType === "consent_decision" && (asText(detail["approver"]) ?? "").startsWith("mandate:");
 
 /** Evidence by which a mandate is judged. */
-export interface MandateGrounds {
+export interface MandateGrounds extends SigningGrounds {
   mandates: readonly RecordedEntry[];
-  intents: ReadonlyMap<string, Intent>;
-  signed: ReadonlyMap<number, string>;
   content: Detail;
 }
 
@@ -34,24 +34,18 @@ export function whyNotMandated(
   );
   if (own.length === 0 || consent.detail["approver"] !== `mandate:${asText(mandate["mandate_id"]) ?? ""}`)
     return "the entries of its mandate are not in this file";
-  const counts = ({ entry, detail }: RecordedEntry): boolean => {
-    const name = sameName(asText(detail["approver"]) ?? "");
-    const key = grounds.signed.get(entry.id);
-    if (!intent) return true;
-    const isListed = (intent.keys.get(name) ?? []).some(({ id }) => id === key);
-    return mayDecide(name, intent) && detail["authenticated"] === "signature" && isListed;
-  };
-  const state = foldMandate(own, counts);
-  if (state === undefined) return "an entry of its mandate does not follow from those before it";
+  const state = foldMandate(own, grounds);
+  if (typeof state === "string") return state;
   if (state.state !== "active") return `its mandate was ${state.state}`;
   if (step === consent && !(isWhole(mandate["revision"], 1) && state.revision === mandate["revision"]))
     return "it names another revision of its mandate";
   if (!intent) return undefined;
   if (!intent.allowsMandates) return "its intent allows no mandate";
-  const { major } = intent.required;
-  for (const names of [state.signers, ...(state.resumed ? [state.resumed] : [])])
-    if (names.size < major) return `its mandate has ${names.size} of ${major} signatures`;
-  const bound = findBreach(consent, grounds.content, state.bounds, mandate["number"]);
+  for (const entries of [state.signatures, ...(state.resumes ? [state.resumes] : [])]) {
+    const why = whyUnsigned(entries, state.bounds, intent, grounds);
+    if (why !== undefined) return why;
+  }
+  const bound = findBreach(step, grounds.content, state.bounds, mandate["number"]);
   return bound === undefined ? undefined : `it lies outside its mandate: ${bound}`;
 }
 
@@ -59,36 +53,45 @@ interface Folded {
   state: string;
   revision: number;
   bounds: Detail;
-  signers: Set<string>;
-  /** Signers of the last resumption; undefined where it was never suspended. */
-  resumed: Set<string> | undefined;
+  signatures: RecordedEntry[];
+  /** Signatures of the last resumption; undefined where it was never suspended. */
+  resumes: RecordedEntry[] | undefined;
 }
 
-function foldMandate(entries: readonly RecordedEntry[], counts: (one: RecordedEntry) => boolean): Folded | undefined {
-  const folded: Folded = { state: "draft", revision: 1, bounds: {}, signers: new Set(), resumed: undefined };
+const NOT_NEXT = "an entry of its mandate does not follow from those before it";
+
+/** Returns the mandate after its entries, or why one does not follow. */
+function foldMandate(entries: readonly RecordedEntry[], grounds: SigningGrounds): Folded | string {
+  const folded: Folded = { state: "draft", revision: 1, bounds: {}, signatures: [], resumes: undefined };
+  let draft = "";
   for (const [index, one] of entries.entries()) {
     const { entry, detail } = one;
-    const isSigning = entry.eventType === "mandate_signed" || entry.eventType === "mandate_resumed";
+    const { eventType } = entry;
+    const isSigning = eventType === "mandate_signed" || eventType === "mandate_resumed";
     const isOpen = folded.state === "active" || folded.state === "suspended";
     folded.revision += isSigning ? 0 : 1;
-    if (!isWhole(detail["revision"], 1) || detail["revision"] !== folded.revision) return undefined;
-    if (entry.eventType === "mandate_signed") {
+    if (!isWhole(detail["revision"], 1) || detail["revision"] !== folded.revision) return NOT_NEXT;
+    if (eventType === "mandate_signed") {
       const bounds = isObject(detail["bounds"]) ? detail["bounds"] : {};
-      if (folded.state !== "draft" || (index > 0 && canonicalText(bounds) !== canonicalText(folded.bounds)))
-        return undefined;
-      folded.bounds = bounds;
-      if (counts(one)) folded.signers.add(sameName(asText(detail["approver"]) ?? ""));
+      const stated = canonicalText([bounds, detail["systems"] ?? null]);
+      if (folded.state !== "draft" || (index > 0 && stated !== draft)) return NOT_NEXT;
+      [folded.bounds, draft] = [bounds, stated];
+      folded.signatures.push(one);
       if (detail["status"] === "active") folded.state = "active";
-    } else if (!isOpen) return undefined;
-    else if (entry.eventType === "mandate_narrowed")
-      folded.bounds = { ...folded.bounds, ...(isObject(detail["narrow"]) ? detail["narrow"] : {}) };
-    else if (entry.eventType === "mandate_suspended") {
+    } else if (!isOpen) return NOT_NEXT;
+    else if (eventType === "mandate_narrowed") {
+      const { narrow } = detail;
+      if (!isNarrowing(folded.bounds, narrow)) return "a narrowing of its mandate makes a bound wider";
+      if (!isBrake(one, folded.bounds, grounds))
+        return "a narrowing of its mandate is not signed by one who may sign the mandate";
+      folded.bounds = { ...folded.bounds, ...narrow };
+      if (folded.state === "suspended") folded.resumes = [];
+    } else if (eventType === "mandate_suspended") {
       folded.state = "suspended";
-      folded.resumed = new Set();
-    } else if (entry.eventType === "mandate_resumed") {
-      folded.resumed ??= new Set();
-      if (counts(one)) folded.resumed.add(sameName(asText(detail["approver"]) ?? ""));
-      if (detail["status"] === "active") folded.state = "active";
+      folded.resumes = [];
+    } else if (eventType === "mandate_resumed") {
+      folded.resumes = [...(folded.state === "suspended" ? (folded.resumes ?? []) : []), one];
+      folded.state = detail["status"] === "active" ? "active" : "suspended";
     } else folded.state = "ended";
   }
   return folded;

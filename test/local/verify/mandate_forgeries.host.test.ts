@@ -1,0 +1,178 @@
+/** Certificates of a log whose owner widened a mandate and made its tree again: both verifiers reject them with the same words. */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { verifyCertificate } from "../../../local/verify/certificate.ts";
+import { fingerprint, fromBase64 } from "../../../local/verify/policy.ts";
+import { data, PATH } from "../../lib/audit/reference_tree.ts";
+import { rebuilt } from "../../support/certificate_parts.ts";
+import { mandated, PENS } from "../../support/mandates.ts";
+import { checkpointOf, rehashed } from "../../tamper/world.ts";
+
+type Detail = Record<string, unknown>;
+type Intent = { principals: Record<string, Detail>; policy: Detail };
+
+let entries: AuditEntry[];
+let honest: string;
+let files: string[];
+
+/** The certificate over another log; `other`: one more intent. */
+function certify(log: readonly AuditEntry[], other?: string): string {
+  const all = rehashed(log, 0);
+  const leaves = all.map((entry) => data(entry.current_hash));
+  const proofs = all
+    .filter(({ event_type, change_id }) => change_id !== "" || event_type.startsWith("mandate_"))
+    .map((entry) =>
+      [
+        "c2sp.org/tlog-proof@v1",
+        `extra ${Buffer.from(JSON.stringify(entry)).toString("base64")}`,
+        `index ${entry.id - 1}`,
+        ...PATH(entry.id - 1, leaves).map((one) => one.toString("base64")),
+        "",
+        checkpointOf(all, all.length),
+      ].join("\n"),
+    );
+  let isFirst = true;
+  return rebuilt(honest, (part, name) => {
+    if (name === "intent" && other !== undefined) return [part, `${other}\n`];
+    if (name !== "proof") return part;
+    const given = isFirst ? proofs : null;
+    isFirst = false;
+    return given;
+  });
+}
+
+type Change = (detail: Detail) => Detail;
+const edit = (event: string, change: Change, last = false): AuditEntry[] => {
+  const at = entries[last ? "findLastIndex" : "findIndex"](({ event_type }) => event_type === event);
+  return entries.map((entry, index) =>
+    index === at ? { ...entry, detail: JSON.stringify(change(JSON.parse(entry.detail) as Detail)) } : entry,
+  );
+};
+const unsigned: Change = ({ proof: _, statement: __, key: ___, ...detail }) => detail;
+
+/** The last signature made with a key that signs unattended. */
+const unattended: Change = (detail) => {
+  const text = (detail["statement"] as string).replace('"approver":"bo"', '"approver":"una"');
+  const { public_key } = PENS["una"]!.key as { public_key: string };
+  const key = fingerprint(fromBase64(public_key.split(" ")[1], "base64")!);
+  return {
+    ...detail,
+    approver: "una",
+    actor: "una",
+    authenticated: "signature_unattended",
+    statement: text,
+    proof: PENS["una"]!.sign(text),
+    key,
+  };
+};
+
+/** The apply under another intent. */
+function under(change: (intent: Intent) => void): string {
+  let intent!: Intent;
+  rebuilt(honest, (part, name) => {
+    if (name === "intent") intent = JSON.parse(part) as Intent;
+    return part;
+  });
+  change(intent);
+  const text = JSON.stringify(intent);
+  const manifest_hash = createHash("sha256").update(text).digest("hex");
+  return certify(
+    edit("change_applied", (detail) => ({ ...detail, manifest_hash })),
+    text,
+  );
+}
+
+const widened = { narrow: { targets: ["*"], tenants: "all", max_per_day: 9999, until: "9999-01-01T00:00:00.000Z" } };
+const APPROVED = "it was approved by a mandate: ";
+const APPLIED = "it was applied by a mandate: ";
+const NOT_SIGNED = "ana had to sign it, and did not";
+const FORGED: readonly (readonly [string, () => string, string[]])[] = [
+  ["nothing", () => certify(entries), []],
+  [
+    "a narrowing that is none, and unsigned",
+    () => certify(edit("mandate_narrowed", (one) => ({ ...unsigned(one), ...widened }))),
+    [NOT_SIGNED, `${APPROVED}a narrowing of its mandate makes a bound wider`],
+  ],
+  [
+    "a narrowing that gives it to another agent",
+    () => certify(edit("mandate_narrowed", (one) => ({ ...unsigned(one), narrow: { agent: "agent:other" } }))),
+    [NOT_SIGNED, `${APPROVED}a narrowing of its mandate makes a bound wider`],
+  ],
+  [
+    "an unsigned narrowing",
+    () => certify(edit("mandate_narrowed", unsigned)),
+    [NOT_SIGNED, `${APPROVED}a narrowing of its mandate is not signed by one who may sign the mandate`],
+  ],
+  [
+    "a key that signs unattended",
+    () => certify(edit("mandate_signed", unattended, true)),
+    [`${APPROVED}its mandate has 1 of 2 signatures`],
+  ],
+  [
+    "other systems in its last signature",
+    () => certify(edit("mandate_signed", (one) => ({ ...one, systems: [] }), true)),
+    ["its statement is not of this entry", `${APPROVED}an entry of its mandate does not follow from those before it`],
+  ],
+  [
+    "an apply after its end",
+    () =>
+      certify(
+        entries.map((one) =>
+          one.event_type === "change_applied" ? { ...one, timestamp: "2999-01-01T00:00:00.000Z" } : one,
+        ),
+      ),
+    [`${APPLIED}it lies outside its mandate: until`],
+  ],
+  [
+    "a signer without a group of the identity provider",
+    () => under(({ principals }) => void (principals["bo"]!["idp"] = ["release"])),
+    [`${APPLIED}its mandate has 1 of 2 signatures`],
+  ],
+  [
+    "owners who did not sign",
+    () => under(({ policy }) => void (policy["owners"] = [{ targets: ["*.basic"], approvers: ["olga"] }])),
+    [`${APPLIED}its mandate has 0 of 1 signatures of the owners of *.basic`],
+  ],
+  [
+    "owners of other targets",
+    () => under(({ policy }) => void (policy["owners"] = [{ targets: ["ui.*"], approvers: ["olga"] }])),
+    [],
+  ],
+];
+
+beforeAll(async () => {
+  const { active, propose, apply, decideOn, api } = await mandated();
+  const id = await active();
+  await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 9 } });
+  const { change_id } = (await propose()).body;
+  await apply(change_id);
+  honest = (await api.get(`changes/${change_id}/certificate`)).text;
+  const { text } = await api.get("audit?format=jsonl");
+  entries = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as AuditEntry);
+  files = FORGED.map(([, forge]) => forge());
+});
+
+const python = (text: string): unknown => {
+  const folder = mkdtempSync(join(tmpdir(), "certificates-"));
+  try {
+    writeFileSync(join(folder, "certificate"), text);
+    const args = ["docs/verify_audit.py", "certificate", join(folder, "certificate"), "--json"];
+    return JSON.parse(spawnSync("python3", args, { encoding: "utf8" }).stdout);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+
+test.each(FORGED.map(([name, , messages], index) => [name, messages, index] as const))("%s", (_, messages, index) => {
+  const report = verifyCertificate(Buffer.from(files[index]!), { manifests: [] });
+  expect(report.findings.map(({ message }) => message)).toEqual(messages);
+  expect(python(files[index]!)).toEqual(JSON.parse(JSON.stringify(report)));
+});
