@@ -98,15 +98,17 @@ export function describeMove({ recorded, now }: MovedPlaces): string {
 /** A place that is only the name of its system does not say which targets share it. */
 const isOwned = ({ system, place }: ValuePlace): boolean => place !== system;
 
-/** Requires that no other tenant or target has a place. Errors: 409 `target_conflict`, which names the owner unless there is a reader. */
+/** Requires that no other tenant or target, one of the same plan included, has a place. Errors: 409 `target_conflict`, which names the owner unless there is a reader. */
 export async function requireFreePlaces(
   reads: Pick<Reads, "get">,
   places: readonly ValuePlace[] | undefined,
   sha256: Sha256,
   reader?: Reader,
 ): Promise<void> {
-  for (const place of places?.filter(isOwned) ?? []) {
-    const owner = (await reads.get("places", sha256(place.place)))?.value;
+  const owned = places?.filter(isOwned) ?? [];
+  for (const place of owned) {
+    const first = owned.find((one) => one.place === place.place);
+    const owner = first !== place ? first : (await reads.get("places", sha256(place.place)))?.value;
     if (!owner || samePlace(owner, place)) continue;
     const named = reader ? "another target" : `${owner.target} of tenant ${owner.tenant_id}`;
     throw new AppError(

@@ -130,6 +130,8 @@ export interface LeaseFacts {
   /** The host need not show anything of the change after this rollback: it did before, or a later change holds the target. */
   mayBeGone?: true | undefined;
   state: OperationState;
+  /** Present while its effect is taken back, whatever the host shows; `failed`: its failure is on record. */
+  back?: "interrupted" | "failed" | undefined;
 }
 
 /** How many there were on a UTC day; only the newest day is kept. */

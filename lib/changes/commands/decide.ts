@@ -3,7 +3,7 @@ import { CONSENT_TOO_LATE, endAutomation, wakeForApply } from "../end_automation
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { requireUnmoved } from "../gate/require_unmoved.ts";
-import { describeStranded, endLease, leaseError, readLease } from "../operations/lease.ts";
+import { describeStranded, endLease, leaseError, readLeases } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
@@ -62,10 +62,12 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     if (expired) return expired;
     if (type === "approve") refuseOverdue(before.change, { intent, now });
     if (type === "approve") requireSeen(transaction.product, before.change, seen);
-    const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
-    if (lease && !describeStranded(transaction.product.adapter, before.change, lease)) throw leaseError(lease);
+    const leases = type === "revoke" ? await readLeases(tx, before.change) : [];
+    const { adapter } = transaction.product;
+    const asked = leases.find((lease) => !describeStranded(adapter, before.change, lease));
+    if (asked) throw leaseError(asked);
     // Nobody can ask any more how its apply ended, which is in the log: it holds up no other change.
-    if (lease) await endLease(transaction, lease);
+    for (const lease of leases) await endLease(transaction, lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
     const decided = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
     const signature = await present(transaction, decided, { proof, at });

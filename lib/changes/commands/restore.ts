@@ -14,6 +14,7 @@ import type { OperationResult } from "../operations/start.ts";
 import { createHeldError, type RestoreInput, startRestore, type StartedRestore } from "../operations/start_restore.ts";
 import { type RestoreLease, readRecord } from "../records.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
+import { isPlan } from "../rules/list_entries.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { verifyPlace } from "../verify_place.ts";
 
@@ -39,10 +40,10 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
   });
 }
 
-/** The edit that a restore undoes is on record before it. */
+/** The edit that a restore undoes is on record before it. A plan, which is not restored, has no place of its own. */
 async function verifyNow(deps: Caller["deps"], changeId: string) {
   const change = (await readRecord(deps.store, changeId))?.change;
-  if (change?.status !== "applied" || change.erased) return undefined;
+  if (change?.status !== "applied" || change.erased || isPlan(change)) return undefined;
   const episode = (await deps.store.get("drift", changeId))?.value;
   return verifyPlace(deps, { change, episode });
 }

@@ -120,14 +120,18 @@ const LATE_EFFECT_MS = 10 * 60_000;
 export const mayTakeEffect = ({ state, ends }: Lease, now: number): boolean =>
   state === "unanswered" && now < ends + LATE_EFFECT_MS;
 
-/** Takes over an abandoned lease, to do the rest of its work alone. Errors: as `endLease`. */
+/** Returns true where an operation ended before the host said how it was left. */
+export const isLate = ({ state, back }: Lease): boolean => state !== "running" || back === "failed";
+
+/** Takes over an abandoned lease, to take back alone what its operation set. Errors: as `endLease`. */
 export async function renewLease(
   transaction: Transaction,
   lease: OperationLease,
   owner: string,
 ): Promise<OperationLease> {
   await requireLease(transaction, lease);
-  const renewed: OperationLease = { ...lease, owner, ends: transaction.now + LEASE_TTL_MS, state: "running" };
+  const back = isLate(lease) ? "failed" : "interrupted";
+  const renewed: OperationLease = { ...lease, owner, ends: transaction.now + LEASE_TTL_MS, state: "running", back };
   transaction.tx.put("leases", lease.place, renewed);
   return renewed;
 }

@@ -13,17 +13,10 @@ import { type ChangeRecord, listLeft } from "../rules/record.ts";
 import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
-import { endLease, findOperand, keepUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
+import { endLease, findOperand, isLate, keepUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
 import { type DoneOperand, type LeftOperand, recordFailure, recordSuccess } from "./record_result.ts";
 import type { HostState, ProductAdapter } from "./adapter_port.ts";
-import {
-  findTakenRestore,
-  isLate,
-  leaveLease,
-  type Outcome,
-  recordEffect,
-  type RestoreOutcome,
-} from "./resolve_restore.ts";
+import { findTakenRestore, leaveLease, type Outcome, recordEffect, type RestoreOutcome } from "./resolve_restore.ts";
 import { askHost, askInForce, groupOperands, isDone, isGone, nameSystem, undoOnHost } from "./ask_host.ts";
 import { combineHosts, type HostFailure } from "./run_adapter.ts";
 
@@ -110,9 +103,9 @@ async function askAboutLease(
   return { lease, operand, host: undefined };
 }
 
-/** Returns true where an apply was interrupted, and has not failed on any target. */
+/** Returns true where an apply was interrupted, and has not failed on any target nor begun to be taken back. */
 const isAllRunning = (adapter: ProductAdapter, change: Change, leases: readonly OperationLease[]): boolean =>
-  leases.every((lease) => !isLate(lease)) &&
+  leases.every((lease) => !isLate(lease) && !lease.back) &&
   leases.length === listOperands(change).filter((operand) => findCarrier(adapter, operand)).length;
 
 /** Takes back what a failed apply of a plan set, in reverse order. */

@@ -2,12 +2,12 @@
 import { step } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findMove } from "../places.ts";
-import { type Lease, type OperationLease, readRecord, type RestoreLease, type StageLease } from "../records.ts";
+import { type OperationLease, readRecord, type RestoreLease, type StageLease } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import type { RestoreResult } from "./adapter_port.ts";
-import { endLease, keepUnresolved, mayTakeEffect } from "./lease.ts";
+import { endLease, isLate, keepUnresolved, mayTakeEffect } from "./lease.ts";
 import { recordRestore } from "./record_result.ts";
 import { nameSystem } from "./ask_host.ts";
 
@@ -20,9 +20,6 @@ export type Outcome = "resolved" | "unknown" | "open" | "silent";
 /** Records an effect on the host, whatever the clock says. */
 export const recordEffect = <T>(deps: ChangesDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
   governed({ deps }, decision, { anyClock: true });
-
-/** Returns true where an operation ended before the host said how it was left. */
-export const isLate = ({ state }: Lease): boolean => state !== "running";
 
 /** Result of a restore, or the reason why it has none; undefined: the target system cannot be asked. */
 export type RestoreOutcome = RestoreResult | "not_done" | "open" | undefined;

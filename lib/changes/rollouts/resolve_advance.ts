@@ -2,8 +2,8 @@
 import { step as limited } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { ProductAdapter } from "../operations/adapter_port.ts";
-import { endLease, mayTakeEffect } from "../operations/lease.ts";
-import { isLate, keepLease, type Outcome, recordEffect } from "../operations/resolve_restore.ts";
+import { endLease, isLate, mayTakeEffect } from "../operations/lease.ts";
+import { keepLease, type Outcome, recordEffect } from "../operations/resolve_restore.ts";
 import { askHost } from "../operations/ask_host.ts";
 import { describeMove, findMove } from "../places.ts";
 import { readRecord, type StageLease } from "../records.ts";

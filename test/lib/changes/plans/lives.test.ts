@@ -21,6 +21,6 @@ function memorySystem(name: string, oneByOne = false): LivingSystem {
 test("a plan ends all set or all as before, whatever fails at which step", { timeout: 300_000 }, async () => {
   const systems = [..."abcde"].map((name, index) => memorySystem(name, index > 2));
   const figures = await runPlanLives(systems, [1, rounds(8, 40, 400)]);
-  expect(figures.applied).toBeGreaterThan(3);
+  expect(figures.applied).toBeGreaterThan(rounds(0, 3, 3));
   expect(figures.takenBack).toBeGreaterThan(3);
 });

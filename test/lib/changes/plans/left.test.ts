@@ -1,0 +1,109 @@
+/** Remains of a plan: it only goes back, all of its leases can be given up, and its targets have places of their own. */
+import { expect, test } from "vitest";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import type { Store } from "../../../../lib/store/store.ts";
+import { targetAdapter } from "../../../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { MINUTE, testClock } from "../../../support/clock.ts";
+import { core, coreOf } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import { memoryTarget, type WriteFault } from "../../../support/memory_target.ts";
+import {
+  bringPlan,
+  memorySystems,
+  planBench,
+  planEntry,
+  proposePlan,
+  routeSystems,
+} from "../../../support/plan_bench.ts";
+
+const NO_FAULT = undefined as unknown as WriteFault;
+const ENTRIES = [planEntry("a", 1), planEntry("b", 1), planEntry("c", 1)];
+
+test("a failed plan goes back after a crash in the middle of that, and is never applied", async () => {
+  const systems = memorySystems(["a", "b"]);
+  const [store, clock] = [memoryStore(), testClock()];
+  let isDead = false;
+  const mortal: Store = {
+    ...store,
+    transact: (...work: Parameters<Store["transact"]>) =>
+      isDead ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
+  } as Store;
+  const api = await core({ store: mortal, clock, adapter: routeSystems(systems, mortal, clock) });
+  const id = await bringPlan(api, "approved", ENTRIES.slice(0, 2));
+  const [a, b] = [systems.get("a")!, systems.get("b")!];
+  a.faults.push(NO_FAULT, "rejected");
+  b.faults.push("lost answer");
+  expect((await api.act("apply", id)).status).toBe(502);
+  clock.advance(2 * MINUTE);
+  for (const { edits } of [a, b])
+    edits.push(() => {
+      isDead = true;
+      throw new Error("the process is gone");
+    });
+  await api.cycle().catch(() => undefined);
+  expect(isDead).toBe(true);
+  for (const { edits } of [a, b]) edits.length = 0;
+  clock.advance(20 * MINUTE);
+  const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  await next.cycle();
+  expect((await next.change(id)).status).toBe("approved");
+  const held = ENTRIES.slice(0, 2).map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
+  expect(held).toEqual([undefined, undefined]);
+  expect(await store.list("leases", { limit: 9 })).toEqual([]);
+  const types = (await next.audit("?limit=100")).map(({ event_type }) => event_type as string);
+  expect(types).not.toContain("change_applied");
+});
+
+test.each([["a", "b"], ["a"], ["b"]])(
+  "a revocation gives up all leases of a plan, where none can be asked about: moved %s %s",
+  async (...moved) => {
+    const systems = memorySystems(["a", "b", "c"]);
+    const [store, clock] = [memoryStore(), testClock()];
+    const api = await core({ store, clock, adapter: routeSystems(systems, store, clock) });
+    const id = await bringPlan(api, "approved", ENTRIES);
+    for (const name of ["a", "b"]) systems.get(name)!.faults.push(NO_FAULT, "rejected", "rejected");
+    systems.get("c")!.faults.push("rejected");
+    expect((await api.act("apply", id)).status).toBe(502);
+    const leases = () => store.list("leases", { limit: 9 });
+    expect(await leases()).toHaveLength(2);
+    const elsewhere = new Map(
+      [...systems].map(([name, { system }]) => {
+        const place: typeof system.place = (entry) => `moved ${system.place(entry)}`;
+        return [name, { system: moved.includes(name) ? { ...system, place } : system }];
+      }),
+    );
+    const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(elsewhere, store, clock) }));
+    for (const name of ["a", "b"]) systems.get(name)!.faults.push("rejected", "rejected", "rejected");
+    const revoked = await next.act("revoke", id);
+    const isFree = moved.length === 2;
+    expect(revoked.status).toBe(isFree ? 200 : 409);
+    expect(await leases()).toHaveLength(isFree ? 0 : 2);
+  },
+);
+
+test("two entries of a plan cannot take one place of a system", async () => {
+  const [store, clock, { system }] = [memoryStore(), testClock(), memoryTarget()];
+  const place: typeof system.place = ({ target }) => `memory ${target.split("/")[1]}`;
+  const adapter = routedAdapter(
+    ["a", "b"].map((name) => ({
+      name,
+      match: [`${name}/*`],
+      adapter: targetAdapter({ ...system, place, name }, { store, clock }),
+    })),
+  );
+  const api = await core({ store, clock, adapter });
+  const proposed = proposePlan(api, [planEntry("a", 1), planEntry("b", 1)]);
+  await expect(proposed).rejects.toMatchObject({ code: "target_conflict" });
+  expect(await proposePlan(api, [planEntry("a", 1), planEntry("b", 2)])).toMatch(/^chg_/);
+});
+
+test("a refused restore of a plan that is named as one of its targets reports no drift", async () => {
+  const { api, store } = await planBench(memorySystems(["a", "b", "c"]));
+  const id = await bringPlan(api, "applied", ENTRIES, { target: ENTRIES[0]!.target });
+  expect(await api.post("restore", { change_id: id })).toMatchObject({
+    status: 400,
+    body: { code: "illegal_transition" },
+  });
+  expect(await store.list("drift", { limit: 9 })).toEqual([]);
+});
