@@ -27,7 +27,11 @@ export const gateGithub = endpoint(
     text: "delivery",
     textType: "application/json",
     bytes: MAX_DELIVERY_BYTES,
-    input: z.object({ delivery: z.string().describe("The delivery as GitHub signed it.") }),
+    input: z.object({
+      delivery: z
+        .string()
+        .meta({ description: "The delivery as GitHub signed it.", contentSchema: { type: "object" } }),
+    }),
     output: z.object({ accepted: z.boolean().describe("True for a deployment that will be answered.") }),
     errors: ["not_found", "unauthorized"],
   },

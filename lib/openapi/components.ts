@@ -17,6 +17,7 @@ import { intentSummary } from "../operations/intent_view.ts";
 import { freezeSchema } from "../changes/rules/freeze.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import { proofSchema } from "../changes/rules/proof.ts";
+import { mandateSchema } from "../http/mandate_answers.ts";
 import { signerSchema } from "../changes/rules/signers.ts";
 import { evidenceSchema } from "../link/evidence.ts";
 import { insightSchema, sharedInsightSchema } from "../link/insight.ts";
@@ -61,6 +62,7 @@ export const NAMED: Named = new Map<unknown, string>([
   [operationAnswer(), "Operation"],
   [freezeAnswer(), "FreezeState"],
   [gateOutput(), "GateAnswer"],
+  [mandateSchema(), "Mandate"],
   [identitySchema(), "ProductInstanceIdentity"],
   [intentSummary(), "ProductIntent"],
   [stateSchema, "State"],

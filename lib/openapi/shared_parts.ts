@@ -3,6 +3,7 @@ import { sharedFields } from "./borrowed_fields.ts";
 import type { OpenApi } from "./document.ts";
 import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
+import { type ApiResponse, listedCodes } from "./responses.ts";
 
 type Reference = JsonSchema & { $ref: string };
 
@@ -15,7 +16,7 @@ export function withSharedParts(document: OpenApi) {
   const named = document.components.schemas;
   const schemas: Record<string, unknown> = mapped(named, (schema) => extending(schema, named));
   const often = repeated(Object.values(document.paths).flatMap((methods) => Object.values(methods)));
-  const [responses, parameters, codes] = [sharedAs("responses"), sharedAs("parameters"), sharedAs("schemas")];
+  const [responses, parameters] = [sharedAs("responses"), sharedAs("parameters")];
 
   const bodies = new Map<string, Reference>();
   const bodyOf = ({ operationId, requestBody }: Pick<Operation, "operationId" | "requestBody">) => {
@@ -44,8 +45,8 @@ export function withSharedParts(document: OpenApi) {
     }),
     ...bodyOf(operation),
     responses: mapped(operation.responses, (response, status) => {
-      const content = response.content && extended(withNamedCodes(response.content, codes));
-      const short = { ...response, ...(content && { content }) };
+      if (isRefusal(response)) return withCodesInWords(response, responses);
+      const short = { ...response, ...(response.content && { content: extended(response.content) }) };
       return often.has(JSON.stringify(response)) ? responses.refer(responseName(status), short) : short;
     }),
   });
@@ -58,7 +59,7 @@ export function withSharedParts(document: OpenApi) {
   const shared = { responses: borrow(responses.parts), paths: borrow(paths) };
   const components = {
     ...document.components,
-    schemas: { ...shapes, Change: fields.shape(), ...fields.schemas(), ...codes.parts } as Record<string, unknown>,
+    schemas: { ...shapes, Change: fields.shape(), ...fields.schemas() } as Record<string, unknown>,
     responses: shared.responses,
     parameters: parameters.parts,
   };
@@ -74,21 +75,18 @@ export const withoutFieldExamples = <T>(document: T): T =>
 /** Optional is what a parameter is unless it says otherwise. */
 const asTerse = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
 
-/** Bodies of errors whose codes of a kind are a schema of their own. */
-function withNamedCodes(content: Content, codes: ReturnType<typeof sharedAs>): Content {
-  return mapped(content, (media) => {
-    const { code } = isRefusal(media.schema) ? media.schema.properties! : {};
-    if (!code) return media;
-    const [kind, ...own] = code.anyOf ?? [code];
-    const named = codes.refer("ErrorCode", { description: "A code of any such operation.", ...kind });
-    return {
-      ...media,
-      schema: { ...media.schema, properties: { code: own.length > 0 ? { anyOf: [named, ...own] } : named } },
-    };
-  });
-}
+const ERROR_SCHEMA = { $ref: "#/components/schemas/Error" };
 
-const isRefusal = ({ allOf }: JsonSchema): boolean => allOf?.[0]?.$ref === "#/components/schemas/Error";
+const isRefusal = ({ content }: ApiResponse): boolean =>
+  content?.["application/json"]?.schema.allOf?.[0]?.$ref === ERROR_SCHEMA.$ref;
+
+/** The response to errors of a kind, which lists their codes; those of the operation stand in the description beside it. */
+function withCodesInWords(response: ApiResponse, responses: ReturnType<typeof sharedAs>): ApiResponse {
+  const { ofKind, own } = listedCodes(response);
+  const content = { "application/json": { schema: ERROR_SCHEMA } };
+  const kind = responses.refer("Error", { description: ofKind.join(", "), content });
+  return { ...kind, ...(own.length > 0 && { description: `Also ${own.join(", ")}` }) } as unknown as ApiResponse;
+}
 
 /** The responses, as text, that more than one operation has. */
 function repeated(operations: readonly Operation[]): ReadonlySet<string> {

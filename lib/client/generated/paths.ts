@@ -2038,58 +2038,7 @@ export interface paths {
           content: {
             "application/json": {
               /** Mandates, oldest first. */
-              mandates: ({
-                /** Its id. */
-                mandate_id: string;
-
-                /** Rises when it is narrowed, suspended or ended. */
-                revision: number;
-
-                /** Its state now. */
-                state: "draft" | "active" | "suspended" | "ended";
-
-                /** Its agent. */
-                agent: string;
-
-                /** Patterns of its targets. */
-                targets: string[];
-
-                /** Kinds of changes. */
-                kinds: string[];
-
-                /** A list of tenants, or all. */
-                tenants: "all" | string[];
-
-                /** Its end. */
-                until: string;
-
-                /** The note of its draft. */
-                note: string;
-
-                /** Target systems that it reaches. */
-                systems: Record<string, unknown>[];
-
-                /** Signatures, oldest first: approver and at. */
-                signatures: Record<string, string>[];
-
-                /** Signatures that it or its resumption lacks. */
-                missing: components["schemas"]["MissingConsent"][];
-
-                /** Changes approved today (UTC day), and open: neither applied nor denied. */
-                used: Record<string, number>;
-
-                /** The room that is left: today and open. */
-                left: Record<string, number>;
-
-                /** Its reason and at; null unless suspended. */
-                suspension: Record<string, unknown> | null;
-
-                /** Its reason and at; null before. */
-                ended: Record<string, unknown> | null;
-
-                /** The reason why it approves nothing; null where it does. */
-                inactive: string | null;
-              } & Record<string, unknown>)[];
+              mandates: components["schemas"]["Mandate"][];
 
               /** after of the next page; null at the end. */
               next: string | null;
@@ -2157,64 +2106,7 @@ export interface paths {
           }
         >;
       };
-      responses: {
-        201: {
-          content: {
-            "application/json": {
-              /** Its id. */
-              mandate_id: string;
-
-              /** Rises when it is narrowed, suspended or ended. */
-              revision: number;
-
-              /** Its state now. */
-              state: "draft" | "active" | "suspended" | "ended";
-
-              /** Its agent. */
-              agent: string;
-
-              /** Patterns of its targets. */
-              targets: string[];
-
-              /** Kinds of changes. */
-              kinds: string[];
-
-              /** A list of tenants, or all. */
-              tenants: "all" | string[];
-
-              /** Its end. */
-              until: string;
-
-              /** The note of its draft. */
-              note: string;
-
-              /** Target systems that it reaches. */
-              systems: Record<string, unknown>[];
-
-              /** Signatures, oldest first: approver and at. */
-              signatures: Record<string, string>[];
-
-              /** Signatures that it or its resumption lacks. */
-              missing: components["schemas"]["MissingConsent"][];
-
-              /** Changes approved today (UTC day), and open: neither applied nor denied. */
-              used: Record<string, number>;
-
-              /** The room that is left: today and open. */
-              left: Record<string, number>;
-
-              /** Its reason and at; null unless suspended. */
-              suspension: Record<string, unknown> | null;
-
-              /** Its reason and at; null before. */
-              ended: Record<string, unknown> | null;
-
-              /** The reason why it approves nothing; null where it does. */
-              inactive: string | null;
-            } & Record<string, unknown>;
-          };
-        };
-      };
+      responses: { 201: { content: { "application/json": components["schemas"]["Mandate"] } } };
     };
   };
   "/api/product/mandates/{mandate_id}": {
@@ -2235,64 +2127,14 @@ export interface paths {
       responses: {
         200: {
           content: {
-            "application/json": {
-              /** Its id. */
-              mandate_id: string;
+            "application/json": components["schemas"]["Mandate"] &
+              ({
+                /** The newest 100 changes: change_id, at, target, tenant_id, summary, status. */
+                changes: Record<string, string>[];
 
-              /** Rises when it is narrowed, suspended or ended. */
-              revision: number;
-
-              /** Its state now. */
-              state: "draft" | "active" | "suspended" | "ended";
-
-              /** Its agent. */
-              agent: string;
-
-              /** Patterns of its targets. */
-              targets: string[];
-
-              /** Kinds of changes. */
-              kinds: string[];
-
-              /** A list of tenants, or all. */
-              tenants: "all" | string[];
-
-              /** Its end. */
-              until: string;
-
-              /** The note of its draft. */
-              note: string;
-
-              /** Target systems that it reaches. */
-              systems: Record<string, unknown>[];
-
-              /** Signatures, oldest first: approver and at. */
-              signatures: Record<string, string>[];
-
-              /** Signatures that it or its resumption lacks. */
-              missing: components["schemas"]["MissingConsent"][];
-
-              /** Changes approved today (UTC day), and open: neither applied nor denied. */
-              used: Record<string, number>;
-
-              /** The room that is left: today and open. */
-              left: Record<string, number>;
-
-              /** Its reason and at; null unless suspended. */
-              suspension: Record<string, unknown> | null;
-
-              /** Its reason and at; null before. */
-              ended: Record<string, unknown> | null;
-
-              /** The reason why it approves nothing; null where it does. */
-              inactive: string | null;
-
-              /** The newest 100 changes: change_id, at, target, tenant_id, summary, status. */
-              changes: Record<string, string>[];
-
-              /** Its entries, oldest first. */
-              audit_entries: components["schemas"]["AuditEntry"][];
-            } & Record<string, unknown>;
+                /** Its entries, oldest first. */
+                audit_entries: components["schemas"]["AuditEntry"][];
+              } & Record<string, unknown>);
           };
         };
       };
@@ -2332,59 +2174,8 @@ export interface paths {
       responses: {
         200: {
           content: {
-            "application/json": {
-              /** Its id. */
-              mandate_id: string;
-
-              /** Rises when it is narrowed, suspended or ended. */
-              revision: number;
-
-              /** Its state now. */
-              state: "draft" | "active" | "suspended" | "ended";
-
-              /** Its agent. */
-              agent: string;
-
-              /** Patterns of its targets. */
-              targets: string[];
-
-              /** Kinds of changes. */
-              kinds: string[];
-
-              /** A list of tenants, or all. */
-              tenants: "all" | string[];
-
-              /** Its end. */
-              until: string;
-
-              /** The note of its draft. */
-              note: string;
-
-              /** Target systems that it reaches. */
-              systems: Record<string, unknown>[];
-
-              /** Signatures, oldest first: approver and at. */
-              signatures: Record<string, string>[];
-
-              /** Signatures that it or its resumption lacks. */
-              missing: components["schemas"]["MissingConsent"][];
-
-              /** Changes approved today (UTC day), and open: neither applied nor denied. */
-              used: Record<string, number>;
-
-              /** The room that is left: today and open. */
-              left: Record<string, number>;
-
-              /** Its reason and at; null unless suspended. */
-              suspension: Record<string, unknown> | null;
-
-              /** Its reason and at; null before. */
-              ended: Record<string, unknown> | null;
-
-              /** The reason why it approves nothing; null where it does. */
-              inactive: string | null;
-              audit_entry: components["schemas"]["AuditEntry"];
-            } & Record<string, unknown>;
+            "application/json": components["schemas"]["Mandate"] &
+              ({ audit_entry: components["schemas"]["AuditEntry"] } & Record<string, unknown>);
           };
         };
       };
@@ -2427,59 +2218,8 @@ export interface paths {
       responses: {
         200: {
           content: {
-            "application/json": {
-              /** Its id. */
-              mandate_id: string;
-
-              /** Rises when it is narrowed, suspended or ended. */
-              revision: number;
-
-              /** Its state now. */
-              state: "draft" | "active" | "suspended" | "ended";
-
-              /** Its agent. */
-              agent: string;
-
-              /** Patterns of its targets. */
-              targets: string[];
-
-              /** Kinds of changes. */
-              kinds: string[];
-
-              /** A list of tenants, or all. */
-              tenants: "all" | string[];
-
-              /** Its end. */
-              until: string;
-
-              /** The note of its draft. */
-              note: string;
-
-              /** Target systems that it reaches. */
-              systems: Record<string, unknown>[];
-
-              /** Signatures, oldest first: approver and at. */
-              signatures: Record<string, string>[];
-
-              /** Signatures that it or its resumption lacks. */
-              missing: components["schemas"]["MissingConsent"][];
-
-              /** Changes approved today (UTC day), and open: neither applied nor denied. */
-              used: Record<string, number>;
-
-              /** The room that is left: today and open. */
-              left: Record<string, number>;
-
-              /** Its reason and at; null unless suspended. */
-              suspension: Record<string, unknown> | null;
-
-              /** Its reason and at; null before. */
-              ended: Record<string, unknown> | null;
-
-              /** The reason why it approves nothing; null where it does. */
-              inactive: string | null;
-              audit_entry: components["schemas"]["AuditEntry"];
-            } & Record<string, unknown>;
+            "application/json": components["schemas"]["Mandate"] &
+              ({ audit_entry: components["schemas"]["AuditEntry"] } & Record<string, unknown>);
           };
         };
       };
@@ -2519,59 +2259,8 @@ export interface paths {
       responses: {
         200: {
           content: {
-            "application/json": {
-              /** Its id. */
-              mandate_id: string;
-
-              /** Rises when it is narrowed, suspended or ended. */
-              revision: number;
-
-              /** Its state now. */
-              state: "draft" | "active" | "suspended" | "ended";
-
-              /** Its agent. */
-              agent: string;
-
-              /** Patterns of its targets. */
-              targets: string[];
-
-              /** Kinds of changes. */
-              kinds: string[];
-
-              /** A list of tenants, or all. */
-              tenants: "all" | string[];
-
-              /** Its end. */
-              until: string;
-
-              /** The note of its draft. */
-              note: string;
-
-              /** Target systems that it reaches. */
-              systems: Record<string, unknown>[];
-
-              /** Signatures, oldest first: approver and at. */
-              signatures: Record<string, string>[];
-
-              /** Signatures that it or its resumption lacks. */
-              missing: components["schemas"]["MissingConsent"][];
-
-              /** Changes approved today (UTC day), and open: neither applied nor denied. */
-              used: Record<string, number>;
-
-              /** The room that is left: today and open. */
-              left: Record<string, number>;
-
-              /** Its reason and at; null unless suspended. */
-              suspension: Record<string, unknown> | null;
-
-              /** Its reason and at; null before. */
-              ended: Record<string, unknown> | null;
-
-              /** The reason why it approves nothing; null where it does. */
-              inactive: string | null;
-              audit_entry: components["schemas"]["AuditEntry"];
-            } & Record<string, unknown>;
+            "application/json": components["schemas"]["Mandate"] &
+              ({ audit_entry: components["schemas"]["AuditEntry"] } & Record<string, unknown>);
           };
         };
       };
@@ -2611,59 +2300,8 @@ export interface paths {
       responses: {
         200: {
           content: {
-            "application/json": {
-              /** Its id. */
-              mandate_id: string;
-
-              /** Rises when it is narrowed, suspended or ended. */
-              revision: number;
-
-              /** Its state now. */
-              state: "draft" | "active" | "suspended" | "ended";
-
-              /** Its agent. */
-              agent: string;
-
-              /** Patterns of its targets. */
-              targets: string[];
-
-              /** Kinds of changes. */
-              kinds: string[];
-
-              /** A list of tenants, or all. */
-              tenants: "all" | string[];
-
-              /** Its end. */
-              until: string;
-
-              /** The note of its draft. */
-              note: string;
-
-              /** Target systems that it reaches. */
-              systems: Record<string, unknown>[];
-
-              /** Signatures, oldest first: approver and at. */
-              signatures: Record<string, string>[];
-
-              /** Signatures that it or its resumption lacks. */
-              missing: components["schemas"]["MissingConsent"][];
-
-              /** Changes approved today (UTC day), and open: neither applied nor denied. */
-              used: Record<string, number>;
-
-              /** The room that is left: today and open. */
-              left: Record<string, number>;
-
-              /** Its reason and at; null unless suspended. */
-              suspension: Record<string, unknown> | null;
-
-              /** Its reason and at; null before. */
-              ended: Record<string, unknown> | null;
-
-              /** The reason why it approves nothing; null where it does. */
-              inactive: string | null;
-              audit_entry: components["schemas"]["AuditEntry"];
-            } & Record<string, unknown>;
+            "application/json": components["schemas"]["Mandate"] &
+              ({ audit_entry: components["schemas"]["AuditEntry"] } & Record<string, unknown>);
           };
         };
       };
@@ -3928,7 +3566,7 @@ export interface paths {
      * Stores a signed `deployment_protection_rule`; the decision is posted to GitHub. Others are ignored. */
     post: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
-      requestBody: { content: Record<"application/json", string> };
+      requestBody: { content: Record<"application/json", Record<string, unknown>> };
       responses: {
         200: {
           content: {
@@ -4986,6 +4624,60 @@ export interface components {
       at: string;
     };
 
+    /** A mandate: signed, bounded, standing consent. Other bounds are further members. */
+    Mandate: {
+      /** Its id. */
+      mandate_id: string;
+
+      /** Rises when it is narrowed, suspended or ended. */
+      revision: number;
+
+      /** Its state now. */
+      state: "draft" | "active" | "suspended" | "ended";
+
+      /** Its agent. */
+      agent: string;
+
+      /** Patterns of its targets. */
+      targets: string[];
+
+      /** Kinds of changes. */
+      kinds: string[];
+
+      /** A list of tenants, or all. */
+      tenants: "all" | string[];
+
+      /** Its end. */
+      until: string;
+
+      /** The note of its draft. */
+      note: string;
+
+      /** Target systems that it reaches. */
+      systems: Record<string, unknown>[];
+
+      /** Signatures, oldest first: approver and at. */
+      signatures: Record<string, string>[];
+
+      /** Signatures that it or its resumption lacks. */
+      missing: components["schemas"]["MissingConsent"][];
+
+      /** Changes approved today (UTC day), and open: neither applied nor denied. */
+      used: Record<string, number>;
+
+      /** The room that is left: today and open. */
+      left: Record<string, number>;
+
+      /** Its reason and at; null unless suspended. */
+      suspension: Record<string, unknown> | null;
+
+      /** Its reason and at; null before. */
+      ended: Record<string, unknown> | null;
+
+      /** The reason why it approves nothing; null where it does. */
+      inactive: string | null;
+    } & Record<string, unknown>;
+
     /** What waits in one way. */
     InboxList: {
       /** How many there are. */
@@ -5549,78 +5241,6 @@ export interface components {
 
     /** When it was taken back; null unless it was. */
     ChangeRolledBackAt: string | null;
-
-    /** A code of any such operation. */
-    ErrorCode:
-      | "invalid_field"
-      | "host_not_allowed"
-      | "internal"
-      | "store_unavailable"
-      | "store_busy"
-      | "cannot_start"
-      | "interrupted"
-      | "invalid_identity"
-      | "not_found"
-      | "product_runtime_disabled"
-      | "unauthorized"
-      | "agent_may_not";
-
-    /** A code of any such operation. */
-    ErrorCode_2:
-      | "invalid_field"
-      | "host_not_allowed"
-      | "internal"
-      | "store_unavailable"
-      | "store_busy"
-      | "cannot_start"
-      | "interrupted"
-      | "invalid_identity"
-      | "cross_site"
-      | "payload_too_large"
-      | "unsupported_media_type"
-      | "not_found"
-      | "product_runtime_disabled"
-      | "evidence_mismatch"
-      | "chain_broken"
-      | "clock_behind"
-      | "intent_outdated"
-      | "unauthorized"
-      | "agent_may_not"
-      | "person_required";
-
-    /** A code of any such operation. */
-    ErrorCode_3:
-      | "invalid_field"
-      | "host_not_allowed"
-      | "internal"
-      | "store_unavailable"
-      | "store_busy"
-      | "cannot_start"
-      | "interrupted"
-      | "invalid_identity"
-      | "cross_site"
-      | "payload_too_large"
-      | "unsupported_media_type"
-      | "not_found"
-      | "product_runtime_disabled"
-      | "evidence_mismatch"
-      | "chain_broken"
-      | "clock_behind"
-      | "intent_outdated"
-      | "person_required";
-
-    /** A code of any such operation. */
-    ErrorCode_4:
-      | "invalid_field"
-      | "host_not_allowed"
-      | "internal"
-      | "store_unavailable"
-      | "store_busy"
-      | "cannot_start"
-      | "interrupted"
-      | "invalid_identity"
-      | "not_found"
-      | "product_runtime_disabled";
   };
 }
 

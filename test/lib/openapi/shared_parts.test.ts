@@ -15,6 +15,7 @@ function inPlace(part: unknown): unknown {
   const { $ref } = part as { $ref?: string };
   const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec($ref ?? "") ?? [];
   const own = kind === "schemas" ? WHOLE.components.schemas : WHOLE.components.headers;
+  if (kind === "responses" && name!.startsWith("Error")) return errorInPlace(name!, (part as ApiResponse).description);
   if (kind && name && !(name in own)) return inPlace(servedPart(kind, name));
   if ("unevaluatedProperties" in part) return withFieldsOfBase(part as unknown as Extended);
   if ("allOf" in part && "required" in part) return extended(part as unknown as Extended);
@@ -22,13 +23,17 @@ function inPlace(part: unknown): unknown {
   return { ...Object.fromEntries(whole), ...saidOnce(part) };
 }
 
-/** A shared part; the codes of a kind have a description only there. */
-function servedPart(kind: string, name: string): object {
-  const { description, ...rest } = (SERVED.components as unknown as Record<string, Record<string, JsonSchema>>)[kind]![
-    name
-  ]!;
-  return name.startsWith("ErrorCode") || description === undefined ? rest : { description, ...rest };
+/** The response to errors, of whose codes the shared one lists those of a kind, and the reference those of the operation. */
+function errorInPlace(name: string, description: string | undefined): object {
+  const { description: ofKind = "" } = servedPart("responses", name) as { description?: string };
+  const [kind, own] = [ofKind, description?.replace(/^Also /, "")].map((codes) => codes && { enum: codes.split(", ") });
+  const properties = { code: own ? { anyOf: [kind, own] } : kind };
+  const schema = { allOf: [{ $ref: "#/components/schemas/Error" }], properties };
+  return { description: "Error", content: { "application/json": { schema } } };
 }
+
+const servedPart = (kind: string, name: string): object =>
+  (SERVED.components as unknown as Record<string, Record<string, object>>)[kind]![name]!;
 
 /** A body, or an object in one, whose fields are a schema of their own. */
 function withFieldsOfBase({ allOf: [{ $ref }], properties, unevaluatedProperties: _, ...rest }: Extended): unknown {
