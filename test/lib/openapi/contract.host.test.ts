@@ -27,6 +27,7 @@ const read = checker(DOCUMENT);
 /** Fields that do not go with the others. */
 const APART: Record<string, string[]> = {
   listAuditEntries: ["contents", "tenant"],
+  draftMandate: ["limits", "kpi_floor", "from"],
   askGate: ["answer"],
   checkRelease: ["answer"],
   getAuditPack: ["from", "to"],
@@ -52,11 +53,17 @@ const APART: Record<string, string[]> = {
       "rollBackChange",
       "feedKpis",
       "changeStage",
+      "signMandate",
+      "narrowMandate",
+      "resumeMandate",
+      "revokeMandate",
     ].map((operation) => [operation, ["proof", "at"]]),
   ),
   approveChange: ["proof", "at", "emergency", "seen"],
-  proposeChange: ["proof", "at", "stages", "promotes"],
+  proposeChange: ["proof", "at", "sets", "stages", "promotes"],
   getConsentStatement: [
+    "mandate_id",
+    "narrow",
     "proposal",
     "followup",
     "verdict",
@@ -82,8 +89,10 @@ const OF_A_LOST_END = "acceptLoss";
 const OF_AN_EDIT = "restoreValue";
 /** Is granted only while a change is rolled out; test/lib/changes/rollouts/rollout.test.ts has some. */
 const OF_A_ROLLOUT = ["changeStage", "feedSamples"];
+/** Are granted only to people with keys under `policy.mandates`; test/lib/changes/mandates has some. */
+const OF_MANDATES = ["draftMandate", "signMandate", "narrowMandate", "resumeMandate", "revokeMandate"];
 const isAnswered = ({ operation }: Target): boolean =>
-  ![...WATCHING, ...OF_A_ROLLOUT, OF_A_LOST_END, OF_AN_EDIT, OF_GITHUB].includes(operation.operationId);
+  ![...WATCHING, ...OF_A_ROLLOUT, ...OF_MANDATES, OF_A_LOST_END, OF_AN_EDIT, OF_GITHUB].includes(operation.operationId);
 
 /** The change that an operation is good for. */
 const CHANGE: Record<string, "approved" | "applied" | "denied"> = {
@@ -132,6 +141,7 @@ async function known(api: Client & { clock: TestClock }, { operationId }: Operat
     ...(operationId === "askGate" || operationId === "checkRelease" ? { head: "a".repeat(40) } : {}),
     until: "2100-01-01T00:00:00Z",
     target: "ui.x",
+    ...(operationId === "draftMandate" && { targets: ["ui.*"], kinds: ["config"], tenants: ["t1"] }),
     kpi: "csat",
     tz: "Europe/Berlin",
     expected_head: "0".repeat(64),
