@@ -80,7 +80,7 @@ const ERROR_SCHEMA = { $ref: "#/components/schemas/Error" };
 const isRefusal = ({ content }: ApiResponse): boolean =>
   content?.["application/json"]?.schema.allOf?.[0]?.$ref === ERROR_SCHEMA.$ref;
 
-/** The response to errors of a kind, which lists their codes; those of the operation stand in the description beside it. */
+/** The response to errors of a kind, which lists their codes; those of the operation stand in the description. */
 function withCodesInWords(response: ApiResponse, responses: ReturnType<typeof sharedAs>): ApiResponse {
   const { ofKind, own } = listedCodes(response);
   const content = { "application/json": { schema: ERROR_SCHEMA } };

@@ -134,12 +134,11 @@ export const policy = [
     only: "bare handlers tiers",
   },
   {
-    name: "yesterday's minor changes count today",
-    file: "lib/changes/minor_quota.ts",
-    find: "minorSince(`${at.slice(0, 10)}T00:00:00.000Z`)",
-    replace: "minorSince(at.slice(0, 0))",
-    tests: HTTP,
-    only: "bare handlers tiers",
+    name: "after an accepted clock the changes of the later day count",
+    file: "lib/changes/newest_on_day.ts",
+    find: "entry.timestamp.slice(0, 10) !== day",
+    replace: "day === undefined",
+    tests: ["test/lib/changes/mandates/log_leads.test.ts"],
   },
   {
     ...tiers,

@@ -152,7 +152,7 @@ export const stateMachine = [
   {
     ...told,
     name: "one consent is enough, however many the log asks for",
-    find: "if (ordinary < change.required_approvers && !given.review) return undefined;",
+    find: "if (ordinary < change.required_approvers && !given.review && !detail.mandate) return undefined;",
     replace: "",
   },
   {

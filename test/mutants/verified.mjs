@@ -125,8 +125,8 @@ export const verified = [
   {
     file: "lib/changes/recorded_kpis.ts",
     name: "an apply remembers the KPIs that somebody put into the store",
-    find: "if (!told.has(kpi) && (await isTold(evidence, kpi, last)))",
-    replace: "if (await isTold(evidence, kpi, last) || last)",
+    find: "if (!recorded.has(kpi) && (await isRecorded(evidence, kpi, last)))",
+    replace: "if (await isRecorded(evidence, kpi, last) || last)",
     tests: USE,
   },
   {

@@ -16,8 +16,8 @@ export const verifier = [
   {
     ...life,
     name: "the verifier counts consents from before an accepted loss of the log's end",
-    find: "life.slice(life.findLastIndex(isLoss) + 1)",
-    replace: "life",
+    find: "of life.slice(life.findLastIndex(isLoss) + 1)",
+    replace: "of life",
     tests: LOST,
   },
   {
