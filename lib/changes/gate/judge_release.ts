@@ -3,6 +3,7 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { AppError } from "../../kit/errors.ts";
 import { lastFreeze } from "../freeze.ts";
 import { isTargetProposal } from "../ledger/targets.ts";
+import { requireInside } from "../mandates/check_apply.ts";
 import { requireApplicable } from "../operations/judge_apply.ts";
 import { requireNoOperation } from "../operations/lease.ts";
 import { asProven } from "../proven_consents.ts";
@@ -213,12 +214,18 @@ async function findObstacle(transaction: Transaction, record: ChangeRecord): Pro
   }
 }
 
-/** Requires that the consents of an applied change count today, and that nothing holds releases back. */
+/**
+ * Requires that the consents of an applied change count today, and that nothing holds releases back. A mandate that has ended or is
+ * suspended since the apply takes nothing back: its bounds of now are asked, and its state of then.
+ */
 async function requireInForce(transaction: Transaction, record: ChangeRecord): Promise<void> {
   const { tx, product, now } = transaction;
   const { intent } = product;
-  const proven = await asProven(transaction, record);
+  const { applied } = record;
+  const then = { ...transaction, ...(applied && { at: applied.at, until: applied.entry }) };
+  const proven = await asProven(then, record);
   requireConsented(proven, intent);
+  await requireInside(then, proven);
   await requireNoOperation(tx, record.change);
   if (isEmergency(proven, intent)) return;
   refuseHeld(holdsAt(intent.policy, await lastFreeze(transaction), now, record.change));

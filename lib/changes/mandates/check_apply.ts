@@ -1,4 +1,4 @@
-/** Judges again, at the apply of a change that a mandate alone approved, whether it still lies inside. */
+/** Judges again, at each use of a change that a mandate alone approved, whether it still lies inside. */
 import { AppError } from "../../kit/errors.ts";
 import type { SystemReading } from "../judge_values.ts";
 import { isEmergency } from "../rules/break_glass.ts";
@@ -14,15 +14,20 @@ import { findValueBreach, judgeLimits } from "./approve.ts";
 import { readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
+/** Values that are judged at an apply. */
+interface InsideValues {
+  readings: readonly SystemReading[] | undefined;
+  recorded: readonly StepBase[];
+}
+
 /**
- * Requires that a change whose only consent is a mandate's lies inside it now. Returns the numbers that its target holds which no
- * change of ours has set. Errors: 403 `consent_incomplete`.
+ * Requires that a change whose only consent is a mandate's lies inside it at the moment of the transaction; its values are judged
+ * where they are given. Returns the numbers that its target holds which no change of ours has set. Errors: 403 `consent_incomplete`.
  */
 export async function requireInside(
-  transaction: Transaction,
+  transaction: Pick<Transaction, "product" | "at" | "ledger" | "tx" | "evidence">,
   change: Change,
-  readings: readonly SystemReading[] | undefined,
-  recorded: readonly StepBase[],
+  given?: InsideValues,
 ): Promise<readonly StepBase[] | undefined> {
   const { product, at } = transaction;
   const { intent } = product;
@@ -32,7 +37,7 @@ export async function requireInside(
   const mandate = await readMandate(transaction, approvingMandate(change)!);
   const bounds = mandate && effectiveBounds(mandate, policy.mandates!);
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };
-  const values = bounds ? await judgeLimits(transaction, change, bounds, { readings, recorded }) : {};
+  const values = bounds && given ? await judgeLimits(transaction, change, bounds, given) : {};
   const breach = !mandate
     ? { message: "It is not in the log." }
     : (findBreach(asStated(change), mandate, bounds!, { ...facts, systems: listSystems(product.adapter) }) ??

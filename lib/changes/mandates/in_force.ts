@@ -47,7 +47,7 @@ export async function judgeStanding(sources: InForceSources, mandate: MandateRec
   if (at >= bounds.until) return standing(`It ended at ${bounds.until}.`);
   if (state === "suspended") return standing(`It is suspended: ${suspension?.reason}.`);
   if (state === "draft") return standing("It is not signed yet.");
-  if ((await sources.lastLoss()) > mandate.counts_from) return standing("It is suspended: loss_accepted.");
+  if ((await lossBefore(sources)) > mandate.counts_from) return standing("It is suspended: loss_accepted.");
   const { agent } = mandate.bounds;
   if (principalOf(agent, product.intent)?.kind !== "agent") return standing(`${agent} is no agent of the intent.`);
   const unknown = findUnknownKpi(mandate.bounds.kpi_floor, product.intent);
@@ -56,6 +56,12 @@ export async function judgeStanding(sources: InForceSources, mandate: MandateRec
   if (below) return standing(`${below.kpi} is ${below.value}, worse than its floor.`);
   if (missing.length > 0) return standing("Its signatures do not suffice under the intent of now.");
   return standing(at < bounds.from ? `It begins at ${bounds.from}.` : undefined);
+}
+
+/** Returns the last accepted loss, as far as it was accepted when the mandate is judged; 0 where there is none. */
+async function lossBefore({ lastLoss, until = Infinity }: InForceSources): Promise<number> {
+  const loss = await lastLoss();
+  return loss > until ? 0 : loss;
 }
 
 /** Judges by the last feeds too, whether or not a suspension was recorded: the log leads. */
@@ -86,7 +92,7 @@ export async function listSigners(
   const signatures = decision === "mandate" ? mandate.signatures : mandate.resumes;
   // After a loss nobody knows who took a signature back: what is still to be completed starts again.
   const isPending = decision === "mandate_resume" || mandate.state === "draft";
-  const lost = isPending ? await sources.lastLoss() : 0;
+  const lost = isPending ? await lossBefore(sources) : 0;
   const signers: string[] = [];
   for (const signature of signatures)
     if (signature.entry > lost && (await counts(sources, mandate, decision, signature)))

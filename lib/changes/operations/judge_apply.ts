@@ -65,7 +65,7 @@ export async function judgeApply(
   request.step_base = await requireAllowedValues(transaction, record, readings);
   if (!isDry) {
     const recorded = await readRecordedBases(transaction.ledger, record);
-    const limited = await requireInside(transaction, proven, readings, recorded);
+    const limited = await requireInside(transaction, proven, { readings, recorded });
     if (limited) request.step_base = [...(request.step_base ?? []), ...limited];
   }
   // A dry run touches nothing, so nothing holds it back.

@@ -3,6 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findCarrier, findMove } from "../places.ts";
+import { requireInside } from "../mandates/check_apply.ts";
 import { asProven } from "../proven_consents.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import type { Change } from "../rules/change.ts";
@@ -272,7 +273,9 @@ async function standingConsent(
   if (overdue(await certainNow(deps, tx))) return undefined;
   if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
   try {
-    requireOperable(await asProven(transaction, before), "apply", product.intent);
+    const proven = await asProven(transaction, before);
+    requireOperable(proven, "apply", product.intent);
+    await requireInside(transaction, proven);
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;

@@ -1,6 +1,7 @@
 /** Finds the hold of a step that its numbers allow: an advance is judged as an apply is. */
 import { AppError } from "../../kit/errors.ts";
 import { lastFreeze } from "../freeze.ts";
+import { requireInside } from "../mandates/check_apply.ts";
 import { describeMove, findMove } from "../places.ts";
 import { listPromotionHolds } from "../promotion.ts";
 import { asProven } from "../proven_consents.ts";
@@ -24,9 +25,12 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   const { change } = record;
   const { change_id } = change;
   const proven = await asProven(transaction, record);
-  const held = catchError(() => requireConsented(proven, intent));
+  const held = await catchError(async () => {
+    requireConsented(proven, intent);
+    await requireInside(transaction, proven);
+  });
   if (held) return held;
-  const notAllowed = catchError(() => requireSchemas(change, policy, validateValue));
+  const notAllowed = await catchError(() => requireSchemas(change, policy, validateValue));
   if (notAllowed) return notAllowed;
   const problem = findStagesProblem(change, policy.stages);
   if (problem !== undefined)
@@ -41,9 +45,9 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   return catchError(() => refuseHeld(holds));
 }
 
-function catchError(judge: () => void): AppError | undefined {
+async function catchError(judge: () => void | Promise<void>): Promise<AppError | undefined> {
   try {
-    judge();
+    await judge();
     return undefined;
   } catch (error) {
     if (error instanceof AppError) return error;

@@ -1,0 +1,112 @@
+/** Changes that a mandate approved, after their apply: growth asks the bounds again, and nothing is taken back. */
+import { expect, test } from "vitest";
+import { app } from "../../../../handlers/index.ts";
+import { readHead } from "../../../../lib/audit/chain.ts";
+import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
+import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
+import { gateAdapter } from "../../../../lib/targets/gate.ts";
+import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { HOUR, testClock } from "../../../support/clock.ts";
+import { acts, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
+import { get } from "../../../support/requests.ts";
+import { rewindingStore } from "../../../support/rewinding_store.ts";
+import { AGENTS, actOnRollout, STAGES, totals } from "../../../support/rollouts.ts";
+
+type Acts = ReturnType<typeof acts>;
+
+const STAGED = {
+  ...MANDATED,
+  principals: { ...PRINCIPALS, "agent:analytics": AGENTS["agent:analytics"] },
+  kpis: { conversion: { baseline: 1, target: 2 } },
+  policy: {
+    ...MANDATED.policy,
+    stages: { watch: ["conversion"], fed_by: ["agent:analytics"], max_allowed: { conversion: 0.05 } },
+  },
+};
+const elsewhere = { ...STAGED, policy: { ...STAGED.policy, mandates: { targets: ["cost.*"] } } };
+
+const narrow = async (api: Acts, id: string): Promise<Acts> => {
+  const reply = await api.decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 1 } });
+  expect(reply.status).toBe(200);
+  return api;
+};
+
+test.each([
+  ["stays as it is", async (api: Acts) => api, 5000],
+  ["is narrowed", narrow, 1000],
+  ["has its target taken out of the policy", async (api: Acts) => api.restart({ intent: elsewhere }), 1000],
+])("a rollout grows where its mandate %s", async (_, happen, share) => {
+  const clock = testClock();
+  const before = await mandated({ intent: STAGED, clock });
+  const id = await before.active();
+  const { change_id } = (await before.propose({ stages: STAGES })).body;
+  expect((await before.apply(change_id)).status).toBe(200);
+  const api = await happen(before, id);
+  clock.advance(25 * HOUR);
+  const rollout = actOnRollout({ ...api.api, json: api.send } as never, change_id);
+  const row = { step: 0, kpi: "conversion", as_of: clock.iso(), ...totals(100_000, 1000) };
+  expect((await rollout.feed([row])).status).toBe(200);
+  await decideRollouts(api.api.deps);
+  expect((await api.api.get(`changes/${change_id}`)).body.exposure).toMatchObject({ share });
+});
+
+test.each([
+  ["stays as it is", async (api: Acts) => api, "applied"],
+  ["is narrowed", narrow, "approved"],
+])("an apply whose answer was lost is settled where its mandate %s", async (_, happen, status) => {
+  const clock = testClock();
+  const api = await mandated({ clock });
+  const id = await api.active();
+  const { change_id } = (await api.propose()).body;
+  api.target.system.resolve = async () => "open";
+  api.target.faults.push("lost answer");
+  expect((await api.apply(change_id)).status).toBe(502);
+  await happen(api, id);
+  api.target.system.resolve = async () => "done";
+  clock.advance(HOUR);
+  await recoverAbandoned(api.api.deps);
+  expect((await api.api.get(`changes/${change_id}`)).body).toMatchObject({ status });
+});
+
+test("the gate of an applied change stays open when its mandate ends, not when it is narrowed", async () => {
+  const HEAD = "a".repeat(40);
+  const gate = async (api: Acts) =>
+    (await (await app(api.api.deps)(get(`/api/gate?target=price.basic&tenant_id=t1&head=${HEAD}`))).json()) as object;
+  const bring = async () => {
+    const routes = [{ name: "prices", match: ["price.*"], adapter: gateAdapter("prices") }];
+    const api = await mandated({ adapter: routedAdapter(routes, { hash: "1", systems: [{ name: "prices" }] }) });
+    const id = await api.active({ limits: undefined });
+    const { change_id } = (await api.propose({ value: { head: HEAD } })).body;
+    expect((await api.apply(change_id)).status).toBe(200);
+    return { api, id };
+  };
+  const ended = await bring();
+  await ended.api.decideOn("mandate_revoke", ended.id, "ana");
+  expect(await gate(ended.api)).toMatchObject({ state: "allowed" });
+  const narrowed = await bring();
+  expect(await gate(narrowed.api)).toMatchObject({ state: "allowed" });
+  await narrow(narrowed.api, narrowed.id);
+  expect(await gate(narrowed.api)).not.toMatchObject({ state: "allowed" });
+});
+
+test("what a mandate approved and applied before a loss is restored after it", async () => {
+  const rewinding = rewindingStore();
+  const api = await mandated({ store: rewinding.store });
+  await api.active();
+  const { change_id } = (await api.propose()).body;
+  expect((await api.apply(change_id)).status).toBe(200);
+  const before = await rewinding.copy();
+  await api.send("kpi", { csat: 4.2 });
+  await rewinding.goBack(before);
+  await api.send("kpi", { csat: 4.2 });
+  const { length, head } = (await readHead(api.api.deps.store))!;
+  const act = async (path: string, decision: string, fields: object) => {
+    const text = await api.statement(decision, "ana", fields);
+    const { at } = JSON.parse(text) as { at: string };
+    return api.send(path, { actor: "ana", ...fields, proof: PENS["ana"]!.sign(text), at });
+  };
+  expect((await act("audit/accept-loss", "accept_loss", { note: "restored", length, head })).status).toBe(200);
+  expect((await act("unfreeze", "unfreeze", { note: "restored" })).status).toBe(200);
+  api.target.overwrite({ tenant_id: "t1", target: "price.basic", kind: "config", value: null } as never, "777");
+  expect(await act("restore", "restore", { change_id })).toMatchObject({ status: 200 });
+});
