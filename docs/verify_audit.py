@@ -2352,6 +2352,22 @@ def given(value, default):
     return default if value is None else value
 
 
+def mandates_rule(rule):
+    """The mandates that people may sign: (targets, most days, most a day, whether they approve what applies by itself)."""
+    days = given(rule.get("max_days"), 30)
+    if not is_count(days):
+        raise InvalidIntent("max_days")
+    targets, most = given(texts_in(rule, "targets"), []), given(count_in(rule, "max_per_day", 1), 50)
+    return targets, days, most, given(member(rule, "apply_when", bool), False)
+
+
+def bounds_rollouts(stages):
+    """Whether a rule of rollouts has each watched and fed within bounds."""
+    watch, fed_by = given(texts_in(stages, "watch"), []), texts_in(stages, "fed_by")
+    most = given(member(stages, "max_allowed", dict), {})
+    return fed_by is not None and bool(watch) and all(kpi in most for kpi in watch)
+
+
 class Intent:
     """The rules of an intent that a certificate can be verified against; InvalidIntent for one that no service would load."""
 
@@ -2369,6 +2385,7 @@ class Intent:
         self.self_approval = given(member(policy, "self_approval", bool), True)
         emergency = member(policy, "break_glass", dict)
         self.minor = member(policy, "minor", dict)
+        mandates, stages = member(policy, "mandates", dict), member(policy, "stages", dict)
         owners = given(member(policy, "owners", list), [])
         if not all(isinstance(one, dict) for one in owners):
             raise InvalidIntent("owners")
@@ -2390,7 +2407,8 @@ class Intent:
             self.minor_risk = RISKS.index(given(self.minor.get("max_risk"), "low"))
             self.minor_agents = given(member(self.minor, "agents", bool), False)
             self.minor_automatic = given(member(self.minor, "apply_when", bool), False)
-        self.allows_mandates = member(policy, "mandates", dict) is not None
+        self.mandates = None if mandates is None else mandates_rule(mandates)
+        self.bounds_rollouts = stages is not None and bounds_rollouts(stages)
         self.owners = [
             (
                 given(texts_in(one, "targets"), []),
@@ -2838,13 +2856,20 @@ class Consents:
             return "it names another revision of its mandate"
         if intent is None:
             return None
-        if not intent.allows_mandates:
+        if intent.mandates is None:
             return "its intent allows no mandate"
         for entries in (signatures,) if resumes is None else (signatures, resumes):
             why = why_mandate_unsigned(entries, bounds, intent, self.signed)
             if why:
                 return why
-        bound = mandate_breach(step[0], self.content, bounds, mandate.get("number"))
+        number = given(mandate.get("number"), 0) if step is consent else None
+        saw = own[0][1].get("systems")
+        saw = [one.get("name") if isinstance(one, dict) else None for one in saw] if isinstance(saw, list) else []
+        places = self.life[0][1].get("places")
+        reached = [one.get("system") if isinstance(one, dict) else ABSENT for one in places] if isinstance(places, list) else []
+        seen = all(isinstance(one, str) and one in saw for one in reached)
+        in_time = milliseconds(step[0]["timestamp"]) < mandate_latest(signatures, intent.mandates[1])
+        bound = mandate_breach(step[0], self.content, self.erased, bounds, intent, number, seen, in_time)
         return bound and f"it lies outside its mandate: {bound}"
 
     def count(self, index, urgent, at):
@@ -3048,18 +3073,25 @@ def patterns_overlap(one, other):
     return behind[0]
 
 
-def mandate_breach(entry, content, bounds, number):
-    """The name of the first bound that a change breaks, or None; values and steps need the log."""
-    places = minor_places(content) or []
-    listed = {name: bounds[name] for name in ("targets", "kinds", "tenants") if isinstance(bounds.get(name), list)}
-    texts = {name: [one for one in listed.get(name, []) if isinstance(one, str)] for name in ("targets", "kinds", "tenants")}
+def mandate_latest(signatures, days):
+    """The end that the policy sets, in ms since 1970; a draft is no younger than its first signature."""
+    entry, detail = signatures[0]
+    signed, drafted = milliseconds(entry["timestamp"]), milliseconds(text_of(detail.get("created_at")) or "")
+    return (drafted if drafted < signed else signed) + days * 24 * 3600 * 1000
+
+
+def mandate_breach(entry, content, erased, bounds, intent, number, seen, in_time):
+    """The first bound that a change breaks, or None; `number`: a consent's, None at an apply. Steps need the log."""
+    places, (covered, _, most_a_day, automatic) = minor_places(content) or [], intent.mandates
+    texts = {name: bounds[name] if isinstance(bounds.get(name), list) else [] for name in ("targets", "kinds", "tenants")}
+    texts = {name: [one for one in listed if isinstance(one, str)] for name, listed in texts.items()}
     users, reached = bounds.get("max_affected_users", ABSENT), content.get("affected_users", ABSENT)
     begins, ends = text_of(bounds.get("from")) or "", text_of(bounds.get("until")) or ""
     if same_name(text_of(content.get("proposer")) or "") != bounds.get("agent"):
         return "agent"
     if content.get("kind") not in texts["kinds"]:
         return "kinds"
-    if not places or not all(matches_any(target, texts["targets"]) for target, _ in places):
+    if not places or not all(matches_any(one, texts["targets"]) and matches_any(one, covered) for one, _ in places):
         return "targets"
     if bounds.get("tenants") != "all" and not all(tenant in texts["tenants"] for _, tenant in places):
         return "tenants"
@@ -3067,13 +3099,23 @@ def mandate_breach(entry, content, bounds, number):
         return "reversible"
     if content.get("risk") not in ("low", "medium"):
         return "risk"
-    bounded = users is not ABSENT and reached is not ABSENT
-    if bounded and not (is_whole(reached, 0) and is_whole(users, 0) and reached <= users):
+    few = reached is None if erased else is_whole(reached, 0) and is_whole(users, 0) and reached <= users
+    if users is not ABSENT and not few:
         return "max_affected_users"
-    if entry["timestamp"] < begins or entry["timestamp"] >= ends:
+    if "apply_when" in content and not (content["apply_when"] == "approved" and automatic):
+        return "apply_when"
+    if "stages" in content and not intent.bounds_rollouts:
+        return "stages"
+    sets = content["sets"] if isinstance(content.get("sets"), list) else [content]
+    if "limits" in bounds and not erased and not all(isinstance(one, dict) and "value" in one for one in sets):
+        return "limits"
+    if not seen:
+        return "systems"
+    if entry["timestamp"] < begins or entry["timestamp"] >= ends or not in_time:
         return "until"
     most = bounds.get("max_per_day")
-    return None if is_whole(number, 1) and is_whole(most, 1) and number <= most else "max_per_day"
+    counted = is_whole(number, len(sets)) and is_whole(most, 1) and number <= min(most, most_a_day)
+    return None if number is None or counted else "max_per_day"
 
 
 def is_loss(entry):

@@ -144,7 +144,7 @@ function judge(
   requireConsents(
     life,
     statuses,
-    { content, isErased, intents, signed, unsigned, mandates, people: trusted.people },
+    { content, isErased, proposal: life[0]?.detail ?? {}, intents, signed, unsigned, mandates, people: trusted.people },
     found,
   );
   const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;

@@ -1,5 +1,6 @@
 /** The rules of an intent that a certificate can be verified against. */
 import { type Detail, isObject, isWhole } from "./json.ts";
+import { isCount } from "./plan.ts";
 import { parseKeys, type Policy, sameName } from "./policy.ts";
 
 /** An intent, of its type throughout; what it leaves out has the service's default. */
@@ -16,8 +17,9 @@ export interface Intent {
   required: Readonly<Record<"standard" | "major", number>>;
   emergency: { approvers: readonly string[]; required: number } | undefined;
   minor: Minor | undefined;
-  /** It has a rule for mandates. */
-  allowsMandates: boolean;
+  mandates: Mandates | undefined;
+  /** Each rollout is watched and fed within bounds. */
+  boundsRollouts: boolean;
   /** The targets that have owners. */
   owned: readonly OwnerRule[];
 }
@@ -32,6 +34,15 @@ interface Scope {
 export interface OwnerRule extends Scope {
   approvers: readonly string[];
   required: number;
+}
+
+/** Mandates that people may sign. */
+interface Mandates {
+  targets: readonly string[];
+  maxDays: number;
+  maxPerDay: number;
+  /** They approve changes that apply by themselves. */
+  automatic: boolean;
 }
 
 /** Changes that need no consent. */
@@ -55,6 +66,7 @@ export function parseIntent(manifest: Detail): Intent {
   const selfApproval = flag(policy, "self_approval") ?? true;
   const emergency = section(policy, "break_glass");
   const minor = section(policy, "minor");
+  const [mandates, stages] = [section(policy, "mandates"), section(policy, "stages")];
   const owners = policy["owners"] ?? [];
   if (!Array.isArray(owners) || !owners.every(isObject)) throw new TypeError("owners");
   const principals = manifest["principals"] ?? {};
@@ -72,7 +84,8 @@ export function parseIntent(manifest: Detail): Intent {
     ),
     signedOnly: signedOnly ?? [...keys.values()].some(({ length }) => length > 0),
     selfApproval,
-    allowsMandates: section(policy, "mandates") !== undefined,
+    mandates: mandates && mandatesIn(mandates),
+    boundsRollouts: stages !== undefined && boundsRollouts(stages),
     approvers,
     required: { standard, major },
     emergency: emergency && {
@@ -95,6 +108,19 @@ function requiredIn(required: Detail): Intent["required"] {
   const major = count(required, "major", 1) ?? standard;
   if (major < standard) throw new TypeError("major");
   return { standard, major };
+}
+
+function mandatesIn(rule: Detail): Mandates {
+  const maxDays = rule["max_days"] ?? 30;
+  if (!isCount(maxDays)) throw new TypeError("max_days");
+  const [targets, maxPerDay] = [texts(rule, "targets") ?? [], count(rule, "max_per_day", 1) ?? 50];
+  return { targets, maxDays, maxPerDay, automatic: flag(rule, "apply_when") ?? false };
+}
+
+function boundsRollouts(stages: Detail): boolean {
+  const [watch, fedBy] = [texts(stages, "watch") ?? [], texts(stages, "fed_by")];
+  const most = section(stages, "max_allowed") ?? {};
+  return fedBy !== undefined && watch.length > 0 && watch.every((kpi) => Object.hasOwn(most, kpi));
 }
 
 function minorIn(minor: Detail): Minor {

@@ -19,7 +19,6 @@ export type Found = (entry: number | null, rule: Finding["rule"], message: strin
 
 /** Evidence by which the consents of a change are judged. */
 export interface Grounds extends MandateGrounds {
-  isErased: boolean;
   /** Entries that had to be signed and are not, or not validly. */
   unsigned: ReadonlySet<number>;
   /** Whose keys count instead of those of the intents. */

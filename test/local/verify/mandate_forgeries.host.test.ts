@@ -10,6 +10,7 @@ import { verifyCertificate } from "../../../local/verify/certificate.ts";
 import { fingerprint, fromBase64 } from "../../../local/verify/policy.ts";
 import { data, PATH } from "../../lib/audit/reference_tree.ts";
 import { rebuilt } from "../../support/certificate_parts.ts";
+import { DAY } from "../../support/clock.ts";
 import { mandated, PENS } from "../../support/mandates.ts";
 import { checkpointOf, rehashed } from "../../tamper/world.ts";
 
@@ -20,8 +21,8 @@ let entries: AuditEntry[];
 let honest: string;
 let files: string[];
 
-/** The certificate over another log; `other`: one more intent. */
-function certify(log: readonly AuditEntry[], other?: string): string {
+/** The certificate over another log; `other`: one more intent; `from`: a certificate of another content. */
+function certify(log: readonly AuditEntry[], other?: string, from = honest): string {
   const all = rehashed(log, 0);
   const leaves = all.map((entry) => data(entry.current_hash));
   const proofs = all
@@ -37,7 +38,7 @@ function certify(log: readonly AuditEntry[], other?: string): string {
       ].join("\n"),
     );
   let isFirst = true;
-  return rebuilt(honest, (part, name) => {
+  return rebuilt(from, (part, name) => {
     if (name === "intent" && other !== undefined) return [part, `${other}\n`];
     if (name !== "proof") return part;
     const given = isFirst ? proofs : null;
@@ -71,7 +72,9 @@ const unattended: Change = (detail) => {
   };
 };
 
-/** The apply under another intent. */
+const dayAfter = (time: string): string => new Date(Date.parse(time) + DAY).toISOString();
+
+/** The apply a day later, under another intent. */
 function under(change: (intent: Intent) => void): string {
   let intent!: Intent;
   rebuilt(honest, (part, name) => {
@@ -81,17 +84,36 @@ function under(change: (intent: Intent) => void): string {
   change(intent);
   const text = JSON.stringify(intent);
   const manifest_hash = createHash("sha256").update(text).digest("hex");
-  return certify(
-    edit("change_applied", (detail) => ({ ...detail, manifest_hash })),
-    text,
+  const log = edit("change_applied", (detail) => ({ ...detail, manifest_hash })).map((one) =>
+    one.event_type === "change_applied" ? { ...one, timestamp: dayAfter(one.timestamp) } : one,
   );
+  return certify(log, text);
+}
+
+/** The change with another content. */
+function about(over: Detail): string {
+  let text = "";
+  const file = rebuilt(honest, (part, name) => {
+    if (name !== "content") return part;
+    text = JSON.stringify({ ...(JSON.parse(part) as Detail), ...over });
+    return `${text}\n`;
+  });
+  const digest = createHash("sha256").update(text).digest("hex");
+  const { apply_when } = over;
+  const log = entries.map((entry) => {
+    const detail = JSON.parse(entry.detail) as Detail;
+    const isProposal = entry.event_type === "change_proposed";
+    const own = { ...detail, digest, ...(isProposal && apply_when !== undefined && { apply_when }) };
+    return detail["digest"] === undefined ? entry : { ...entry, detail: JSON.stringify(own) };
+  });
+  return certify(log, undefined, file);
 }
 
 const widened = { narrow: { targets: ["*"], tenants: "all", max_per_day: 9999, until: "9999-01-01T00:00:00.000Z" } };
 const APPROVED = "it was approved by a mandate: ";
 const APPLIED = "it was applied by a mandate: ";
 const NOT_SIGNED = "ana had to sign it, and did not";
-const FORGED: readonly (readonly [string, () => string, string[]])[] = [
+const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = [
   ["nothing", () => certify(entries), []],
   [
     "a narrowing that is none, and unsigned",
@@ -138,6 +160,51 @@ const FORGED: readonly (readonly [string, () => string, string[]])[] = [
     () => under(({ policy }) => void (policy["owners"] = [{ targets: ["*.basic"], approvers: ["olga"] }])),
     [`${APPLIED}its mandate has 0 of 1 signatures of the owners of *.basic`],
   ],
+  ...(
+    [
+      ["targets", { targets: ["ui.*"] }],
+      ["until", { targets: ["price.*"], max_days: 1 }],
+    ] as const
+  ).map(
+    ([bound, mandates]) =>
+      [
+        `a policy that allows less of ${bound}`,
+        () => under(({ policy }) => void (policy["mandates"] = mandates)),
+        [`${APPLIED}it lies outside its mandate: ${bound}`],
+      ] as const,
+  ),
+  [
+    "a system that its signers did not see",
+    () =>
+      certify(
+        edit("change_proposed", (one) => ({
+          ...one,
+          places: [{ tenant_id: "t1", target: "price.basic", system: "other", place: "x" }],
+        })),
+      ),
+    [`${APPROVED}it lies outside its mandate: systems`],
+  ],
+  [
+    "a number above the changes of a day",
+    () =>
+      certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), number: 10 } }))),
+    [`${APPROVED}it lies outside its mandate: max_per_day`],
+  ],
+  ...(
+    [
+      ["max_affected_users", { affected_users: undefined }],
+      ["limits", { value: undefined }],
+      ["apply_when", { apply_when: "2027-01-01T00:00:00.000Z" }],
+      ["stages", { stages: {} }, "it names other stages than its content"],
+    ] as const
+  ).map(
+    ([bound, over, ...more]) =>
+      [
+        `a content that breaks ${bound}`,
+        () => about(over),
+        [...more, `${APPROVED}it lies outside its mandate: ${bound}`],
+      ] as const,
+  ),
   [
     "owners of other targets",
     () => under(({ policy }) => void (policy["owners"] = [{ targets: ["ui.*"], approvers: ["olga"] }])),
