@@ -1,5 +1,6 @@
 /** A plan in a file: YAML, of which JSON is a part. */
 import { readFile } from "node:fs/promises";
+import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { NotDone } from "./exit.ts";
 
 /**
@@ -10,23 +11,38 @@ export async function readPlanFile(path: string): Promise<Record<string, unknown
   const text = await readFile(path, "utf8").catch((error: Error) => {
     throw new NotDone(`${path} cannot be read: ${error.message}`);
   });
-  const { parseDocument } = await import("yaml");
+  const { parseDocument, visit } = await import("yaml");
   const document = parseDocument(text, { intAsBigInt: true });
   const [fault] = document.errors;
   if (fault) throw new NotDone(`${path} is no YAML: ${fault.message}`);
+  visit(document, {
+    Scalar(_, { value, source = "" }) {
+      if (typeof value === "number" && !isExactFloat(value, source)) throw createInexact(path, source);
+    },
+  });
   const content = withNumbers(path, document.toJS());
   if (Array.isArray(content)) return { sets: content };
   if (typeof content === "object" && content !== null) return content as Record<string, unknown>;
   throw new NotDone(`${path} holds no proposal: write its fields, or the list of what it sets`);
 }
 
+/** Returns false for a float that JSON does not have, or that has more digits in the file than it keeps. YAML has `.5` and `1.` too. */
+function isExactFloat(value: number, source: string): boolean {
+  const digits = source
+    .replaceAll("_", "")
+    .replace(/^[+-]?(?=\.)/, "0")
+    .replace(/\.(?=e|$)/i, "");
+  return Number.isFinite(value) && findInexactNumber(digits) === undefined;
+}
+
+const createInexact = (path: string, number: unknown): NotDone =>
+  new NotDone(`${path} has the number ${number}, which cannot be stored exactly: put it in quotes`);
+
 /** Returns parsed YAML with numbers as JSON has them. */
 function withNumbers(path: string, value: unknown): unknown {
-  if (typeof value === "bigint" || typeof value === "number") {
+  if (typeof value === "bigint") {
     const number = Number(value);
-    const isExact = typeof value === "bigint" ? BigInt(number) === value : Number.isFinite(number);
-    if (!isExact)
-      throw new NotDone(`${path} has the number ${value}, which cannot be stored exactly: put it in quotes`);
+    if (BigInt(number) !== value) throw createInexact(path, value);
     return number;
   }
   if (Array.isArray(value)) return value.map((one) => withNumbers(path, one));

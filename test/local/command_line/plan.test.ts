@@ -33,8 +33,20 @@ test("a list is what the plan sets, and JSON is YAML", async () => {
   expect(change).toMatchObject({ target: "release.8", sets });
 });
 
+test("numbers that JSON writes otherwise are read as they are", async () => {
+  const { answer } = await commandLine({});
+  const values = ["-.5", "+1.50", "1.", "1e3", "010", "0.1"].map((value) => `{ value: { deep: ${value} } }`);
+  const named = values.map((value, index) => value.replace("{", `{ tenant_id: t1, target: ui.${index},`));
+  const text = `{ tenant_id: t1, kind: config, target: r, summary: s, sets: [${named.join(", ")}] }`;
+  const change = await answer(["plan", written(text)]);
+  expect(change.sets.map((one: { value: { deep: number } }) => one.value.deep)).toEqual([-0.5, 1.5, 1, 1000, 10, 0.1]);
+});
+
 test.each([
   ["a number that would be rounded", "sets: [{ value: 9007199254740993 }]", "put it in quotes"],
+  ["a fraction that would be rounded", "sets: [{ value: 9007199254740993.0 }]", "put it in quotes"],
+  ["a fraction that begins with its point", "sets: [{ value: -.10000000000000000001 }]", "put it in quotes"],
+  ["an exponent that would be rounded", "sets: [{ value: 9007199254740993.e0 }]", "put it in quotes"],
   ["a number beyond all", "sets: [{ value: .inf }]", "put it in quotes"],
   ["no YAML", "sets: [", "is no YAML"],
   ["no proposal", "50", "holds no proposal"],
