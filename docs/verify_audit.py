@@ -1305,6 +1305,7 @@ class PlanTargets:
     """The targets of plans by their entries: an apply sets all that were proposed, and a rollback takes back some that are left."""
 
     OTHER = "it names other targets of its plan than its content"
+    STILL_HELD = "it is rolled back, and its plan still holds a target"
 
     def __init__(self):
         self.known = {}
@@ -1342,7 +1343,7 @@ class PlanTargets:
         if keys is None:
             return "its sets are no targets of a plan"
         if event == "change_rolled_back":
-            return self.take_back(plan, keys)
+            return self.take_back(plan, keys) or (self.STILL_HELD if plan["left"] else None)
         plan["left"] = set(keys)
         return None if plan["left"] == set(plan["keys"]) else "it was applied to other targets than those of its plan"
 

@@ -8,11 +8,14 @@ import { canBeApprover } from "./rules/approver_name.ts";
 /** Proposals of a target that are searched for an approval; beyond them the rollback counts. */
 const MAX_PROPOSALS_SEARCHED = 500;
 
+/** A failed rollback of a plan is among the entries of a target where it took that back. */
+const TAKES_BACK: ReadonlySet<string> = new Set(["change_rolled_back", "change_rollback_failed"]);
+
 /** Returns when the target was last rolled back, if in the last 24 hours and no person has approved a change of it since. */
 export async function unapprovedRollback(evidence: Evidence, place: Place, at: string): Promise<string | undefined> {
   const next = evidence.heldSince(place, new Date(Date.parse(at) - DAY_MS).toISOString());
   for (let entry; (entry = await next());) {
-    if (entry.event_type !== "change_rolled_back") continue;
+    if (!TAKES_BACK.has(entry.event_type)) continue;
     return (await isApprovedSince(evidence, place, entry.id)) ? undefined : entry.timestamp;
   }
   return undefined;

@@ -5,6 +5,7 @@ import { asText, type Detail, isObject } from "./json.ts";
 import type { Entry } from "./line.ts";
 
 const OTHER_TARGETS = "it names other targets of its plan than its content";
+const STILL_HELD = "it is rolled back, and its plan still holds a target";
 const NO_TARGETS = "its sets are no targets of a plan";
 
 /** Lists the keys of the targets that `sets` names; undefined where these are not two different ones at least. */
@@ -45,7 +46,7 @@ export function createPlanCheck() {
     if (eventType === "change_rollback_failed") return takeBack(plan, readTakenBack(sets));
     const keys = readTargets(sets, 1);
     if (!keys) return NO_TARGETS;
-    if (!isApply) return takeBack(plan, keys);
+    if (!isApply) return takeBack(plan, keys) ?? (plan.left.size > 0 ? STILL_HELD : undefined);
     plan.left = new Set(keys);
     const isAll = keys.length === plan.keys.length && keys.every((key) => plan.keys.includes(key));
     return isAll ? undefined : "it was applied to other targets than those of its plan";

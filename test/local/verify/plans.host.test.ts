@@ -30,6 +30,7 @@ const edit = (event: string, change: (sets: Target[]) => unknown): string => {
 const renamed = (sets: Target[]): Target[] => [...sets.slice(1), { ...sets[0]!, target: "ui.x" }];
 const ALL = "it was applied to other targets than those of its plan";
 const NO_TARGETS = "its sets are no targets of a plan";
+const STILL_HELD = "it is rolled back, and its plan still holds a target";
 const NOT_LEFT = "it takes back a target that its plan does not hold";
 const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, string])[] = [
   ["an apply of some", "change_applied", (sets) => sets.slice(1), ALL],
@@ -37,6 +38,7 @@ const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, s
   ["an apply of none", "change_applied", () => undefined, NO_TARGETS],
   ["an apply of one twice", "change_applied", (sets) => [sets[0], ...sets], NO_TARGETS],
   ["a rollback of another", "change_rolled_back", renamed, NOT_LEFT],
+  ["a rollback of some", "change_rolled_back", (sets) => sets.slice(1), STILL_HELD],
   ["a proposal of one", "change_proposed", (sets) => sets.slice(2), NO_TARGETS],
   ["a proposal of none", "change_proposed", () => undefined, "it names targets of a plan, and its change is none"],
 ];

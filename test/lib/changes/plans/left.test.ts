@@ -7,6 +7,7 @@ import { routedAdapter } from "../../../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
 import { core, coreOf } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
+import type { Manifest } from "../../../support/intents.ts";
 import { memoryTarget, type WriteFault } from "../../../support/memory_target.ts";
 import {
   bringPlan,
@@ -106,4 +107,16 @@ test("a refused restore of a plan that is named as one of its targets reports no
     body: { code: "illegal_transition" },
   });
   expect(await store.list("drift", { limit: 9 })).toEqual([]);
+});
+
+test("after a rollback that took back a part of a plan, no change of that part is minor", async () => {
+  const minor = { kinds: ["config"], targets: ["*"], max_affected_users: 50, max_risk: "low" };
+  const intent = { policy: { minor, self_approval: true, required_approvers: { standard: 1, major: 2 } } } as Manifest;
+  const { api, systems } = await planBench(memorySystems(["a", "b", "c"]), { intent });
+  const id = await bringPlan(api, "applied", ENTRIES);
+  systems.get("b")!.faults.push("rejected");
+  expect((await api.act("rollback", id)).status).toBe(502);
+  const change = { tier: "minor", kind: "config", value: 1, affected_users: 5, risk: "low", reversible: true } as const;
+  expect((await api.propose({ ...change, target: "a/1" })).tier).toBe("standard");
+  expect((await api.propose({ ...change, target: "a/2" })).tier).toBe("minor");
 });
