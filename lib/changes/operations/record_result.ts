@@ -5,6 +5,7 @@ import type { Sha256 } from "../../kit/platform.ts";
 import type { AdapterResult, HostState, RestoreResult } from "./adapter_port.ts";
 import { watch } from "../guardrail.ts";
 import { suspendApproving } from "../mandates/suspend.ts";
+import { findCarrier } from "../places.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
 import { json } from "../../store/json.ts";
 import type { Tx } from "../../store/store.ts";
@@ -13,7 +14,7 @@ import { type Actor, isNamedByProxy, serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { isPlan } from "../rules/list_entries.ts";
-import type { Applied, ChangeRecord } from "../rules/record.ts";
+import { type Applied, type ChangeRecord, listLeft } from "../rules/record.ts";
 import { type Place, samePlace } from "../rules/same_target.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { findSameFailure } from "./repeated_failure.ts";
@@ -207,8 +208,9 @@ export async function recordFailure(
   const { operation } = request;
   const same = isPlan(before.change) ? undefined : await findSameFailure(transaction, before, request, failure);
   if (same) return { record: before, change: json(before.change), entry: same };
+  const all = isPlan(before.change) ? [...left, ...listAlone(transaction, before, operation, failure, left)] : [];
   const sets: object[] = [];
-  for (const { operand, host, adapter, failure: own } of isPlan(before.change) ? left : []) {
+  for (const { operand, host, adapter, failure: own } of all) {
     const { tenant_id, target } = operand;
     const { stage, error, unanswered, drifted } = own ?? {};
     const isBack = operation === "rollback" && adapter !== undefined;
@@ -224,9 +226,25 @@ export async function recordFailure(
     await giveUpOwnership(
       transaction,
       enacted.record,
-      left.filter(({ adapter }) => adapter !== undefined),
+      all.filter(({ adapter }) => adapter !== undefined),
     );
   return enacted;
+}
+
+/** Lists what a failed rollback takes back of a plan although no host carries it, such as a release; an edit that refuses it leaves that. */
+function listAlone(
+  { product: { adapter } }: Transaction,
+  before: ChangeRecord,
+  operation: Operation,
+  { drifted }: HostFailure,
+  left: readonly LeftOperand[],
+): LeftOperand[] {
+  const isRefused = drifted && left.every((one) => one.adapter === undefined);
+  if (operation !== "rollback" || !adapter || isRefused) return [];
+  return listLeft(before)
+    .filter((operand) => !findCarrier(adapter, operand))
+    .filter(({ change_id }) => left.every(({ operand }) => operand.change_id !== change_id))
+    .map((operand) => ({ operand, host: "rolled_back", adapter: null }));
 }
 
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import type { Store } from "../../../../lib/store/store.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
+import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { routedAdapter } from "../../../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
 import { core, coreOf } from "../../../support/core.ts";
@@ -13,6 +14,7 @@ import {
   bringPlan,
   memorySystems,
   planBench,
+  type PlanEntry,
   planEntry,
   proposePlan,
   routeSystems,
@@ -120,3 +122,30 @@ test("after a rollback that took back a part of a plan, no change of that part i
   expect((await api.propose({ ...change, target: "a/1" })).tier).toBe("standard");
   expect((await api.propose({ ...change, target: "a/2" })).tier).toBe("minor");
 });
+
+test.each([false, true])(
+  "a rollback that fails takes a release of its plan back, unless an edit refuses it: %s",
+  async (isEdited) => {
+    const more = [{ name: "gate", match: ["deploy/*"], adapter: gateAdapter("gate") }];
+    const { api, systems, store, details, overwrite } = await planBench(memorySystems(["a", "b"]), { more });
+    const [one, two] = ENTRIES as [PlanEntry, PlanEntry];
+    const release = planEntry("deploy", "1/prod", {
+      repository_id: 1,
+      repository: "o/r",
+      environment: "prod",
+      head: "a".repeat(40),
+    });
+    const id = await bringPlan(api, "applied", [one, release, two]);
+    if (isEdited) overwrite(two, '"edited"');
+    else systems.get("b")!.faults.push("rejected");
+    expect((await api.act("rollback", id)).status).toBe(isEdited ? 409 : 502);
+    const owned = (await store.list("owners", { limit: 9 })).map(({ id: key }) => key.split("\n")[0]);
+    expect(owned).toEqual(isEdited ? ["a/1", "b/1", "deploy/1/prod"] : ["b/1"]);
+    const taken = expect.objectContaining({ target: "deploy/1/prod", adapter: null, target_holds: null });
+    const [failed] = await details("change_rollback_failed");
+    expect(failed!.sets).toEqual(isEdited ? expect.not.arrayContaining([taken]) : expect.arrayContaining([taken]));
+    if (isEdited) return;
+    await api.must("rollback", id);
+    expect((await api.change(id)).status).toBe("rolled_back");
+  },
+);
