@@ -2,6 +2,12 @@
 import { type Detail, parseObject, asText } from "./json.ts";
 import type { Entry } from "./line.ts";
 
+/** An entry with its detail read. */
+export interface RecordedEntry {
+  entry: Entry;
+  detail: Detail;
+}
+
 /** Text is one character a byte until it is needed. */
 export const decoded = (text: string): string => Buffer.from(text, "latin1").toString();
 

@@ -1,18 +1,11 @@
 /** The life of a change by its entries: which step follows which, and whether each had the consent that it needed. */
 import type { Finding } from "./chain.ts";
-import { readManifestHash } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./detail.ts";
 import { type Intent, isMinor, mayDecide, mayProposeMinor } from "./intent.ts";
 import { type Detail, isWhole, asText } from "./json.ts";
-import type { Entry } from "./line.ts";
 import { MANDATE_DECISIONS } from "./mandate_statement.ts";
 import { isByMandate, type MandateGrounds, whyNotMandated } from "./mandates.ts";
 import { type Policy, sameName } from "./policy.ts";
-
-/** An entry with its detail read. */
-export interface RecordedEntry {
-  entry: Entry;
-  detail: Detail;
-}
 
 /** Takes what is not valid. */
 export type Found = (entry: number | null, rule: Finding["rule"], message: string) => void;

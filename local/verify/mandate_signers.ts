@@ -1,8 +1,7 @@
 /** Whose signatures a mandate needs: the quorum of major changes, and the owners of each target that it covers. */
-import { readManifestHash } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./detail.ts";
 import { type Intent, lower, mayDecide, type OwnerRule } from "./intent.ts";
 import { asText, type Detail } from "./json.ts";
-import type { RecordedEntry } from "./life.ts";
 import { type Key, sameName } from "./policy.ts";
 
 /** Keys that signed, by entry, and intents by hash. */

@@ -1,8 +1,7 @@
 /** The consent of a mandate in a certificate: its entries up to a step, its signatures, and whether the change lies inside. */
-import { readManifestHash } from "./detail.ts";
+import { readManifestHash, type RecordedEntry } from "./detail.ts";
 import { type Intent, listPlaces, matchesAny } from "./intent.ts";
 import { asText, type Detail, isObject, isWhole } from "./json.ts";
-import type { RecordedEntry } from "./life.ts";
 import { isNarrowing } from "./mandate_narrow.ts";
 import { isBrake, type SigningGrounds, whyUnsigned } from "./mandate_signers.ts";
 import { canonicalText } from "./mandate_statement.ts";
