@@ -396,10 +396,10 @@ describe("before anything is proposed", () => {
     ]);
     const rules = [{ ...STEP, max_step: { relative: 0.05, hours: 24 }, schema }];
     const ask = async (query: string) => (await api.get(`policy?${query}`)).body;
-    expect(await ask("target=price.pro")).toEqual({ rules, limits: [] });
-    expect(await ask("target=other&tenant_id=t1")).toEqual({ rules: [], limits: [] });
+    expect(await ask("target=price.pro")).toEqual({ rules, limits: [], preview: null });
+    expect(await ask("target=other&tenant_id=t1")).toEqual({ rules: [], limits: [], preview: null });
     const none = { path: "value", base: [], minimum: null, maximum: null, problem: null };
-    expect(await ask("target=price.pro&tenant_id=t1")).toEqual({ rules, limits: [none] });
+    expect(await ask("target=price.pro&tenant_id=t1")).toEqual({ rules, limits: [none], preview: null });
     await set(api, 100);
     expect((await ask("target=PRICE.pro&tenant_id=t1")).limits).toEqual([
       { path: "value", base: [100], minimum: 95, maximum: 105, problem: null },
