@@ -131,6 +131,7 @@ async function listMandateEntries(
   own: readonly AuditEntry[],
 ): Promise<AuditEntry[]> {
   const ids = new Set(own.flatMap(({ detail }) => detailIn(detail).mandate?.mandate_id ?? []));
+  if (ids.size === 0) return [];
   const listed = await Promise.all([...ids].map((id) => store.get("mandates", id)));
   const last = own.at(-1)!.id;
   const named = listed.flatMap((mandate) => mandate?.value.audit ?? []).filter((id) => id <= last);
