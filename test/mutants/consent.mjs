@@ -266,7 +266,7 @@ export const consent = [
   {
     name: "a consent is taken back while the host is at work on it",
     file: "lib/changes/commands/decide.ts",
-    find: "if (lease && !describeStranded(transaction.product.adapter, before.change, lease)) throw leaseError(lease);",
+    find: "    if (asked) throw leaseError(asked);\n",
     replace: "",
     tests: REVOKE,
   },
