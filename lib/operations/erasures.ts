@@ -6,7 +6,9 @@ import { memories } from "../projections/memory.ts";
 import { forgetMemory } from "../projections/memory.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import type { ErasureDue } from "../changes/commands/erase.ts";
+import { NoTargetSystem } from "../changes/operations/adapter_port.ts";
 import { listEntries } from "../changes/rules/list_entries.ts";
+import { listOperands } from "../changes/rules/operands.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { SweptCollection } from "../store/schema.ts";
 import type { RecordOf, Stored, Tx } from "../store/store.ts";
@@ -97,7 +99,7 @@ async function isFollowed({ store }: OperationsDeps, due: readonly Due[]): Promi
 
 /** Whether there was any. */
 async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean> {
-  const { store, product } = deps;
+  const { store } = deps;
   let removed = false;
   const records = await readRecords(
     store,
@@ -143,8 +145,19 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
     removed = true;
     tx.put("idempotency", id, { ...kept, answer: { ...kept.answer, text } });
   });
-  for (const change of changes) await product?.adapter?.forget?.(change, AbortSignal.timeout(ADAPTER_MS));
+  for (const operand of changes.flatMap(listOperands)) await forgetOnHost(deps, operand);
   return removed;
+}
+
+/** A target that no system covers any more holds up no other erasure. */
+async function forgetOnHost({ product, log }: OperationsDeps, operand: Change): Promise<void> {
+  try {
+    await product?.adapter?.forget?.(operand, AbortSignal.timeout(ADAPTER_MS));
+  } catch (error) {
+    if (!(error instanceof NoTargetSystem)) throw error;
+    const { change_id } = operand;
+    log.warn("no target system can be asked to forget an erased content", { change_id, error: error.message });
+  }
 }
 
 /** As it stands in JSON text that stands in JSON text itself. */

@@ -1,5 +1,8 @@
 /** Remains of a plan: it only goes back, all of its leases can be given up, and its targets have places of their own. */
 import { expect, test } from "vitest";
+import { finishErasures } from "../../../../lib/operations/erasures.ts";
+import { memories } from "../../../../lib/projections/memory.ts";
+import { outcomes } from "../../../../lib/projections/outcomes.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import type { Store } from "../../../../lib/store/store.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
@@ -149,3 +152,24 @@ test.each([false, true])(
     expect((await api.change(id)).status).toBe("rolled_back");
   },
 );
+
+test("an erasure removes each value of a plan, and a system that is gone does not hold it up", async () => {
+  const { api, store, systems, clock } = await planBench(memorySystems(["a", "b"]));
+  const id = await bringPlan(api, "approved", [planEntry("a", 1, "one"), planEntry("b", 1, "two")]);
+  systems.get("b")!.faults.push("lost request");
+  expect((await api.act("apply", id)).status).toBe(502);
+  clock.advance(30 * MINUTE);
+  await api.cycle();
+  await api.must("revoke", id);
+  expect((await api.post("erase", { change_id: id, actor: "ana", note: "asked for" })).status).toBe(200);
+  const effects = async () => JSON.stringify(await store.list("effects", { limit: 99 }));
+  expect(await effects()).toContain("two");
+  systems.delete("a");
+  const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  await store.transact((tx) => {
+    for (const name of [memories.name, outcomes.name]) tx.put("cursors", name, { entry: 1e6 } as never);
+  });
+  await finishErasures(next.deps);
+  expect(await effects()).not.toContain("two");
+  expect(await store.list("erasures_due", { limit: 9 })).toMatchObject([{ value: { looked: 1 } }]);
+});
