@@ -158,11 +158,17 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     return { request_put: { ...at, value: render(next), ...(expected.raw !== undefined && { ignore_lease: true }) } };
   };
 
+  /** One for each attempt: etcd takes no key twice. */
+  const listProofs = (writes: readonly Write[]): object[] => {
+    const proven = new Map(writes.map(({ attempt }) => [proofKey(attempt), proof(attempt)]));
+    return [...proven.values()].map((one) => ({ request_put: one }));
+  };
+
   const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
     const { attempt } = writes[0]!;
     const transaction = {
       compare: [...writes.flatMap(compare), isAbsent(fenceKey(attempt))],
-      success: [...writes.map(put), ...writes.map((write) => ({ request_put: proof(write.attempt) }))],
+      success: [...writes.map(put), ...listProofs(writes)],
       failure: [...writes.map(({ entry }) => range(key(entry))), range(fenceKey(attempt))],
     };
     try {

@@ -10,6 +10,7 @@ import { maySee, type Reader } from "../rules/reader.ts";
 import { isOldDraft } from "./draft.ts";
 import { mandateNotFound, readMandate } from "./read_mandate.ts";
 import { type MandateView, showStanding } from "./view.ts";
+import type { ChainHead } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 
 const PAGE_SIZE = 100;
@@ -44,9 +45,10 @@ export interface MandateDetailView extends MandateView {
 
 type Sources = Parameters<typeof showStanding>[0];
 
-/** Runs a read of mandates outside a transaction. */
-const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T>): Promise<T> =>
-  consultLog(deps, (evidence, head) => {
+/** Runs a read of mandates outside a transaction; `none`: its result where nothing has been logged yet. */
+const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T>, none: () => T): Promise<T> =>
+  consultLog(deps, async (evidence, head: ChainHead | undefined) => {
+    if (!head) return none();
     const now = new Date(deps.clock.now()).toISOString();
     const at = head.at > now ? head.at : now;
     const lastLoss = async (): Promise<number> =>
@@ -62,38 +64,48 @@ export const listMandates = (
   deps: ChangesDeps,
   { state, agent, isOpen = false, limit, after }: MandateQuery,
 ): Promise<{ mandates: MandateView[]; next: string | null }> =>
-  readMandates(deps, async (sources) => {
-    const mandates: MandateView[] = [];
-    for (let from = after ?? ""; ;) {
-      const page = await deps.store.list("mandates", { after: from, limit: PAGE_SIZE });
-      for (const { id, value } of page) {
-        from = id;
-        if (agent !== undefined && sameName(agent) !== value.bounds.agent) continue;
-        if (isOpen && value.state === "ended") continue;
-        const mandate = await readMandate(sources, id);
-        if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) continue;
-        const view = await showStanding(sources, mandate);
-        if ((state !== undefined && view.state !== state) || (isOpen && view.state === "ended")) continue;
-        if (mandates.length === limit) return { mandates, next: mandates.at(-1)!.mandate_id };
-        mandates.push(view);
+  readMandates(
+    deps,
+    async (sources) => {
+      const mandates: MandateView[] = [];
+      for (let from = after ?? ""; ;) {
+        const page = await deps.store.list("mandates", { after: from, limit: PAGE_SIZE });
+        for (const { id, value } of page) {
+          from = id;
+          if (agent !== undefined && sameName(agent) !== value.bounds.agent) continue;
+          if (isOpen && value.state === "ended") continue;
+          const mandate = await readMandate(sources, id);
+          if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) continue;
+          const view = await showStanding(sources, mandate);
+          if ((state !== undefined && view.state !== state) || (isOpen && view.state === "ended")) continue;
+          if (mandates.length === limit) return { mandates, next: mandates.at(-1)!.mandate_id };
+          mandates.push(view);
+        }
+        if (page.length < PAGE_SIZE) return { mandates, next: null };
       }
-      if (page.length < PAGE_SIZE) return { mandates, next: null };
-    }
-  });
+    },
+    () => ({ mandates: [], next: null }),
+  );
 
 /** Reads one mandate. Errors: 404 `mandate_not_found`. */
 export const showMandate = (deps: ChangesDeps, mandateId: string): Promise<MandateDetailView> =>
-  readMandates(deps, async (sources) => {
-    const mandate = await readMandate(sources, mandateId);
-    if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) throw mandateNotFound(mandateId);
-    const view = await showStanding(sources, mandate);
-    const entries = await sources.evidence.entries(mandate.audit);
-    return {
-      ...view,
-      changes: await listApproved(deps, sources.evidence, mandateId),
-      audit_entries: entries.filter(({ event_type }) => isMandateEvent(event_type)),
-    };
-  });
+  readMandates(
+    deps,
+    async (sources) => {
+      const mandate = await readMandate(sources, mandateId);
+      if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) throw mandateNotFound(mandateId);
+      const view = await showStanding(sources, mandate);
+      const entries = await sources.evidence.entries(mandate.audit);
+      return {
+        ...view,
+        changes: await listApproved(deps, sources.evidence, mandateId),
+        audit_entries: entries.filter(({ event_type }) => isMandateEvent(event_type)),
+      };
+    },
+    () => {
+      throw mandateNotFound(mandateId);
+    },
+  );
 
 async function listApproved(
   { store, reader }: ChangesDeps,
