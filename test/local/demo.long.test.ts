@@ -75,19 +75,21 @@ async function atItsReader({ says }: Demo) {
   };
 }
 
-/** Resolves when whoever listens there has closed a connection that stood. */
-async function gone(url: string): Promise<void> {
+/** A connection that stands, and when its other end has closed it. */
+async function connected(url: string): Promise<{ closed: Promise<unknown> }> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
-  // Of a process that was killed the connection is reset.
-  const closed = new Promise((resolve) =>
-    socket
-      .resume()
-      .on("error", () => {})
-      .on("close", resolve),
-  );
-  await closed;
+  // A process that is killed resets its connections.
+  return {
+    closed: new Promise(
+      (resolve) =>
+        void socket
+          .resume()
+          .on("error", () => {})
+          .on("close", resolve),
+    ),
+  };
 }
 
 test("the shop shows what was consented to and applied, and nothing else; Ctrl-C leaves nothing behind", async () => {
@@ -126,10 +128,10 @@ test("the shop shows what was consented to and applied, and nothing else; Ctrl-C
   await running.says(/It is taken back, and the shop says "We deliver" again/);
   expect(await page()).toContain("We deliver");
 
-  const left = [gone(shop), gone(service)];
+  const open = await Promise.all([shop, service].map(connected));
   running.child.kill("SIGINT");
   expect(await running.ended).toEqual([0, null]);
-  await Promise.all(left);
+  await Promise.all(open.map(({ closed }) => closed));
   expect(readdirSync(running.temporary)).toEqual([]);
   expect(running.complaints()).toBe("");
 });
@@ -160,9 +162,9 @@ test("with --once it tells the whole story in the width of a terminal, and ends"
 test("killed outright, it leaves no process behind", async () => {
   const running = demo();
   const { shop, service } = await atItsReader(running);
-  const left = [gone(shop), gone(service)];
+  const open = await Promise.all([shop, service].map(connected));
   running.child.kill("SIGKILL");
-  await Promise.all([running.ended, ...left]);
+  await Promise.all([running.ended, ...open.map(({ closed }) => closed)]);
 });
 
 test("without a built program it says what is missing", async () => {
