@@ -44,7 +44,7 @@ test("a run that hangs is ended with the names of the files and what they waited
   await writeFile(
     join(folder, "vitest.config.ts"),
     `import { Watchdog } from ${watchdog};
-    export default { test: { maxWorkers: 3, reporters: ["dot", new Watchdog(4000)] } };`,
+    export default { test: { maxWorkers: 3, reporters: ["dot", new Watchdog(8000)] } };`,
   );
   const args = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "--root", folder];
   const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) =>

@@ -61,10 +61,15 @@ describe.skipIf(!browser)("what a task takes", () => {
       await click(button(page, `${nth === 3 ? "Deny" : "Approve"} and go to next`));
     }
     await page.locator("h1").getByText("Change 6", { exact: true }).waitFor();
+    await button(page, "Approve…").waitFor();
     end("b, five decisions", 11);
     expect(await button(page, "Approve as an emergency…").isVisible(), "nothing is urgent").toBe(false);
-    await page.keyboard.press("u");
-    await page.getByText("1 change waits for your consent").waitFor();
+    // A page takes its keys an instant after it is shown.
+    const back = async (): Promise<boolean> => {
+      await page.keyboard.press("u");
+      return page.getByText("1 change waits for your consent").isVisible();
+    };
+    await expect.poll(back, { timeout: 20_000 }).toBe(true);
     await page.getByRole("navigation").getByText("1 waiting").waitFor();
     const { changes } = await service.get("api/product/runtime?limit=6");
     expect(changes.map(({ status }: { status: string }) => status).toReversed()).toEqual([
