@@ -7,7 +7,7 @@ import { Refused } from "../../core/api.ts";
 import { useIntent, useWhoami } from "../../core/shared.ts";
 import { heldIn } from "../../domain/held.ts";
 import { Failure, Notice } from "../../parts/notice.tsx";
-import { Sides } from "./dry_run.tsx";
+import { Sides } from "./sides.tsx";
 import { useRehearsal } from "./use_rehearsal.tsx";
 
 /** Asks the host product about a change, by itself where the reader may; undefined while that is not known yet. */
