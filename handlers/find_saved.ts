@@ -32,7 +32,7 @@ export const findSaved = endpoint(
                   zh: z.string().meta({ description: "Its name in Chinese.", examples: ["等我处理的"] }),
                 })
                 .describe("Its name for people."),
-              query: z.string().meta({ description: "What it asks.", examples: ["is:waiting sort:expires-asc"] }),
+              query: z.string().meta({ description: "Its query.", examples: ["is:waiting sort:expires-asc"] }),
             }),
           )
           .describe("Queries with names."),

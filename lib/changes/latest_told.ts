@@ -52,7 +52,7 @@ export function latestTold(store: Store) {
     take,
     readOn,
     /** What the log tells up to its entry `length`. */
-    told: () => ({ length, freeze: frozen && freezeIn(frozen), kpis, mandates }),
+    logged: () => ({ length, freeze: frozen && freezeIn(frozen), kpis, mandates }),
     /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
     async mismatches(): Promise<string[]> {
       for (let tries = 0; tries < TRIES; tries++) {

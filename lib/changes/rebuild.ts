@@ -49,7 +49,7 @@ async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Prom
     await latest.readOn();
     const isMade = await governed<boolean>({ deps }, async (transaction) => {
       const { tx, append } = transaction;
-      const { length, freeze, kpis, mandates } = latest.told();
+      const { length, freeze, kpis, mandates } = latest.logged();
       if (length !== transaction.length) return false;
       append({ event_type: "record_rebuilt", detail: { fields, ...serviceItself() } });
       if (fields.includes("mandates")) for (const mandate of mandates.values()) storeMandate(tx, mandate);

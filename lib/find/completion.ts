@@ -21,8 +21,8 @@ export const completionSchema = once(() =>
   z
     .array(
       z.object({
-        field: z.string().meta({ description: "What stands before the colon.", examples: ["risk"] }),
-        takes: z.enum(["words", "names", "pattern", "number", "date"]).describe("What stands behind it."),
+        field: z.string().meta({ description: "The word before the colon.", examples: ["risk"] }),
+        takes: z.enum(["words", "names", "pattern", "number", "date"]).describe("The kind of value behind it."),
         values: z
           .array(z.string())
           .meta({ description: "Values to choose from: all words, or names on record.", examples: [["low", "high"]] }),

@@ -3,7 +3,7 @@ import { BASE_URL_RULE, isBaseUrl, isNamedProvider } from "../llm/provider.ts";
 import type { Capability } from "../operations/capability.ts";
 
 /** Settings by their names, as a host's environment has them. */
-type Told = Readonly<Record<string, unknown>>;
+type Environment = Readonly<Record<string, unknown>>;
 
 /** Available without a reason; disabled with one, and with what switches it on. */
 const row = (id: string, group: string, reason: string | null, enable_with: string | null = null): Capability => ({
@@ -16,7 +16,7 @@ const row = (id: string, group: string, reason: string | null, enable_with: stri
 
 const unless = (there: unknown, reason: string): string | null => (there ? null : reason);
 
-const proxyIdentity = (env: Told): Capability => {
+const proxyIdentity = (env: Environment): Capability => {
   const reason = unless(
     env["SVC_IDENTITY_JWT_JSON"] || env["SVC_IDENTITY_HEADER"],
     "names are taken as requests give them",
@@ -35,12 +35,12 @@ export function tokenCapability(token: {
 }
 
 /** The row of the language model; where one is configured, the service itself tells how it fares. */
-const languageModel = (told: Told): Capability =>
+const languageModel = (told: Environment): Capability =>
   row("llm", "chat", llmProblem(told), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY");
 
 /** What a Worker can do. `adapter`, `notify`: whether there are such; then the service itself tells how they fare. */
 export function workerCapabilities(
-  env: Told,
+  env: Environment,
   { adapter, notify }: { adapter: boolean; notify: boolean },
 ): Capability[] {
   const recorded = row(
@@ -66,7 +66,7 @@ export function workerCapabilities(
 }
 
 /** What a Lambda function can do, and what it cannot since it lives from one request to the next. */
-export function functionCapabilities(env: Told): Capability[] {
+export function functionCapabilities(env: Environment): Capability[] {
   const scheduled = unless(Number(env["SVC_CYCLE_INTERVAL"] ?? 0) > 0, "no schedule runs cycles");
   const key = unless(env["SVC_AUDIT_KEY_PEM"], "not configured for this function");
   return [
@@ -88,7 +88,7 @@ export function functionCapabilities(env: Told): Capability[] {
 }
 
 /** Why no language model can be asked, or null. The key is looked for only where it is used. */
-export function llmProblem(env: Told): string | null {
+export function llmProblem(env: Environment): string | null {
   const provider = env["SVC_LLM"];
   if (!provider) return "not configured; the built-in responder answers";
   if (!isNamedProvider(provider) && !isBaseUrl(String(provider)))

@@ -42,7 +42,7 @@ export const stateSchema = z
         R: reliabilitySchema.describe("Reliability: applies that held."),
         N: needSchema.describe("Need: what is overdue."),
       })
-      .describe("What each value was worked out from."),
+      .describe("The numbers behind each value."),
     goals: z.array(goalSchema).describe("The intent's KPI goals."),
     provenance: z
       .object({ chat: provenanceSchema.nullable().describe("The newest reply of the chat; null before the first.") })

@@ -16,8 +16,8 @@ export const erasure = [
   {
     name: "a record says what it likes once its content is erased",
     file: "lib/changes/rules/record.ts",
-    find: "(told.change.erased ?? told.change).digest)",
-    replace: "told.change.digest && !told.change.erased)",
+    find: "(logged.change.erased ?? logged.change).digest)",
+    replace: "logged.change.digest && !logged.change.erased)",
     tests: RULES,
   },
   {

@@ -10,7 +10,7 @@ const record = { file: "lib/changes/rules/record.ts", tests: RECONCILE };
 const reconcile = { file: "lib/changes/reconcile.ts", tests: RECONCILE };
 
 const follows = "if (!step || !mayFollow(step, change, event)) return undefined;";
-const compared = "lifecycle().filter((field) => !same(told.change[field], change[field]));";
+const compared = "lifecycle().filter((field) => !same(logged.change[field], change[field]));";
 
 export const stateMachine = [
   {
@@ -182,7 +182,7 @@ export const stateMachine = [
   {
     ...record,
     name: "a record's content need not be the one the log was given",
-    find: 'if (digestOf(change, sha256) !== (told.change.erased ?? told.change).digest) differing.push("content");',
+    find: 'if (digestOf(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");',
     replace: "void [digestOf, sha256];",
   },
   {
@@ -195,8 +195,8 @@ export const stateMachine = [
   {
     ...record,
     name: "a record may tell otherwise than the log what its apply was about",
-    find: "if (!same(told.applied, applied))",
-    replace: "if (!same(told.applied, applied) && applied === null)",
+    find: "if (!same(logged.applied, applied))",
+    replace: "if (!same(logged.applied, applied) && applied === null)",
   },
   {
     ...reconcile,

@@ -24,7 +24,7 @@ export const effectSchema = once(() =>
           reason: z.string().nullable().describe("Why it does not count; null when it does."),
         }),
       )
-      .describe("What each fed KPI contributes."),
+      .describe("The share of each fed KPI."),
   }),
 );
 

@@ -86,14 +86,14 @@ const lifecycle = once(
 );
 
 /** The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of. */
-export function differences(told: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
+export function differences(logged: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
   const { change, audit, applied, target_owner, rollout } = record;
-  const differing: string[] = lifecycle().filter((field) => !same(told.change[field], change[field]));
-  if (!same(told.audit, audit)) differing.push("audit");
-  if (!same(told.applied, applied)) differing.push("applied");
-  if (!same(told.rollout, rollout)) differing.push("rollout");
-  if (!same(told.target_owner, target_owner)) differing.push("target_owner");
-  if (digestOf(change, sha256) !== (told.change.erased ?? told.change).digest) differing.push("content");
+  const differing: string[] = lifecycle().filter((field) => !same(logged.change[field], change[field]));
+  if (!same(logged.audit, audit)) differing.push("audit");
+  if (!same(logged.applied, applied)) differing.push("applied");
+  if (!same(logged.rollout, rollout)) differing.push("rollout");
+  if (!same(logged.target_owner, target_owner)) differing.push("target_owner");
+  if (digestOf(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");
   return differing;
 }
 

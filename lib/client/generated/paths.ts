@@ -2478,16 +2478,16 @@ export interface paths {
                   zh: string;
                 };
 
-                /** What it asks. */
+                /** Its query. */
                 query: string;
               }[];
 
               /** The fields of the query language, with values to complete them with. */
               fields: {
-                /** What stands before the colon. */
+                /** The word before the colon. */
                 field: string;
 
-                /** What stands behind it. */
+                /** The kind of value behind it. */
                 takes: "words" | "names" | "pattern" | "number" | "date";
 
                 /** Values to choose from: all words, or names on record. */
@@ -2525,14 +2525,14 @@ export interface paths {
               /** Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is. */
               N: number | null;
 
-              /** What each value was worked out from. */
+              /** The numbers behind each value. */
               dimensions: {
                 /** Effect: how far the KPIs are on their way. */
                 E: {
                   /** E, from 0 to 1; null without data. */
                   value: number | null;
 
-                  /** What each fed KPI contributes. */
+                  /** The share of each fed KPI. */
                   parts: {
                     /** Name of the KPI. */
                     kpi: string;
