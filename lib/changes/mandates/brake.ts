@@ -36,15 +36,16 @@ export const narrowMandate = (
     return { entry, mandate: await showStanding(transaction, await suspendBelowNow(transaction, after)) };
   });
 
-/** Ends a mandate; a change that it approved and that is not applied yet then needs people. */
+/** Ends a mandate, also one that lacks signatures; a change that it approved and that is not applied yet then needs people. */
 export const revokeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
   governed(
     caller,
     async (transaction): Promise<MandateResult> => {
       const mandate = await findMandate(transaction, input.mandate_id);
-      const { state, revision } = mandate;
-      if (state === "draft" || state === "ended")
-        throw refuseDecision(mandate, `it is ${state}, and cannot be revoked`);
+      const { state, revision, signatures } = mandate;
+      if (state === "ended") throw refuseDecision(mandate, "it has ended, and cannot be revoked");
+      if (state === "draft" && signatures.length === 0)
+        throw refuseDecision(mandate, "it is a draft that nobody has signed, and ends after seven days");
       requireSigner(transaction, mandate, input.approver);
       const { facts } = await signDecision(transaction, caller, mandate, "mandate_revoke", input);
       const { approver, note = "" } = input;

@@ -1,5 +1,6 @@
 /** The standing of a mandate: its state, its time, and each of its signatures, verified again at every use. */
 import { entryKey } from "../../audit/chain.ts";
+import type { AuditEntry } from "../../audit/entry.ts";
 import { isGiven } from "../proofs/consent.ts";
 import { hasGroups } from "../rules/idp_groups.ts";
 import type { Intent } from "../rules/intent.ts";
@@ -101,20 +102,27 @@ export async function listSigners(
 }
 
 async function counts(
-  { tx, origin, product: { intent } }: InForceSources,
+  sources: InForceSources,
   mandate: MandateRecord,
   decision: "mandate" | "mandate_resume",
   { approver, entry }: MandateSignature,
 ): Promise<boolean> {
+  const { origin, product } = sources;
+  const { intent } = product;
   if (!maySignMandate(approver, mandate.bounds, intent)) return false;
-  const [stored] = await tx.getMany("audit", [entryKey(entry)]);
-  if (!stored || !isMandateEvent(stored.value.event_type)) return false;
-  const { detail } = mandateEvent(stored.value);
+  const stored = await readSignature(sources, entry);
+  if (!stored || !isMandateEvent(stored.event_type)) return false;
+  const { detail } = mandateEvent(stored);
   const { bounds = mandate.bounds, note, manifest_hash = "", revision = 0, idp } = detail;
   if (!hasGroups(approver, idp, intent)) return false;
   const about = mandateFacts(decision, { ...mandate, bounds, revision });
   const given = { origin, ...about, approver, note: note ?? "", manifest_hash };
   return isGiven(given, detail, attendedOnly(intent.policy.signing));
+}
+
+/** Reads the entry of a signature: one that this transaction wrote is in no evidence yet. */
+async function readSignature({ tx, evidence }: InForceSources, id: number): Promise<AuditEntry | undefined> {
+  return (await evidence?.entry(id)) ?? (await tx.getMany("audit", [entryKey(id)]))[0]?.value;
 }
 
 /** The keys that need their owner's presence. */

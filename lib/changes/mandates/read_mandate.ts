@@ -14,13 +14,18 @@ export interface MandateSources {
   evidence?: Evidence | undefined;
 }
 
+/** Entries that were read: the fold and the judgement of signatures read the same. */
+const known = new WeakMap<AuditEntry, MandateEvent>();
+
 /** Reads an entry about a mandate. */
-export const mandateEvent = ({ id, timestamp, event_type, detail }: AuditEntry): MandateEvent => ({
-  id,
-  timestamp,
-  event_type,
-  detail: detailIn(detail) as unknown as MandateDetail,
-});
+export function mandateEvent(entry: AuditEntry): MandateEvent {
+  const read = known.get(entry);
+  if (read) return read;
+  const { id, timestamp, event_type, detail } = entry;
+  const event = { id, timestamp, event_type, detail: detailIn(detail) as unknown as MandateDetail };
+  known.set(entry, event);
+  return event;
+}
 
 /**
  * Returns a mandate by its entries, up to one where that is given; undefined where there is none, or they do not follow each other.
@@ -33,22 +38,15 @@ export async function readMandate(
   isNamed = false,
 ): Promise<MandateRecord | undefined> {
   const stored = (await tx.get("mandates", mandateId))?.value;
-  const entries = evidence
-    ? await readAll(evidence, mandateId, { first: stored?.audit[0], isNamed })
-    : await readNamed(tx, stored?.audit ?? []);
-  if (entries.length === 0) return stored?.state === "draft" && stored.audit.length === 0 ? stored : undefined;
-  return foldMandate(entries.filter(({ id }) => id <= until).map(mandateEvent));
-}
-
-/** Reads the entries of a mandate: none that is held is left out by the record, and where they do not follow, all are read. */
-async function readAll(
-  evidence: Evidence,
-  mandateId: string,
-  { first, isNamed }: { first: number | undefined; isNamed: boolean },
-): Promise<AuditEntry[]> {
-  const held = await evidence.aboutMandate(mandateId, first);
-  const isWhole = held.length === 0 ? !isNamed : foldMandate(held.map(mandateEvent)) !== undefined;
-  return isWhole ? held : evidence.aboutMandate(mandateId, 1);
+  const fold = (entries: readonly AuditEntry[]): MandateRecord | undefined =>
+    foldMandate(entries.filter(({ id }) => id <= until).map(mandateEvent));
+  const first = stored?.audit[0];
+  const held = evidence ? await evidence.aboutMandate(mandateId, first) : await readNamed(tx, stored?.audit ?? []);
+  if (held.length > 0 || (evidence && isNamed)) {
+    // No entry that the log has is left out by the record: where those do not follow, all are read.
+    return fold(held) ?? (evidence ? fold(await evidence.aboutMandate(mandateId, 1)) : undefined);
+  }
+  return stored?.state === "draft" && stored.audit.length === 0 ? stored : undefined;
 }
 
 async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {

@@ -191,6 +191,22 @@ test("it is narrowed and revoked by one person with any key", async () => {
   expect((await mandate(id)).used).toMatchObject({ open: 1 });
 });
 
+test("a draft that one person has signed is revoked, and nobody completes it", async () => {
+  const { draft, decideOn, propose, mandate } = await mandated();
+  const { mandate_id } = (await draft()).body;
+  const unsigned = await decideOn("mandate_revoke", mandate_id, "ana");
+  expect(unsigned).toMatchObject({ status: 400, body: { code: "illegal_transition" } });
+  await decideOn("mandate", mandate_id, "ana");
+  expect((await decideOn("mandate_revoke", mandate_id, "una")).body).toMatchObject({
+    state: "ended",
+    revision: 2,
+    ended: { reason: "revoked", approver: "una" },
+  });
+  expect((await decideOn("mandate", mandate_id, "bo")).body).toMatchObject({ code: "illegal_transition" });
+  expect(await mandate(mandate_id)).toMatchObject({ state: "ended", missing: [] });
+  expect((await propose()).body).toMatchObject({ status: "pending_consent" });
+});
+
 test("people approve what a suspended mandate approved", async () => {
   const { active, decideOn, propose, apply, statement, send } = await mandated();
   const id = await active();
