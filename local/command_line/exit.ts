@@ -4,11 +4,11 @@ import { CountersignError } from "../../lib/client/client.ts";
 /** Its exit codes, and what each says. */
 export const EXITS = {
   done: [0, "done; of `wait`: approved, or applied already; of `gate`: allowed"],
-  refused: [1, "not done: the service refused, or it failed here; of `audit verify`: the log does not hold"],
-  usage: [2, "wrongly called: an unknown verb or option, or a value that the service does not take"],
-  not_found: [3, "there is no such change"],
-  no_answer: [4, "no answer, or none that lets anything be done now: try again later"],
-  unauthorized: [5, "a token is needed, or the given one is wrong"],
+  refused: [1, "not done: the service rejected it, or it failed here; of `audit verify`: the log is invalid"],
+  usage: [2, "wrongly called: an unknown verb or option, or a value that the service does not accept"],
+  not_found: [3, "no such change"],
+  no_answer: [4, "no answer, or nothing can be done now: try again later"],
+  unauthorized: [5, "a token is missing or wrong"],
   denied: [6, "of `wait`: denied, withdrawn, expired, revoked, or rolled back again; of `gate`: refused"],
   waiting: [7, "of `wait`: not decided within --timeout; of `gate`: still waiting"],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>;

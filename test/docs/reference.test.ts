@@ -5,13 +5,18 @@ import { format } from "prettier";
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { EVENT_REFERENCE } from "../../lib/audit/event_reference.ts";
+import { ACTS } from "../../lib/changes/rules/act_statement.ts";
 import { intentJsonSchema } from "../../lib/changes/rules/intent_json_schema.ts";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
+import { MANDATE_DECISIONS } from "../../lib/changes/rules/mandate.ts";
+import { DECISIONS } from "../../lib/changes/rules/statement.ts";
+import { DURATIONS, type Field, FIELDS, GROUPS, SORTS } from "../../lib/find/fields.ts";
 import { ERROR_REFERENCE } from "../../lib/kit/error_reference.ts";
 import { type ErrorCode, STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { NOTIFICATION_REFERENCE } from "../../lib/operations/notify/notification_reference.ts";
 import { NOTIFICATION_TYPES } from "../../lib/operations/notify/notification.ts";
+import { EXITS } from "../../local/command_line/exit.ts";
 import { FIELD_REFERENCE } from "../../local/targets/field_reference.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
@@ -71,6 +76,45 @@ test("the table of notifications is made from the reference", () =>
     const rows = NOTIFICATION_TYPES.map((type) => [`\`${type}\``, NOTIFICATION_REFERENCE[type]]);
     return text.replace(GENERATED, () => renderTable(["`type`", "When"], ["---", "---"], ...rows));
   }));
+
+test("the table of exit codes is made from the command line", () =>
+  checkPage("docs/cli.md", (text) => {
+    const rows = Object.values(EXITS).map(([code, meaning]) => [String(code), meaning]);
+    return text.replace(GENERATED, () => renderTable(["Exit code", "Meaning"], ["---", "---"], ...rows));
+  }));
+
+const inCode = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
+
+/** Values that a field of a query takes, by its type. */
+const TAKES = {
+  names: "a name on record or in the intent, without case; `ana` also finds `ana@acme.example`",
+  text: "a name on record",
+  pattern: "a name on record; `*` stands for any characters",
+  number: "a number, `>10`, `<10`, `10..20`",
+  date: "`2026-10-26`, `2026-10`, `2026-W44`, `today`, `last-week`, `next-month`, `last-7-days`, a moment, `>`, `<`, `..`",
+  later: "anything: no change has such data yet",
+} as const;
+const takesOf = (field: Field): string => ("values" in field ? inCode(field.values) : TAKES[field.type]);
+
+test("the table of the query language is made from its fields", () =>
+  checkPage("docs/find.md", (text) => {
+    const takes = [
+      ...Object.entries<Field>(FIELDS).map(([name, field]) => [name, takesOf(field)] as const),
+      ["sort", `${inCode(SORTS)}; \`-asc\` reverses it`] as const,
+      ["group", inCode(GROUPS)] as const,
+      ["time", inCode(DURATIONS)] as const,
+    ];
+    const rows = [...new Set(takes.map(([, value]) => value))].map((value) => [
+      takes.flatMap(([name, other]) => (other === value ? [`\`${name}:\``] : [])).join(" "),
+      value,
+    ]);
+    return text.replace(GENERATED, () => renderTable(["Field", "Takes"], ["---", "---"], ...rows));
+  }));
+
+test("the page of signed consent names each decision that is signed", () => {
+  const named = new Set(page("docs/consent.md").spans.map(({ text }) => text));
+  expect([...DECISIONS, ...ACTS, ...MANDATE_DECISIONS].filter((decision) => !named.has(decision))).toEqual([]);
+});
 
 // The fields of a gate are one object, which its page describes.
 test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
