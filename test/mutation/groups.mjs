@@ -6,13 +6,22 @@ export const GROUPS = {
       "test/lib/changes/rules/**/*.test.ts",
       "test/lib/changes/{apply_when,break_glass,closing,late_note,permissions,seen,value_limits}.test.ts",
       "test/lib/changes/rollouts/rollout.test.ts",
+      "test/lib/changes/mandates/mandates.test.ts",
       "test/handlers/gate.test.ts",
     ],
     last: "consent_model",
   },
+  github: {
+    sources: "lib/github/",
+    tests: ["test/lib/operations/github/*.test.ts", "test/local/targets/config.test.ts"],
+    last: "lives",
+  },
   verifier: {
     sources: "local/verify/",
-    tests: ["test/local/verify/{automation,forged,fuzz,owners}.host.test.ts", "test/local/verify.host.test.ts"],
+    tests: [
+      "test/local/verify/{automation,forged,fuzz,mandate_certificates,mandate_forgeries,mandates,owners,plans}.host.test.ts",
+      "test/local/verify.host.test.ts",
+    ],
     last: "fuzz",
     env: { FUZZ_INPUTS: "60" },
   },

@@ -71,6 +71,7 @@ test("a review is for those who may decide and had no part in it", () => {
   const hadPart = (name: string) =>
     refused("self_approval_forbidden", `${name} had a part in this change and may not review it`);
   expect(reviewing("ONA")).toThrow(hadPart("ONA"));
+  expect(reviewing("ona", [emergency("ona"), emergency("ben")])).toThrow(hadPart("ona"));
   expect(reviewing("pat")).toThrow(hadPart("pat"));
   expect(reviewing("ben")).toThrow(expect.objectContaining({ code: "not_an_approver" }));
   const ordinary = { approver: "ona", note: "" } as unknown as ReturnType<typeof emergency>;

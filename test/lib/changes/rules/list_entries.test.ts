@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import {
   findCovered,
+  isOfTenant,
   isPlan,
   listEntries,
   listGoverned,
@@ -37,10 +38,21 @@ test("a plan sets its entries, and rules judge its name too", () => {
   expect(listGoverned(PLAN)).toEqual([{ tenant_id: "*", target: "release.7" }, ...ENTRIES]);
   expect(listGoverned(CHANGE)).toEqual([CHANGE]);
   expect(setsNothing(PLAN)).toBe(false);
+  expect(setsNothing({ ...PLAN, sets: [ENTRIES[0]!, { tenant_id: "t2", target: "limits.seats" }] })).toBe(false);
 });
 
 test("a rule covers a plan by its name or by any of its entries, each with its own tenant", () => {
   expect(findCovered(PLAN, { targets: ["release.*"] })).toBe("release.7");
   expect(findCovered(PLAN, { targets: ["limits.*"] })).toBe("limits.seats");
   expect(findCovered(PLAN, { targets: ["limits.*"], tenants: ["t1"] })).toBeUndefined();
+});
+
+test.each<[typeof CHANGE | typeof PLAN, string, boolean]>([
+  [CHANGE, "t1", true],
+  [CHANGE, "t2", false],
+  [PLAN, "*", true],
+  [PLAN, "t2", true],
+  [PLAN, "t3", false],
+])("%j is of tenant %s: %s", (change, tenant, expected) => {
+  expect(isOfTenant(change, tenant)).toBe(expected);
 });

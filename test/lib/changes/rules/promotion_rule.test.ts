@@ -1,0 +1,44 @@
+/** `policy.promotion`: which rules bind a place, how they are put into words, and which systems they name. */
+import { expect, test } from "vitest";
+import {
+  describePromotion,
+  findUnknownSystem,
+  promotionRules,
+  selectPromotionRules,
+} from "../../../../lib/changes/rules/promotion_rule.ts";
+
+const rules = (...input: object[]) => promotionRules().parse(input);
+const RULE = { to: ["tenant:production"], from: ["tenant:staging"] };
+
+test.each<[object, string]>([
+  [{}, "the same value must be applied in tenant:staging"],
+  [{ soak_hours: 1 }, "the same value must be applied in tenant:staging for 1 hour"],
+  [{ soak_hours: 24 }, "the same value must be applied in tenant:staging for 24 hours"],
+  [{ from: ["tenant:a", "system:b"] }, "the same value must be applied in tenant:a or system:b"],
+  [
+    { soak_hours: 0.5, verdict_not: ["regressed", "missed"] },
+    "the same value must be applied in tenant:staging for 0.5 hours by a change whose outcome is not regressed or missed",
+  ],
+])("%j is put into words", (over, words) => {
+  expect(describePromotion(rules({ ...RULE, ...over })[0]!)).toBe(words);
+});
+
+test.each<[{ tenant_id: string; system: string | undefined }, number[]]>([
+  [{ tenant_id: "production", system: undefined }, [0]],
+  [{ tenant_id: "production", system: "flags" }, [0, 1]],
+  [{ tenant_id: "staging", system: "flags" }, [1]],
+  [{ tenant_id: "flags", system: "production" }, []],
+  [{ tenant_id: "eu", system: undefined }, [1]],
+])("a change in %j is bound by the rules %j", (place, bound) => {
+  const all = rules(RULE, { to: ["tenant:eu", "system:flags"], from: ["tenant:staging"] });
+  expect(selectPromotionRules(all, place)).toEqual(bound.map((index) => all[index]));
+});
+
+test.each<[string[], string[], string | undefined]>([
+  [["tenant:flags"], ["tenant:prices"], undefined],
+  [["system:flags"], ["system:prices"], undefined],
+  [["system:flagz"], ["system:prices"], "flagz"],
+  [["system:flags"], ["tenant:t", "system:price"], "price"],
+])("of the systems flags and prices, to %j and from %j lack %j", (to, from, unknown) => {
+  expect(findUnknownSystem(rules({ to, from }), ["flags", "prices"])).toBe(unknown);
+});
