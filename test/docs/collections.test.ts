@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
-import { EDIT_EFFECTS, META_EDIT_EFFECTS } from "../../lib/store/edit_effects.ts";
+import { EDIT_EFFECTS, META_EDIT_EFFECTS } from "./reference/edit_effects.ts";
 import { type CollectionSchema, COLLECTIONS, META_RECORDS, type RecordSchema } from "../../lib/store/schema.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

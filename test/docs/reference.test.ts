@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
-import { EVENT_REFERENCE } from "../../lib/audit/event_reference.ts";
+import { EVENT_REFERENCE } from "./reference/events.ts";
 import { ACTS } from "../../lib/changes/rules/act_statement.ts";
-import { intentJsonSchema } from "../../lib/changes/rules/intent_json_schema.ts";
+import { intentJsonSchema } from "../support/intent_json_schema.ts";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { MANDATE_DECISIONS } from "../../lib/changes/rules/mandate.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
 import { DURATIONS, type Field, FIELDS, GROUPS, SORTS } from "../../lib/find/fields.ts";
-import { ERROR_REFERENCE } from "../../lib/kit/error_reference.ts";
+import { ERROR_REFERENCE } from "./reference/errors.ts";
 import { type ErrorCode, STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
-import { NOTIFICATION_REFERENCE } from "../../lib/operations/notify/notification_reference.ts";
+import { NOTIFICATION_REFERENCE } from "./reference/notifications.ts";
 import { NOTIFICATION_TYPES } from "../../lib/operations/notify/notification.ts";
 import { EXITS } from "../../local/command_line/exit.ts";
-import { FIELD_REFERENCE } from "../../local/targets/field_reference.ts";
+import { FIELD_REFERENCE } from "./reference/target_fields.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
 import { documents, ROOT } from "./markdown.ts";
@@ -25,7 +25,7 @@ import { bare, rowsOf } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
 
-const GENERATED = /(?<=<!-- from (?:lib|local)\/[\w/]+\.ts -->\n\n)[^]*?(?=\n\n<!-- end)/;
+const GENERATED = /(?<=<!-- from (?:lib|local|test\/docs\/reference)\/[\w/]+\.ts -->\n\n)[^]*?(?=\n\n<!-- end)/;
 
 const renderTable = (...rows: (readonly string[])[]): string =>
   rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { STANDARD_KPIS } from "../../../../lib/changes/rules/change_terms.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, loadIntent } from "../../../../lib/changes/rules/intent.ts";
-import { intentJsonSchema } from "../../../../lib/changes/rules/intent_json_schema.ts";
+import { intentJsonSchema } from "../../../support/intent_json_schema.ts";
 import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
 import { contradictionsIn } from "../../../../lib/changes/rules/contradictions.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";

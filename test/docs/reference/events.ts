@@ -1,8 +1,8 @@
 /**
  * When each event is recorded, and the members of its `detail` in addition to those of every entry: the table of docs/audit_log.md,
- * which is made from this by test/docs/reference.test.ts. No program imports it.
+ * which test/docs/reference.test.ts makes from this.
  */
-import type { EventType } from "./entry.ts";
+import type { EventType } from "../../../lib/audit/entry.ts";
 
 /** Sentences of Markdown. */
 export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string, detail: string]>> = {

@@ -1,6 +1,6 @@
 /**
  * Fields of each type of target system other than `name`, `type`, `match`, `kinds` and `tenants`, for the tables of docs/targets,
- * which are made from this by test/docs/reference.test.ts. No program imports it.
+ * which test/docs/reference.test.ts makes from this.
  */
 
 /** Sentences of Markdown by type and field. */

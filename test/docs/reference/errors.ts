@@ -1,8 +1,8 @@
 /**
- * Cause and remedy of each error code, by the sections of docs/errors.md, which is made from this by
- * test/docs/reference.test.ts. No program imports it.
+ * Cause and remedy of each error code, by the sections of docs/errors.md, which
+ * test/docs/reference.test.ts makes from this.
  */
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "../../../lib/kit/errors.ts";
 
 /** Sentences of Markdown: the cause of an error, and what the caller can do. */
 export type CauseAndRemedy = readonly [cause: string, remedy: string];

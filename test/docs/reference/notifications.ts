@@ -1,8 +1,8 @@
 /**
- * Occasion of each type of notification, for the table of docs/notifications.md, which is made from this by
- * test/docs/reference.test.ts. No program imports it.
+ * Occasion of each type of notification, for the table of docs/notifications.md, which
+ * test/docs/reference.test.ts makes from this.
  */
-import type { NotificationType } from "./notification.ts";
+import type { NotificationType } from "../../../lib/operations/notify/notification.ts";
 
 /** Sentences of Markdown. */
 export const NOTIFICATION_REFERENCE: Readonly<Record<NotificationType, string>> = {

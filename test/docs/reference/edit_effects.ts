@@ -1,8 +1,8 @@
 /**
  * The effect of an edit of each collection, by a person who can write the store while the service runs: a column of
- * docs/collections.md, which is made from this. No program imports it.
+ * docs/collections.md, which test/docs/collections.test.ts makes from this.
  */
-import type { COLLECTIONS, META_RECORDS } from "./schema.ts";
+import type { COLLECTIONS, META_RECORDS } from "../../../lib/store/schema.ts";
 
 const LISTED = "None on a decision, as far as the log was read; lists show it until the cycles report it; rebuilt.";
 const PROJECTED =
