@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { hasSignature, readDelivery } from "../lib/github/delivery.ts";
+import type { GithubGate } from "../lib/github/gate.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { holdBack } from "../lib/http/wrong_tokens.ts";
@@ -38,8 +39,9 @@ export const gateGithub = endpoint(
   async ({ delivery }, { deps, request }: Call<OperationsDeps>) => {
     const gates = deps.product!.adapter?.githubGates ?? [];
     if (gates.length === 0) throw new AppError("not_found", "no gate here has a GitHub App (github in --targets)");
-    const bytes = Uint8Array.from(delivery, (character) => character.charCodeAt(0));
-    const signed = gates.filter(({ secret }) => hasSignature(secret, bytes, request.headers));
+    const bytes = bytesIn(delivery);
+    const signed: GithubGate[] = [];
+    for (const one of gates) if (await hasSignature(one.secret, bytes, request.headers)) signed.push(one);
     if (signed.length === 0) {
       await holdBack(deps, request);
       throw new AppError("unauthorized", "X-Hub-Signature-256 is not made with the secret of a gate");
@@ -48,3 +50,11 @@ export const gateGithub = endpoint(
     return answer({ accepted });
   },
 );
+
+/** Returns the bytes of a text with a character for each. */
+function bytesIn(text: string): Uint8Array<ArrayBuffer> {
+  // `Uint8Array.from` takes a hundred times as long for 1 MiB, and nobody is known yet.
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
+}

@@ -5,12 +5,11 @@ import * as z from "zod";
 import { filled, list, object } from "../../lib/changes/rules/fields.ts";
 import { coversDeployments } from "../../lib/changes/rules/release.ts";
 import { githubApp } from "../../lib/github/app.ts";
-import type { GithubGate } from "../../lib/github/gate.ts";
+import { type GithubGate, MIN_HOOK_SECRET_LENGTH } from "../../lib/github/gate.ts";
 import { isSafeAddress } from "../../lib/identity/issuer_fields.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 
 const API = "https://api.github.com";
-const MIN_SECRET_LENGTH = 16;
 
 /** The schema of the field. */
 export const githubFields = () =>
@@ -53,8 +52,8 @@ export function checkGithub(
   if (tenants?.length !== 1 || tenants[0] === "*")
     throw wrong("tenants", "must name exactly one tenant, since GitHub names none");
   if (!match.some(coversDeployments)) throw wrong("match", "must cover deploy/…, which GitHub asks for");
-  if (secrets["github.secret_env"]!.length < MIN_SECRET_LENGTH)
-    throw wrong("github.secret_env", `names a secret that must have ${MIN_SECRET_LENGTH} characters or more`);
+  if (secrets["github.secret_env"]!.length < MIN_HOOK_SECRET_LENGTH)
+    throw wrong("github.secret_env", `names a secret that must have ${MIN_HOOK_SECRET_LENGTH} characters or more`);
   try {
     readKey(path(github.key_file));
   } catch (error) {

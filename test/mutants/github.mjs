@@ -9,14 +9,27 @@ export const github = [
   {
     ...delivery,
     name: "any signature of a delivery will do",
-    find: 'return sameText(headers.get("x-hub-signature-256") ?? "", expected);',
-    replace: 'return expected !== "";',
+    find: 'return crypto.subtle.verify("HMAC", key, hexToBytes(signature), bytes);',
+    replace: 'return key.type === "secret" && bytes.length > 0;',
   },
   {
     ...delivery,
     name: "a callback leads beside the run",
     find: "if (callback !== api + decisionPath(request))",
     replace: "if (!callback.startsWith(api))",
+  },
+  {
+    ...answers,
+    name: "an environment is taken for another one that is equal without case",
+    find: "    if (error) {\n      const reason",
+    replace: "    if (error && head === '') {\n      const reason",
+  },
+  {
+    file: "local/command_line/verbs/gate.ts",
+    name: "any success at the service's address is a decision",
+    find: 'if (isState && allowed === (state === "allowed") && Array.isArray(reasons)) return answer;',
+    replace: "if (isState || Array.isArray(reasons)) return answer;",
+    tests: ["test/local/command_line/gate.test.ts"],
   },
   {
     file: "lib/github/app.ts",

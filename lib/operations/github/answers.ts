@@ -13,6 +13,7 @@ import { GithubFailed } from "../../github/app.ts";
 import { decisionPath } from "../../github/delivery.ts";
 import type { GithubGate } from "../../github/gate.ts";
 import { AppError } from "../../kit/errors.ts";
+import { target as targetSchema } from "../../kit/fields.ts";
 import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
 import { listPages } from "../../store/pages.ts";
 import type { OperationsDeps } from "../deps.ts";
@@ -200,6 +201,12 @@ const judge = (
   unlessUndecided(async () => {
     const { repository, environment, deployment_id, run_id, head } = waiting;
     const question = { tenant_id, target: deploymentTarget(waiting), head };
+    // Letters of other scripts may be equal to ours once case is ignored.
+    const { error } = targetSchema().safeParse(question.target);
+    if (error) {
+      const reason = `no change can release to the environment ${JSON.stringify(environment)}: its target ${error.issues[0]!.message}`;
+      return { state: "refused", change_id: null, reasons: [reason] };
+    }
     try {
       requireGate(deps.product!.adapter, question);
     } catch (error) {

@@ -109,7 +109,8 @@ function requireSubject({ subject }: Statement, { commit, target, tenantId, chan
   if (release.includes(undefined) && release.some((one) => one !== undefined))
     throw new UsageError("--commit, --target and --tenant-id are given together: a commit alone says not where");
   const wanted: [unknown, string, (one: Statement["subject"][number]) => boolean][] = [
-    [change, "about the change", ({ name }) => name === change],
+    // A target may be named as a change is: only the subject with a content is one.
+    [change, "about the change", (one) => one.name === change && one.digest["sha256"] !== undefined],
     [digest, "about the content", (one) => one.digest["sha256"] === digest],
     [
       commit,

@@ -1,4 +1,4 @@
-import { type Answer, createClient, type CountersignError } from "../../../lib/client/client.ts";
+import { type Answer, createClient, CountersignError } from "../../../lib/client/client.ts";
 import { OptionError, secretIn, secretInFile } from "../../secrets.ts";
 import { type Exit, exitOf, UsageError } from "../exit.ts";
 import type { Given, Session, Verb } from "../verb.ts";
@@ -56,10 +56,19 @@ async function ask(session: Session, question: Question, options: Given["options
   const { client, url, fetch } = session;
   const token = readToken(session, options["ciTokenFile"]);
   if (token === undefined && options["record"] !== true)
-    return client.get("/api/gate", { params: { query: question } });
+    return requireDecision(await client.get("/api/gate", { params: { query: question } }), url);
   const caller =
     token === undefined ? client : createClient({ baseUrl: url, headers: { Authorization: `Bearer ${token}` }, fetch });
-  return caller.post("/api/gate", { body: question });
+  return requireDecision(await caller.post("/api/gate", { body: question }), url);
+}
+
+/** Requires an answer that the service gives: whatever else stands at its address allows nothing. Errors: `CountersignError`. */
+function requireDecision(answer: Decision, url: string): Decision {
+  const { state, allowed, reasons } = (answer ?? {}) as Partial<Decision>;
+  const isState = state !== undefined && Object.hasOwn(EXIT_BY_STATE, state);
+  if (isState && allowed === (state === "allowed") && Array.isArray(reasons)) return answer;
+  const sentence = `${url} answered something other than a decision: is this the address of the service?`;
+  throw new CountersignError("unexpected_answer", sentence, 200, { body: answer });
 }
 
 function readToken({ env }: Session, file: Given["options"][string]): string | undefined {

@@ -65,6 +65,21 @@ test("at the end of its time it is still waiting, and says the same once", async
 });
 
 test.each([
+  {},
+  [[]],
+  "allowed",
+  { state: "healthy", allowed: true, change_id: null, page: null, reasons: [] },
+  { state: "toString", allowed: false, change_id: null, page: null, reasons: [] },
+  { state: "allowed", allowed: false, change_id: "chg_1", page: null, reasons: [] },
+  { state: "allowed", change_id: "chg_1", page: null, reasons: [] },
+  { state: "allowed", allowed: true, change_id: "chg_1", page: null },
+])("a success that is no decision allows nothing: %j", async (body) => {
+  const { call } = await commandLine();
+  const { code, out, err } = await call(ASK, { fetch: async () => Response.json(body) });
+  expect([code, out, err]).toEqual([4, "", expect.stringContaining("something other than a decision")]);
+});
+
+test.each([
   [["gate", "deploy/42/production", "--tenant-id", "t1"], "--tenant-id and --head are required"],
   [[...ASK.slice(0, -1), "abc"], "head must be a full commit id"],
   [[...ASK, "--timeout", "soon"], "--timeout is a number of seconds"],

@@ -101,6 +101,30 @@ test("a deployment without a consented change is rejected, and another run asks 
   expect([second.state, other.state]).toEqual(["approved", "rejected"]);
 });
 
+test("an environment that no target can name is rejected, and not taken for another", async () => {
+  const { api, github, hook } = await withGithub();
+  const value = JSON.stringify({ repository_id: 42, environment: "kiosk", head: X });
+  const { change_id } = await api.propose({ target: "deploy/42/kiosk", value });
+  await api.must("approve", change_id);
+  const { pass } = answers(api.deps);
+  const states: Record<string, string> = { Kiosk: "approved" };
+  // The first begins with the sign of the kelvin, whose lower case is a k.
+  for (const one of ["\u212aiosk", "kiosk ", "kiosk/", "kiosk/../kiosk", "k*", "kio\nsk"]) states[one] = "rejected";
+  for (const [environment, state] of Object.entries(states)) {
+    const deployment = github.deploy({ repository_id: 42, environment, sha: X });
+    expect(await github.request(deployment, hook)).toBe(200);
+    await pass();
+    expect([environment, deployment.state]).toEqual([environment, state]);
+    if (state === "rejected") expect(deployment.comments[0]).toContain("no change can release to the environment");
+  }
+});
+
+test("an App whose secret can be guessed makes no gate", () => {
+  const gate = new GithubStub(testClock()).gate();
+  for (const secret of ["", "x".repeat(15)])
+    expect(() => gateAdapter("deploys", { ...gate, secret })).toThrow("must have 16 characters or more");
+});
+
 type Forged = [why: string, status: number, make: (github: GithubStub, of: Deployment) => Request];
 const changed = (github: GithubStub, of: Deployment, over: object) => JSON.stringify({ ...github.body(of), ...over });
 const callback = (path: string) => ({ deployment_callback_url: path });
