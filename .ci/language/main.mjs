@@ -1,8 +1,10 @@
 /**
  * node .ci/language/main.mjs [BASE]: checks the language of every line that was added or changed since BASE. Earlier lines are
- * translated room by room; when that is done, this checks every line. Exit code 1: something was found.
+ * translated room by room; when that is done, this checks every line. It also counts the words of the manual.
+ * Exit code 1: something was found, or the manual is too long.
  */
 import { execFileSync } from "node:child_process";
+import { countManual, MAX_WORDS } from "./manual_words.mjs";
 import { findFaults } from "./rules.mjs";
 
 /** The last commit before the rules were in force. */
@@ -10,6 +12,13 @@ const RULES_BEGIN = "ddcdce0";
 const CHECKED = ["handlers", "lib", "local", "test", ".ci", "docs", "README.md", "CONTRIBUTING.md"];
 /** Generated files, data of tests, and the rules themselves. */
 const UNCHECKED = [":!lib/client/generated", ":!test/mutants", ":!.ci/language", ":!test/docs/language.test.ts"];
+
+const words = countManual("docs").reduce((sum, [, count]) => sum + count, 0);
+process.stdout.write(`docs: ${words} words without generated tables, of at most ${MAX_WORDS}\n`);
+if (words > MAX_WORDS) {
+  process.stdout.write("The manual is too long: shorten a page, link instead of repeating, or generate a table.\n");
+  process.exitCode = 1;
+}
 
 const [base = RULES_BEGIN] = process.argv.slice(2);
 const git = (...args) =>
@@ -33,10 +42,10 @@ try {
   process.stderr.write(
     `the language is not checked: ${String(error.stderr).trim()}; this needs the history since ${base}\n`,
   );
-  process.exit(process.env.CI ? 1 : 0);
+  process.exit(process.env.CI ? 1 : process.exitCode);
 }
 const found = [...addedLines(diff)].flatMap(({ file, number, text }) =>
   findFaults(file, text).map((fault) => `${file}:${number}: ${fault}`),
 );
 if (found.length > 0) process.stdout.write(`${found.join("\n")}\n${found.length} faults of language\n`);
-process.exit(found.length > 0 ? 1 : 0);
+if (found.length > 0) process.exitCode = 1;

@@ -12,7 +12,8 @@ import { type Claims, claimedIssuer, type TokenRules, verifyToken } from "./veri
 export const CLAIMED = ["head", "environment", "repository_id"] as const;
 type Claimed = (typeof CLAIMED)[number];
 
-const fileSchema = once(() => {
+/** Schema of the file. */
+export const gateIssuersSchema = once(() => {
   const claim = () => z.string("must be the name of a claim").min(1, "must not be empty").max(200).optional();
   const claims = z.strictObject({ head: claim(), environment: claim(), repository_id: claim() }, "must be an object");
   const issuer = z.strictObject({ ...issuerFields(), claims }, "must be an object");
@@ -20,7 +21,7 @@ const fileSchema = once(() => {
 });
 
 /** Issuers of tokens, as the file names them. */
-export type GateIssuers = z.output<ReturnType<typeof fileSchema>>["issuers"];
+export type GateIssuers = z.output<ReturnType<typeof gateIssuersSchema>>["issuers"];
 
 /** The file is malformed; the message names the field and its rule. */
 export class GateIssuersRefused extends Error {
@@ -35,7 +36,7 @@ export function readGateIssuers(text: string): GateIssuers {
   } catch {
     throw new GateIssuersRefused("is not valid JSON");
   }
-  const { data, error } = fileSchema().safeParse(value, { reportInput: true });
+  const { data, error } = gateIssuersSchema().safeParse(value, { reportInput: true });
   if (error) throw new GateIssuersRefused(describeIssue(error.issues[0]!));
   const { issuers } = data;
   const twice = issuers.find(({ issuer }, index) => issuers.findIndex((one) => one.issuer === issuer) < index);

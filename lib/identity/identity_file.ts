@@ -11,7 +11,8 @@ const ALB = /^arn:aws[a-z-]*:elasticloadbalancing:([a-z0-9-]+):\d{12}:loadbalanc
 const claimName = () =>
   z.string("must be text").min(1, "must not be empty").max(200, "must have at most 200 characters");
 
-const fileSchema = once(() => {
+/** Schema of the file. */
+export const identityFileSchema = once(() => {
   const { issuer, audience, algorithms, jwks_url } = issuerFields();
   return z.strictObject({
     preset: z.enum(PRESETS, `must be one of ${PRESETS.join(", ")}`).optional(),
@@ -30,7 +31,7 @@ const fileSchema = once(() => {
     signer: z.string("must be text").regex(ALB, "must be the ARN of an application load balancer").optional(),
   });
 });
-type File = z.output<ReturnType<typeof fileSchema>>;
+type File = z.output<ReturnType<typeof identityFileSchema>>;
 
 /** A file with all that its preset adds. */
 export interface PersonTokenSettings {
@@ -60,7 +61,7 @@ export function readIdentityFile(text: string): PersonTokenSettings {
   } catch {
     throw new IdentityFileRefused("is not valid JSON");
   }
-  const { data, error } = fileSchema().safeParse(value);
+  const { data, error } = identityFileSchema().safeParse(value);
   if (error) throw new IdentityFileRefused(sentence(error.issues[0]!, value));
   if (data.signer !== undefined && data.preset !== "aws-alb")
     throw new IdentityFileRefused("signer: goes with the preset aws-alb");

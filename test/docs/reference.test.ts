@@ -13,11 +13,15 @@ import { DECISIONS } from "../../lib/changes/rules/statement.ts";
 import { DURATIONS, type Field, FIELDS, GROUPS, SORTS } from "../../lib/find/fields.ts";
 import { ERROR_REFERENCE } from "./reference/errors.ts";
 import { type ErrorCode, STATUS } from "../../lib/kit/errors.ts";
+import { ISSUER_FIELDS, IDENTITY_FIELDS } from "./reference/token_fields.ts";
+import { gateIssuersSchema } from "../../lib/identity/gate_issuers.ts";
+import { identityFileSchema } from "../../lib/identity/identity_file.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { NOTIFICATION_REFERENCE } from "./reference/notifications.ts";
 import { NOTIFICATION_TYPES } from "../../lib/operations/notify/notification.ts";
 import { EXITS } from "../../local/command_line/exit.ts";
-import { FIELD_REFERENCE } from "./reference/target_fields.ts";
+import { FIELD_REFERENCE, GITHUB_FIELDS } from "./reference/target_fields.ts";
+import { githubFields } from "../../local/targets/github.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
 import { documents, ROOT } from "./markdown.ts";
@@ -116,15 +120,34 @@ test("the page of signed consent names each decision that is signed", () => {
   expect([...DECISIONS, ...ACTS, ...MANDATE_DECISIONS].filter((decision) => !named.has(decision))).toEqual([]);
 });
 
-// The fields of a gate are one object, which its page describes.
+const renderFields = (fields: Readonly<Record<string, string>>): string =>
+  renderTable(
+    ["Field", "Meaning"],
+    ["---", "---"],
+    ...Object.entries(fields).map(([name, text]) => [`\`${name}\``, text]),
+  );
+
+test("the pages of tokens and of gates have each field of their files", async () => {
+  const issuer = gateIssuersSchema().shape.issuers.element.shape;
+  for (const [fields, schema] of [
+    [IDENTITY_FIELDS, identityFileSchema().shape],
+    [ISSUER_FIELDS, issuer],
+    [GITHUB_FIELDS, githubFields().shape],
+  ] as const)
+    expect(Object.keys(fields).toSorted()).toEqual(Object.keys(schema).toSorted());
+  await checkPage("docs/identity.md", (text) => text.replace(GENERATED, () => renderFields(IDENTITY_FIELDS)));
+  const tables = [renderFields(ISSUER_FIELDS), renderFields(GITHUB_FIELDS)];
+  await checkPage("docs/gates.md", (text) => text.replaceAll(new RegExp(GENERATED, "g"), () => tables.shift()!));
+});
+
+// The page about gates describes their one field, an object.
 test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
   "the table of a system of type %s has each of its fields",
   async (type, { fields }) => {
     expect(Object.keys(FIELD_REFERENCE[type]!)).toEqual(Object.keys(fields));
-    const rows = Object.entries(FIELD_REFERENCE[type]!).map(([field, meaning]) => [`\`${field}\``, meaning]);
     await checkPage(`docs/targets/${type}.md`, (text) => {
       expect(text).toMatch(GENERATED);
-      return text.replace(GENERATED, () => renderTable(["Field", "Meaning"], ["---", "---"], ...rows));
+      return text.replace(GENERATED, () => renderFields(FIELD_REFERENCE[type]!));
     });
   },
 );

@@ -45,3 +45,11 @@ export const FIELD_REFERENCE: Readonly<Record<string, Readonly<Record<string, st
     secret_env: "Variable with the secret that signs the requests.",
   },
 };
+
+/** Sentences of Markdown by field of `github`, a member of a gate. */
+export const GITHUB_FIELDS: Readonly<Record<string, string>> = {
+  app_id: "The App ID.",
+  key_file: "Its private key, as GitHub gives it; the path begins at the folder of the targets file.",
+  secret_env: "The variable with the webhook's secret; a variable of its name and `_FILE` may name a file instead.",
+  api: "`https://api.github.com`, or the address of a GitHub Enterprise Server with the path `api/v3`.",
+};
