@@ -1306,6 +1306,8 @@ class PlanTargets:
 
     OTHER = "it names other targets of its plan than its content"
     STILL_HELD = "it is rolled back, and its plan still holds a target"
+    # Events that name the targets of a plan, after its proposal.
+    OPERATIONS = ("change_applied", "change_rolled_back", "change_rollback_failed", "value_restored")
 
     def __init__(self):
         self.known = {}
@@ -1319,7 +1321,7 @@ class PlanTargets:
 
     def check(self, entry, line):
         """What is not valid of an entry of a plan; or None."""
-        if not entry["event_type"].startswith("change_"):
+        if entry["event_type"] not in ("change_proposed", *self.OPERATIONS):
             return None
         message = self.fault(entry["event_type"], entry["change_id"], object_in(entry["detail"]) or {})
         return message and {"line": line, "entry": entry["id"], "rule": "form", "message": message}
@@ -1331,8 +1333,6 @@ class PlanTargets:
             if keys:
                 self.known[change] = {"keys": keys, "left": set()}
             return None if keys or sets is ABSENT else "its sets are no targets of a plan"
-        if event not in ("change_applied", "change_rolled_back", "change_rollback_failed"):
-            return None
         plan = self.known.get(change)
         if plan is None:
             return None if sets is ABSENT else "it names targets of a plan, and its change is none"
@@ -1342,6 +1342,9 @@ class PlanTargets:
         keys = plan_targets(sets, 1)
         if keys is None:
             return "its sets are no targets of a plan"
+        # Its owners are checked by themselves.
+        if event == "value_restored":
+            return None
         if event == "change_rolled_back":
             return self.take_back(plan, keys) or (self.STILL_HELD if plan["left"] else None)
         plan["left"] = set(keys)
@@ -1382,7 +1385,7 @@ class Owners:
                     continue
                 self.take(change, key)
                 self.give(text_of(facts.get("target_holds")), key)
-        elif event == "value_restored" and not self.owned.get(change):
+        elif event == "value_restored" and not all(key in self.owned.get(change, ()) for key, _ in targets_held(entry)):
             message = "it restores a change that is not the applied owner of its target"
             return {"line": line, "entry": entry["id"], "rule": "form", "message": message}
         return None

@@ -7,11 +7,11 @@ import type { DriftCheck } from "./drift.ts";
 import { driftMemory, forgetPlace, keepOwners } from "./drift_memory.ts";
 import { nameSystem } from "./operations/ask_host.ts";
 import { leaseKey } from "./operations/lease.ts";
-import { readRecord, readRecords, targetKey } from "./records.ts";
+import { readRecords, targetKey } from "./records.ts";
 import { toChangeId } from "./rules/operands.ts";
 import { listLeft } from "./rules/record.ts";
 import { listRead } from "./seen.ts";
-import { type Owner, verifyPlace } from "./verify_place.ts";
+import { type Owner, verifyOperand, verifyPlace } from "./verify_place.ts";
 
 /** Time from the begin of a round to the next. */
 const ROUND_MS = 10 * 60_000;
@@ -162,14 +162,11 @@ async function verifyOwners(
   return { checked, missed, next: null };
 }
 
-/** Verifies the place of an owner; an episode of another target of its plan may have raised its revision. */
-async function verifyOwner(deps: ChangesDeps, owner: Owner) {
-  const id = owner.change.change_id;
-  const changeId = toChangeId(id);
-  if (id === changeId) return verifyPlace(deps, owner);
-  const revision = (await readRecord(deps.store, changeId))?.change.revision ?? owner.change.revision;
-  return verifyPlace(deps, { ...owner, change: { ...owner.change, revision } });
-}
+/** Verifies the place of an owner; of a plan as it is now, since an episode of another target changes its record. */
+const verifyOwner = (deps: ChangesDeps, { change, episode }: Owner) =>
+  change.change_id === toChangeId(change.change_id)
+    ? verifyPlace(deps, { change, episode })
+    : verifyOperand(deps, change);
 
 /** Reads the owners on which no operation is under way, by the keys of their targets. */
 async function readFreeOwners(deps: ChangesDeps, owners: readonly OwnerKey[]): Promise<Map<string, Owner>> {

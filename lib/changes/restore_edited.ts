@@ -4,7 +4,9 @@ import { restoreValue } from "./commands/restore.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { driftMemory, forgetPlace } from "./drift_memory.ts";
 import { readRecord } from "./records.ts";
-import { verifyPlace } from "./verify_place.ts";
+import { toChangeId } from "./rules/operands.ts";
+import { listLeft } from "./rules/record.ts";
+import { verifyOperand } from "./verify_place.ts";
 
 /** How long values are restored in one cycle. */
 const LIMIT_MS = 30_000;
@@ -19,17 +21,18 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
   if (!memory || product?.intent.policy.on_drift !== "restore") return 0;
   const end = clock.now() + LIMIT_MS;
   let restored = 0;
-  for (const change_id of [...memory.edited]) {
+  for (const operand_id of [...memory.edited]) {
     if (clock.now() >= end) break;
-    if (!(await isReported(deps, change_id))) continue;
+    if (!(await isReported(deps, operand_id))) continue;
+    const change_id = toChangeId(operand_id);
     try {
-      await restoreValue({ deps }, { change_id });
+      await restoreValue({ deps }, { change_id, operand_id });
       restored++;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       // A freeze holds back all of them.
       if (error.code === "frozen") break;
-      if (FINAL.has(error.code)) memory.edited.delete(change_id);
+      if (FINAL.has(error.code)) memory.edited.delete(operand_id);
       else log.warn("a value could not be restored", { change_id, code: error.code, error: error.message });
     }
   }
@@ -37,12 +40,15 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
 }
 
 /** Returns true where an edit is on record and its place is not contested; otherwise the edit is reported first. */
-async function isReported(deps: ChangesDeps, changeId: string): Promise<boolean> {
+async function isReported(deps: ChangesDeps, operandId: string): Promise<boolean> {
   const { store, clock } = deps;
-  const episode = (await store.get("drift", changeId))?.value;
+  const episode = (await store.get("drift", operandId))?.value;
   if (episode) return !episode.contested_until || clock.now() >= Date.parse(episode.contested_until);
-  const change = (await readRecord(store, changeId))?.change;
-  if (change?.status === "applied") await deps.mutex(changeId, () => verifyPlace(deps, { change, episode }));
-  else forgetPlace(deps, changeId);
+  const change_id = toChangeId(operandId);
+  const record = await readRecord(store, change_id);
+  const left = record?.change.status === "applied" ? listLeft(record) : [];
+  const operand = left.find((one) => one.change_id === operandId);
+  if (operand) await deps.mutex(change_id, () => verifyOperand(deps, operand));
+  else forgetPlace(deps, operandId);
   return false;
 }

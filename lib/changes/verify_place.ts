@@ -8,6 +8,7 @@ import type { HostState } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
 import { askHeld, askInForce, nameSystem } from "./operations/ask_host.ts";
 import { describeMove, findCarrier, findMove } from "./places.ts";
+import { readRecord } from "./records.ts";
 import { serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { isPlan } from "./rules/list_entries.ts";
@@ -39,6 +40,17 @@ export async function verifyPlace(deps: ChangesDeps, owner: Owner): Promise<Veri
   const isKnown = found.state === owner.episode?.state && found.held_digest === owner.episode?.held_digest;
   if (!isKnown) await recordState(deps, owner.change, found);
   return found;
+}
+
+/** Verifies the place of an operand; an episode of another operand of its change may have raised its revision. */
+export async function verifyOperand(deps: ChangesDeps, operand: Change): Promise<Verified> {
+  const { change_id } = operand;
+  const [episode, record] = await Promise.all([
+    deps.store.get("drift", change_id),
+    readRecord(deps.store, toChangeId(change_id)),
+  ]);
+  const { revision } = record?.change ?? operand;
+  return verifyPlace(deps, { change: { ...operand, revision }, episode: episode?.value });
 }
 
 async function readPlace(deps: ChangesDeps, change: Change): Promise<Verified> {

@@ -67,6 +67,10 @@ export const operationAnswer = once(() =>
             .nullable()
             .optional()
             .describe("Of a dry run: what the target holds now; null: nothing; absent: not known."),
+          sets: z
+            .array(z.looseObject({}))
+            .optional()
+            .describe("Of a plan: tenant_id, target, and the same of each entry."),
         })
         .nullable()
         .describe("What the host product did, or in a dry run would do; null without an adapter."),

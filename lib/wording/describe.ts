@@ -149,6 +149,12 @@ export const describeDrift = (state: unknown): string =>
 export const describeTrip = ({ kpi, baseline, value }: { kpi: string; baseline: number; value: number }): string =>
   `${label(kpi)} ${worsenedWords(baseline, value)}`;
 
+/** The targets of a plan that an entry is about, after our word: ` of ui.a, ui.b`; empty for another change. */
+const planTargets = ({ sets }: Facts, before: string): Part[] =>
+  Array.isArray(sets)
+    ? (sets as { target: string }[]).flatMap(({ target }, index) => [index === 0 ? before : ", ", { given: target }])
+    : [];
+
 /** KPI values in a row: `csat 4.2, incident_rate 0.05`. */
 export const describeValues = (values: unknown): Part[] =>
   Object.entries(values ?? {}).flatMap(([kpi, value], index) => [
@@ -186,12 +192,18 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
   change_rollback_failed: { name: "Rollback failed", what: failed("rollback"), host: hostState },
   change_drifted: {
     name: "Change drifted",
-    what: (facts) => [`changed outside Countersign, ${describeDrift(facts["state"])}`],
+    what: (facts) => [
+      "changed outside Countersign",
+      ...planTargets(facts, " at "),
+      `, ${describeDrift(facts["state"])}`,
+    ],
   },
   value_restored: {
     name: "Value restored",
     what: (facts) => [
-      "consented value restored",
+      "consented value",
+      ...planTargets(facts, " of "),
+      " restored",
       ...by(facts, "actor", "by"),
       facts["replaced_digest"] === null ? " where the target held nothing" : " over a value from outside Countersign",
       circumstances(facts),

@@ -30,7 +30,7 @@ export function createOwnerCheck() {
         const next = asText(facts["target_holds"]);
         if (next !== undefined) give(next, key);
       }
-    else if (eventType === "value_restored" && !owned.has(change))
+    else if (eventType === "value_restored" && !listHeld(entry).every(({ key }) => owned.get(change)?.has(key)))
       return {
         line,
         entry: id,

@@ -22,6 +22,14 @@ export function readTargets(sets: unknown, least = 2): readonly string[] | undef
 export const targetKey = ([tenant, target]: [tenant: string, target: string]): string =>
   `${target.replace(/[A-Z]/g, (letter) => letter.toLowerCase())}\n${tenant}`;
 
+/** Events that name the targets of a plan, after its proposal. */
+const OPERATIONS: ReadonlySet<string> = new Set([
+  "change_applied",
+  "change_rolled_back",
+  "change_rollback_failed",
+  "value_restored",
+]);
+
 interface Known {
   keys: readonly string[];
   left: Set<string>;
@@ -39,13 +47,15 @@ export function createPlanCheck() {
       known.set(changeId, { keys, left: new Set() });
       return undefined;
     }
-    const isApply = eventType === "change_applied";
-    if (!isApply && eventType !== "change_rolled_back" && eventType !== "change_rollback_failed") return undefined;
+    if (!OPERATIONS.has(eventType)) return undefined;
     const plan = known.get(changeId);
     if (!plan) return sets === undefined ? undefined : "it names targets of a plan, and its change is none";
     if (eventType === "change_rollback_failed") return takeBack(plan, readTakenBack(sets));
     const keys = readTargets(sets, 1);
     if (!keys) return NO_TARGETS;
+    // Its owners are checked by themselves.
+    if (eventType === "value_restored") return undefined;
+    const isApply = eventType === "change_applied";
     if (!isApply) return takeBack(plan, keys) ?? (plan.left.size > 0 ? STILL_HELD : undefined);
     plan.left = new Set(keys);
     const isAll = keys.length === plan.keys.length && keys.every((key) => plan.keys.includes(key));
@@ -57,7 +67,7 @@ export function createPlanCheck() {
 
   return {
     check(entry: Entry, line: number): Finding | undefined {
-      if (!entry.eventType.startsWith("change_")) return undefined;
+      if (entry.eventType !== "change_proposed" && !OPERATIONS.has(entry.eventType)) return undefined;
       const message = findProblem(entry, parseDetail(entry));
       return message === undefined ? undefined : { line, entry: entry.id, rule: "form", message };
     },

@@ -80,11 +80,11 @@ export const routeSystems = (
 /** Opens a core over systems in memory. */
 export async function planBench(
   systems: MemorySystems,
-  { intent, more }: { intent?: Manifest; more?: readonly RoutedSystem[] } = {},
+  { intent, more, longLived }: { intent?: Manifest; more?: readonly RoutedSystem[]; longLived?: boolean } = {},
 ) {
   const [store, clock] = [memoryStore(), testClock()];
   const adapter = routeSystems(systems, store, clock, more);
-  const api = await core({ store, clock, adapter, ...(intent && { intent }) });
+  const api = await core({ store, clock, adapter, ...(intent && { intent }), ...(longLived && { longLived }) });
   return {
     api,
     store,

@@ -7,104 +7,147 @@ import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import type { HostState, RestoreResult } from "../operations/adapter_port.ts";
 import { endLease, keepUnresolved } from "../operations/lease.ts";
 import { recordPatiently } from "../operations/record_patiently.ts";
-import { recordRestore } from "../operations/record_result.ts";
+import { recordRestore, type RestoredOperand } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
 import { askInForce, lastStart, nameSystem } from "../operations/ask_host.ts";
 import type { OperationResult } from "../operations/start.ts";
-import { createHeldError, type RestoreInput, startRestore, type StartedRestore } from "../operations/start_restore.ts";
+import { createHeldError, type RestoreInput, startRestore, type VerifiedPlaces } from "../operations/start_restore.ts";
 import { type RestoreLease, readRecord } from "../records.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
+import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
-import { governed, type Transaction } from "../transaction.ts";
-import { verifyPlace } from "../verify_place.ts";
+import { listLeft } from "../rules/record.ts";
+import { type Enacted, governed, type Transaction } from "../transaction.ts";
+import { type Verified, verifyOperand } from "../verify_place.ts";
 
-/** Result of the adapter, and the state of the host after it. */
+/** Result of the adapter for an operand, and the state of the host after it. */
 type RestoreRun =
   | { ok: true; result: RestoreResult; host: HostState }
   | { ok: false; error: string; left: "not_done" | "unresolved" | "unanswered" };
 
-/** Verifies the place of a change, judges the restore, takes its lease, runs and records it. */
+/** A restore that was run on an operand. */
+interface EndedRestore {
+  lease: RestoreLease;
+  operand: Change;
+  run: RestoreRun;
+}
+
+/** Verifies the places of a change, judges the restore, takes its leases, runs and records it. */
 export async function restoreValue(caller: Caller, input: RestoreInput): Promise<OperationResult | Replayed> {
   const { deps } = caller;
   const { change_id } = input;
   await resolveLeases(deps, change_id);
   return deps.mutex(change_id, async () => {
-    const found = await verifyNow(deps, change_id);
+    const found = await verifyNow(deps, input);
     const started = await governed(caller, (transaction) => startRestore(transaction, caller, input, found));
     if (isReplayed(started)) return started;
-    const run = await runRestore(deps, started);
-    const { lease } = started;
-    const result = await recordPatiently(deps, lease, () => commitRestore(caller, lease, run));
-    noteInForce(deps, change_id);
+    const { leases, operands } = started;
+    const ended: EndedRestore[] = [];
+    for (const [index, lease] of leases.entries()) {
+      const operand = operands[index]!;
+      ended.push({ lease, operand, run: await runRestore(deps, lease, operand) });
+    }
+    const result = await recordPatiently(deps, leases[0]!, () => commitRestore(caller, ended));
+    for (const { operand } of ended) noteInForce(deps, operand.change_id);
     return result;
   });
 }
 
-/** The edit that a restore undoes is on record before it. A plan, which is not restored, has no place of its own. */
-async function verifyNow(deps: Caller["deps"], changeId: string) {
-  const change = (await readRecord(deps.store, changeId))?.change;
-  if (change?.status !== "applied" || change.erased || isPlan(change)) return undefined;
-  const episode = (await deps.store.get("drift", changeId))?.value;
-  return verifyPlace(deps, { change, episode });
+/** Verifies the places of the operands that are left of a change. The edit that a restore undoes is on record before it. */
+async function verifyNow(deps: Caller["deps"], { change_id, operand_id }: RestoreInput): Promise<VerifiedPlaces> {
+  const found = new Map<string, Verified>();
+  const record = await readRecord(deps.store, change_id);
+  if (record?.change.status !== "applied" || record.change.erased) return found;
+  for (const operand of listLeft(record)) {
+    const { change_id: id } = operand;
+    if (operand_id === undefined || id === operand_id) found.set(id, await verifyOperand(deps, operand));
+  }
+  return found;
 }
 
-async function runRestore(deps: Caller["deps"], { lease, change }: StartedRestore): Promise<RestoreRun> {
+async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Change): Promise<RestoreRun> {
   const { product, clock } = deps;
   const adapter = product!.adapter!;
   if (clock.now() > lastStart(lease.ends))
     return { ok: false, error: "the service was held up, and its time for this was over", left: "not_done" };
-  const hostOf = async (): Promise<HostState> => (await askInForce(adapter, change)) ?? "unknown";
+  const hostOf = async (): Promise<HostState> => (await askInForce(adapter, operand)) ?? "unknown";
   try {
-    const result = await step((signal) => adapter.restore!(change, lease.restore_id, signal, rollbackFacts(deps)));
+    const result = await step((signal) => adapter.restore!(operand, lease.restore_id, signal, rollbackFacts(deps)));
     return { ok: true, result, host: await hostOf() };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Unanswered) return { ok: false, error: message, left: "unanswered" };
     // The value may be set all the same: the fault can have come after the write.
-    const found = await step((signal) => adapter.findRestore!(change, lease.restore_id, signal)).catch(() => "open");
+    const found = await step((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(() => "open");
     if (typeof found === "object") return { ok: true, result: found, host: await hostOf() };
     return { ok: false, error: message, left: found === "not_done" ? found : "unresolved" };
   }
 }
 
-/** Records a value that was set, whatever the target holds by now; a restore that set nothing leaves no entry. */
-const commitRestore = (caller: Caller, lease: RestoreLease, run: RestoreRun): Promise<OperationResult | Replayed> =>
+/** Records the values that were set, whatever their targets hold by now; a restore that set nothing leaves no entry. */
+const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<OperationResult | Replayed> =>
   governed(
     caller,
     async (transaction: Transaction): Promise<OperationResult | AppError> => {
-      const { change_id } = lease;
+      const [{ lease: request }] = ended as readonly [EndedRestore];
+      const { change_id } = request;
       const before = await transaction.change(change_id, "settling");
-      const name = nameSystem(transaction.product.adapter!, before.change);
-      if (run.ok) {
+      const adapter = transaction.product.adapter!;
+      const restored: RestoredOperand[] = [];
+      let failed: { operand: Change; stage: string; why: string } | undefined;
+      for (const { lease, operand, run } of ended) {
+        const name = nameSystem(adapter, operand);
+        if (!run.ok) {
+          caller.deps.log.warn("a restore failed", { change_id: operand.change_id, error: run.error });
+          failed ??= {
+            operand,
+            stage: "restore",
+            why: `the adapter ${name} failed; the log of the service has the cause`,
+          };
+          if (run.left === "not_done") await endLease(transaction, lease);
+          else await keepUnresolved(transaction, lease, run.left);
+          continue;
+        }
         await endLease(transaction, lease);
         const { result, host } = run;
-        if (result.result === "unchanged") return createHeldError(before.change, transaction.product.intent);
+        if (result.result === "unchanged") continue;
         const isLost = host !== "applied";
-        const adapter = { name, ...result };
-        const enacted = await recordRestore(transaction, before, lease, { adapter, ...(isLost && { host }) });
-        if (!isLost) return { ...enacted, adapter: { name, result: result.result } };
-        const { id, current_hash } = enacted.entry.value;
-        const audit_entry = { id, current_hash };
-        return failure(
-          change_id,
-          "verify",
-          `the adapter ${name} set it, and the host shows ${host} again`,
-          audit_entry,
-        );
+        restored.push({ operand, adapter: { name, ...result }, ...(isLost && { host }) });
+        const why = `the adapter ${name} set it, and the host shows ${host} again`;
+        if (isLost) failed ??= { operand, stage: "verify", why };
       }
-      const { error, left } = run;
-      caller.deps.log.warn("a restore failed", { change_id, error });
-      if (left === "not_done") await endLease(transaction, lease);
-      else await keepUnresolved(transaction, lease, left);
-      return failure(change_id, "restore", `the adapter ${name} failed; the log of the service has the cause`);
+      const enacted =
+        restored.length > 0 ? await recordRestore(transaction, before, request, { operands: restored }) : undefined;
+      if (failed) return createFailure(before.change, failed, enacted);
+      if (!enacted) return createHeldError(before.change, transaction.product.intent);
+      return { ...enacted, adapter: showResult(before.change, restored) };
     },
     { anyClock: true },
   );
 
-const failure = (change_id: string, stage: string, why: string, audit_entry?: object): AppError =>
-  new AppError("adapter_failed", `the value of ${change_id} is not restored: ${why}`, {
+/** Shows what was set, without what it replaced; of a plan by target. */
+function showResult(change: Change, restored: readonly RestoredOperand[]): object {
+  const all = restored.map(({ operand: { tenant_id, target }, adapter: { name, result } }) => ({
+    ...(isPlan(change) && { tenant_id, target }),
+    name,
+    result,
+  }));
+  if (!isPlan(change)) return all[0]!;
+  return { name: [...new Set(all.map(({ name }) => name))].join(", "), result: "restored", sets: all };
+}
+
+function createFailure(
+  change: Change,
+  { operand, stage, why }: { operand: Change; stage: string; why: string },
+  enacted: Enacted | undefined,
+): AppError {
+  const { change_id } = change;
+  const { id, current_hash } = enacted?.entry.value ?? {};
+  const what = isPlan(change) ? `the value of ${operand.target} of ${change_id}` : `the value of ${change_id}`;
+  return new AppError("adapter_failed", `${what} is not restored: ${why}`, {
     change_id,
     current_status: "applied",
     stage,
-    ...(audit_entry && { audit_entry }),
+    ...(enacted && { audit_entry: { id, current_hash } }),
   });
+}

@@ -150,36 +150,48 @@ async function dropEpisodes(tx: Tx, changeId: string, targets: readonly Place[],
   return ended.length;
 }
 
-/** Result of a restore. */
-interface RestoreFacts {
+/** An operand whose value was set again. */
+export interface RestoredOperand {
+  operand: Change;
   adapter: RestoreResult & { name: string };
   /** State of the host after it, where that is not `applied`. */
   host?: HostState | undefined;
+}
+
+/** Result of a restore. */
+interface RestoreFacts {
+  operands: readonly RestoredOperand[];
   resolved_after_interruption?: true;
   late?: true;
 }
 
-/** Records that the value of a change was set again: the entry says what it replaced, by its digest. */
+/** Records that values of a change were set again: the entry says what each replaced, by its digest. */
 export async function recordRestore(
   { tx, enact, product }: Transaction,
   before: ChangeRecord,
   request: RestoreRequest,
-  { adapter: { replaced_digest, ...adapter }, ...found }: RestoreFacts,
+  { operands, ...found }: RestoreFacts,
 ): Promise<Enacted> {
   const { note, signed } = request;
   // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
   const isCurrent = signed === undefined || signed.manifest_hash === product.manifest_hash;
   const { actor, authenticated, idp }: Actor = isCurrent ? request : serviceItself();
-  const circumstance = {
+  const facts = operands.map(({ adapter: { replaced_digest, ...adapter }, host }) => ({
     ...(replaced_digest !== undefined && { replaced_digest }),
     adapter,
+    ...(host !== undefined && { host }),
+  }));
+  const sets = operands.map(({ operand: { tenant_id, target } }, index) => ({ tenant_id, target, ...facts[index] }));
+  const circumstance = {
+    ...(isPlan(before.change) ? { sets } : facts[0]),
     ...(isNamedBy({ actor, authenticated }) && { by: actor }),
     ...(note && { note }),
     ...found,
     ...(isCurrent && signed?.facts),
   };
   const enacted = enact(before, { type: "restore", circumstance }, { actor, authenticated, idp });
-  if (found.host === undefined) await dropEpisodes(tx, before.change.change_id, [before.change]);
+  const held = operands.filter(({ host }) => host === undefined).map(({ operand }) => operand);
+  await dropEpisodes(tx, before.change.change_id, held);
   return enacted;
 }
 

@@ -7,7 +7,7 @@ import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import type { RestoreResult } from "./adapter_port.ts";
-import { endLease, isLate, keepUnresolved, mayTakeEffect } from "./lease.ts";
+import { endLease, findOperand, isLate, keepUnresolved, mayTakeEffect } from "./lease.ts";
 import { recordRestore } from "./record_result.ts";
 import { nameSystem } from "./ask_host.ts";
 
@@ -79,9 +79,10 @@ async function recordFound(
   lease: RestoreLease,
   done: RestoreResult,
 ): Promise<ChangeRecord> {
-  const adapter = { name: nameSystem(transaction.product.adapter!, before.change), ...done };
+  const operand = findOperand(before.change, lease);
+  const adapter = { name: nameSystem(transaction.product.adapter!, operand), ...done };
   const found = isLate(lease) ? { late: true as const } : { resolved_after_interruption: true as const };
-  return (await recordRestore(transaction, before, lease, { adapter, ...found })).record;
+  return (await recordRestore(transaction, before, lease, { operands: [{ operand, adapter }], ...found })).record;
 }
 
 /** Asks the target system about an abandoned restore: records it as done, or ends the lease; else the lease remains. */
@@ -89,10 +90,11 @@ export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Pr
   const adapter = deps.product?.adapter;
   const { change_id } = lease;
   const change = (await readRecord(deps.store, change_id))?.change;
-  const moved = change && findMove(adapter, change);
+  const operand = change && findOperand(change, lease);
+  const moved = operand && findMove(adapter, operand);
   if (moved) deps.log.warn("an interrupted restore cannot be resolved", { change_id, error: describeMove(moved) });
-  const found = change && (await findRestore(deps, change, lease));
-  if (found === undefined && change && adapter) {
+  const found = operand && (await findRestore(deps, operand, lease));
+  if (found === undefined && operand && adapter) {
     await keepLease(deps, lease);
     return "silent";
   }

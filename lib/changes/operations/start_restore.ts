@@ -13,10 +13,10 @@ import type { Change } from "../rules/change.ts";
 import { detailIn } from "../rules/event.ts";
 import { findFreeze, refuseHeld } from "../rules/hold.ts";
 import { isPlan } from "../rules/list_entries.ts";
-import { listOperands } from "../rules/operands.ts";
 import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
 import { missingConsents } from "../rules/missing.ts";
-import type { ChangeRecord } from "../rules/record.ts";
+import { toChangeId } from "../rules/operands.ts";
+import { type ChangeRecord, listLeft } from "../rules/record.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
 import { allowedActions } from "../rules/transitions.ts";
 import type { Transaction } from "../transaction.ts";
@@ -29,77 +29,119 @@ const MAX_RESTORES_PER_HOUR = 3;
 /** The change, the actor and the reason of a restore. */
 export interface RestoreInput extends ProofInput {
   change_id: string;
+  /** The only operand to restore; absent: each one that does not hold its value. */
+  operand_id?: string | undefined;
   actor?: string | undefined;
   note?: string | undefined;
 }
 
-/** A restore that the adapter is to run under a lease. */
+/** A restore that the adapter is to run, each operand under a lease. */
 export interface StartedRestore {
-  lease: RestoreLease;
-  change: Change;
+  leases: readonly RestoreLease[];
+  operands: readonly Change[];
 }
 
-/** Judges a restore and takes its lease. A contested one is recorded in its episode of drift, and returned. */
+/** States found at the places of operands, by their ids. */
+export type VerifiedPlaces = ReadonlyMap<string, Verified>;
+
+/** Judges a restore and takes its leases. A contested one is recorded in its episode of drift, and returned. */
 export async function startRestore(
   transaction: Transaction,
   caller: Caller,
   input: RestoreInput,
-  found: Verified | undefined,
+  found: VerifiedPlaces,
 ): Promise<StartedRestore | AppError> {
   const { tx, product } = transaction;
   const { change_id, note } = input;
   const record = await transaction.change(change_id);
   const { change } = record;
-  await refuseNotRestorable(transaction, change, found);
+  const edited = await listRestorable(transaction, record, found, input.operand_id);
   const { signed, ...actor } = await identify(transaction, caller, change, input);
   await requireConsentAtApply(transaction, record);
   const own = await readLease(tx, change);
   if (own) throw leaseError(own);
-  const other = selectOtherLease(change, await listOtherLeases(tx, listOperands(change)));
+  const other = selectOtherLease(change, await listOtherLeases(tx, edited));
   if (other) throw targetInUseError(change_id, other);
-  const moved = findMove(product.adapter, change, await transaction.ledger.respell(change));
-  if (moved)
-    throw new AppError("target_moved", `${describeMove(moved)}; set the configuration as it was`, {
-      change_id,
-      places: moved,
-    });
+  for (const operand of edited) {
+    const moved = findMove(product.adapter, operand, await transaction.ledger.respell(operand));
+    if (!moved) continue;
+    const message = `${describeMove(moved)}; set the configuration as it was`;
+    throw new AppError("target_moved", message, { change_id, places: moved });
+  }
   refuseHeld(findFreeze(await lastFreeze(transaction), transaction.now));
-  const contested = await findContest(transaction, change);
-  if (contested) {
-    const episode = (await tx.get("drift", change_id))?.value;
-    if (episode) tx.put("drift", change_id, { ...episode, contested_until: contested });
-    return new AppError(
-      "restore_contested",
-      `the value of ${change_id} was restored three times within an hour, and changed each time; stop the other program, or roll back`,
-      { change_id, contested_until: contested },
-    );
+  const operands: Change[] = [];
+  let contested: string | undefined;
+  for (const operand of edited) {
+    const until = await noteContest(transaction, operand);
+    if (until === undefined) operands.push(operand);
+    else if (contested === undefined || until < contested) contested = until;
+  }
+  if (operands.length === 0) {
+    const message = `the value of ${change_id} was restored three times within an hour, and changed each time; stop the other program, or roll back`;
+    return new AppError("restore_contested", message, { change_id, contested_until: contested });
   }
   requireRevision(caller, change.revision);
   const { owner, ids } = caller.deps;
-  const restore_id = ids.uuid(transaction.now);
-  const lease = takeLease(transaction, change, { operation: "restore", ...actor, note, signed, restore_id, owner });
-  return { lease, change };
+  const leases = operands.map((operand) => {
+    const restore_id = ids.uuid(transaction.now);
+    return takeLease(transaction, operand, { operation: "restore", ...actor, note, signed, restore_id, owner });
+  });
+  return { leases, operands };
 }
 
-/** Rejects a restore where nothing can or must be restored (400 `illegal_transition`). */
-async function refuseNotRestorable(
-  { ledger, product }: Transaction,
-  change: Change,
-  found: Verified | undefined,
-): Promise<void> {
-  const { change_id, status } = change;
-  const refusal = (why: string): AppError => createRefusal(change, product.intent, why);
-  if (status !== "applied") throw refusal(`it is ${status}, and only what is applied has a value to restore`);
-  if (change.erased) throw refusal("its content was erased");
-  if (isPlan(change)) throw refusal("it is a plan; roll it back, or propose the values of its targets again");
-  if (change.value === undefined) throw refusal("it sets no value");
-  const owner = await ledger.owner(change);
-  if (owner !== change_id) throw refusal(`its target belongs to ${owner ?? "no change"} now`);
-  const adapter = findCarrier(product.adapter, change);
-  if (!adapter) throw refusal("it was only recorded");
-  if (!findMove(adapter, change) && !adapter.canRestore?.(change))
-    throw refusal("its target system cannot set a value by compare-and-set; roll it back, or propose the value again");
-  if (typeof found === "object" && found.state === undefined) throw createHeldError(change, product.intent);
+/**
+ * Lists the operands of a change whose value is to be restored: of a plan those that are known to hold another value, or, where there
+ * is none, those whose place cannot be read. Errors: 400 `illegal_transition`.
+ */
+async function listRestorable(
+  transaction: Transaction,
+  record: ChangeRecord,
+  found: VerifiedPlaces,
+  only: string | undefined,
+): Promise<Change[]> {
+  const { change } = record;
+  const { intent } = transaction.product;
+  if (change.status !== "applied")
+    throw createRefusal(change, intent, `it is ${change.status}, and only what is applied has a value to restore`);
+  if (change.erased) throw createRefusal(change, intent, "its content was erased");
+  const left = listLeft(record).filter(({ change_id }) => only === undefined || change_id === only);
+  const restorable: Change[] = [];
+  const refusals: string[] = [];
+  for (const operand of left) {
+    const refusal = await findRefusal(transaction, operand);
+    const state = found.get(operand.change_id);
+    if (refusal !== undefined) refusals.push(isPlan(change) ? `${operand.target}: ${refusal}` : refusal);
+    else if (typeof state !== "object" || state.state !== undefined) restorable.push(operand);
+  }
+  const edited = restorable.filter(({ change_id }) => typeof found.get(change_id) === "object");
+  if (edited.length > 0) return edited;
+  if (restorable.length > 0) return restorable;
+  const [refusal] = refusals;
+  if (refusal === undefined) throw createHeldError(change, intent);
+  const isHeld = refusals.length < left.length;
+  throw createRefusal(change, intent, isHeld ? `${refusal}; its other targets hold their values` : refusal);
+}
+
+/** Explains why nothing can be restored at the place of an operand; undefined where it can. */
+async function findRefusal({ ledger, product }: Transaction, operand: Change): Promise<string | undefined> {
+  if (operand.value === undefined) return "it sets no value";
+  const owner = await ledger.owner(operand);
+  if (owner !== toChangeId(operand.change_id)) return `its target belongs to ${owner ?? "no change"} now`;
+  const adapter = findCarrier(product.adapter, operand);
+  if (!adapter) return "it was only recorded";
+  return findMove(adapter, operand) || adapter.canRestore?.(operand)
+    ? undefined
+    : "its target system cannot set a value by compare-and-set; roll it back, or propose the value again";
+}
+
+/** Returns until when the place of an operand is contested, and notes it in its episode of drift; undefined where it is not. */
+async function noteContest(transaction: Transaction, operand: Change): Promise<string | undefined> {
+  const { tx } = transaction;
+  const contested_until = await findContest(transaction, operand);
+  if (contested_until === undefined) return undefined;
+  const episode = (await tx.get("drift", operand.change_id))?.value;
+  if (episode) tx.put("drift", operand.change_id, { ...episode, contested_until });
+  return contested_until;
 }
 
 const createRefusal = (change: Change, intent: Intent, why: string): AppError =>

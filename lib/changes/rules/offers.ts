@@ -7,6 +7,7 @@ import type { Change } from "./change.ts";
 import type { Command, Context } from "./command.ts";
 import type { Gate } from "./gates.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
+import { setsNothing } from "./list_entries.ts";
 import { whyOverdue } from "./overdue.ts";
 import { requirePermission } from "./permissions.ts";
 import type { Proof } from "./proof.ts";
@@ -200,7 +201,7 @@ const rollback: Judge = ({ record: { change }, gates }, judging, reader) => {
 };
 
 const restore: Judge = ({ record: { change }, isDrifted }, judging, reader) => {
-  if (!isDrifted || change.value === undefined || change.status !== "applied") return undefined;
+  if (!isDrifted || setsNothing(change) || change.status !== "applied") return undefined;
   return reader ? judgeActor("restore", reader, judging) : [];
 };
 

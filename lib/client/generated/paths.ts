@@ -4590,6 +4590,9 @@ export interface components {
           /** Any JSON. */
           value: unknown;
         } | null;
+
+        /** Of a plan: tenant_id, target, and the same of each entry. */
+        sets?: Record<string, unknown>[];
       } | null;
 
       /** Of a dry run: what its places hold now. */

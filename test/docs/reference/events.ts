@@ -42,10 +42,13 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
     "a rollback failed; of tries that the service repeats, one a day for each reason",
     "`stage`, `error`, `host`, `drifted` (another program set the target), `unanswered`, `late`, `by`, `note`, `evidence`, `mended`, `clock`; of a plan `sets`: how each target was left; one with `target_holds` is taken back and no longer belongs to the plan",
   ],
-  change_drifted: ["the host product shows an applied change no more", "`state`, `host`"],
+  change_drifted: [
+    "the host product shows an applied change no more",
+    "`state`, `host`; of a plan `sets`: the target that it is about",
+  ],
   value_restored: [
     "its value is set again after an edit from outside",
-    "`target`, `adapter`, `replaced_digest` (what it replaced; null: nothing), `host` (where it does not show it after that), `by`, `note`, `late`, `resolved_after_interruption`",
+    "`target`, `adapter`, `replaced_digest` (what it replaced; null: nothing), `host` (where it does not show it after that), `by`, `note`, `late`, `resolved_after_interruption`; of a plan `sets`: `tenant_id`, `target`, `adapter`, `replaced_digest` and `host` of each target that was restored",
   ],
   stage_advanced: [
     "a rollout goes on to its next step",

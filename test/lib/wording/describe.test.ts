@@ -60,6 +60,16 @@ test.each([
   ],
   ["change_rolled_back", { by: "ops", actor: null, note: "80 calls" }, "Rolled back by ops: “80 calls”"],
   ["change_drifted", { state: "missing" }, "Changed outside Countersign, the host product shows nothing of it"],
+  [
+    "change_drifted",
+    { state: "drifted", sets: [{ target: "ui.a" }] },
+    "Changed outside Countersign at ui.a, the host product shows another value",
+  ],
+  [
+    "value_restored",
+    { by: "ops", sets: [{ target: "ui.a" }, { target: "ui.b" }] },
+    "Consented value of ui.a, ui.b restored by ops over a value from outside Countersign",
+  ],
   ["emergency_reviewed", { approver: "bo", verdict: "not_accepted" }, "Emergency reviewed by bo, not accepted"],
   ["note_added", { item: "rationale", actor: "bo", note: "Asked for." }, "Rationale added late by bo: “Asked for.”"],
   [

@@ -1,6 +1,7 @@
 /** Both verifiers reject entries about a plan that say something else of its targets, in a log whose hashes are made again. */
 import { beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { editableTarget } from "../../support/editable_target.ts";
 import { service } from "../../support/service.ts";
 import { rehashed } from "../../tamper/world.ts";
 import { judgeExports } from "./judge_export.ts";
@@ -15,7 +16,7 @@ let judged: Awaited<ReturnType<typeof judgeExports>>;
 let withContents: Awaited<ReturnType<typeof judgeExports>>;
 
 /** Edits the targets that the entry of an event names. */
-const edit = (event: string, change: (sets: Target[]) => unknown): string => {
+const forge = (event: string, change: (sets: Target[]) => unknown): string => {
   const entries = lines.filter((line) => line.includes('"event_type"')).map((line) => JSON.parse(line) as AuditEntry);
   const edited = entries.map((entry) => {
     if (entry.event_type !== event) return entry;
@@ -31,6 +32,7 @@ const renamed = (sets: Target[]): Target[] => [...sets.slice(1), { ...sets[0]!, 
 const ALL = "it was applied to other targets than those of its plan";
 const NO_TARGETS = "its sets are no targets of a plan";
 const STILL_HELD = "it is rolled back, and its plan still holds a target";
+const NOT_OWNER = "it restores a change that is not the applied owner of its target";
 const NOT_LEFT = "it takes back a target that its plan does not hold";
 const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, string])[] = [
   ["an apply of some", "change_applied", (sets) => sets.slice(1), ALL],
@@ -39,27 +41,32 @@ const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, s
   ["an apply of one twice", "change_applied", (sets) => [sets[0], ...sets], NO_TARGETS],
   ["a rollback of another", "change_rolled_back", renamed, NOT_LEFT],
   ["a rollback of some", "change_rolled_back", (sets) => sets.slice(1), STILL_HELD],
+  ["a restore of another", "value_restored", renamed, NOT_OWNER],
+  ["a restore of none", "value_restored", () => undefined, NO_TARGETS],
   ["a proposal of one", "change_proposed", (sets) => sets.slice(2), NO_TARGETS],
   ["a proposal of none", "change_proposed", () => undefined, "it names targets of a plan, and its change is none"],
 ];
 
 beforeAll(async () => {
-  const api = await service();
+  const { adapter, edit } = editableTarget();
+  const api = await service({ adapter });
   const { change_id } = (await api.json("propose", PLAN)).body;
   await api.must("approve", change_id);
   await api.must("apply", change_id);
+  edit("ui.b", "7");
+  expect((await api.post("restore", { change_id, actor: "ops" })).status).toBe(200);
   await api.must("rollback", change_id);
   const { text } = await api.get("audit?format=jsonl&contents=1");
   lines = text.trimEnd().split("\n");
   const plain = lines.filter((line) => line.includes('"event_type"')).map((line) => `${line}\n`);
-  judged = await judgeExports([plain.join(""), ...FORGED.map(([, event, change]) => edit(event, change))]);
+  judged = await judgeExports([plain.join(""), ...FORGED.map(([, event, change]) => forge(event, change))]);
   const swapped = text.replace('"content":{', '"content":{ ');
   withContents = await judgeExports([text, swapped, forgedContent(text)], true);
 });
 
 /** The proposal's entry names other targets than its content; the hashes of entries are made again, the contents stand. */
 function forgedContent(text: string): string {
-  const entries = edit("change_proposed", renamed).trimEnd().split("\n");
+  const entries = forge("change_proposed", renamed).trimEnd().split("\n");
   let next = 0;
   return text
     .trimEnd()

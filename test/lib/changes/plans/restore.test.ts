@@ -1,0 +1,161 @@
+/** Restores of a plan: the entry that was changed outside is set back alone. */
+import { expect, test } from "vitest";
+import { checkDueDrift } from "../../../../lib/changes/check_drift.ts";
+import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
+import { changeView } from "../../../../lib/changes/views.ts";
+import { sha256 } from "../../../../local/node_ports.ts";
+import { MINUTE, SECOND } from "../../../support/clock.ts";
+import type { Manifest } from "../../../support/intents.ts";
+import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
+
+const ENTRIES = [planEntry("a", 1), planEntry("a", 2), planEntry("b", 1)] as const;
+const [A1, A2, B1] = ENTRIES;
+
+/** An applied plan over two systems; `edit` sets a target as another program would. */
+async function applied(intent?: Manifest) {
+  const systems = memorySystems(["a", "b"]);
+  const bench = await planBench(systems, { ...(intent && { intent }), longLived: true });
+  const { api } = bench;
+  const id = await bringPlan(api, "applied", ENTRIES);
+  systems.writes.length = 0;
+  const cycle = async (advance = 10 * MINUTE) => {
+    api.deps.clock.advance(advance);
+    const count = await restoreEdited(api.deps);
+    await checkDueDrift(api.deps);
+    return count;
+  };
+  return {
+    ...bench,
+    id,
+    cycle,
+    edit: (entry: (typeof ENTRIES)[number], raw: string | undefined = "7") => bench.overwrite(entry, raw),
+    restore: (more: object = {}) => api.post("restore", { change_id: id, actor: "ops", ...more }),
+    restored: () => bench.details("value_restored"),
+    values: () => ENTRIES.map(bench.raw),
+    episodes: async () => (await api.get("drift")).body.drifted.map(({ target }: { target: string }) => target),
+  };
+}
+const code = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
+const SET = ENTRIES.map(({ value }) => JSON.stringify(value));
+
+test("the drifted entry alone is set back, and the entry of the log names it", async () => {
+  const { api, systems, id, edit, restore, restored, values, episodes } = await applied();
+  edit(A2);
+  const { status, body } = await restore({ note: "Edited by hand." });
+  const set = { tenant_id: "t1", target: "a/2" };
+  expect([status, body.adapter]).toEqual([
+    200,
+    { name: "a", result: "restored", sets: [{ ...set, name: "a", result: "restored" }] },
+  ]);
+  expect([values(), systems.writes]).toEqual([SET, [["a/2"]]]);
+  expect(await restored()).toMatchObject([
+    {
+      target: "release.7",
+      status: "applied",
+      sets: [{ ...set, replaced_digest: sha256("7"), adapter: { name: "a", result: "restored" } }],
+      actor: "ops",
+      note: "Edited by hand.",
+    },
+  ]);
+  expect(await episodes()).toEqual([]);
+  // A rollback brings back the same as without a restore.
+  expect([(await api.act("rollback", id)).status, values()]).toEqual([200, [undefined, undefined, undefined]]);
+});
+
+test("a restore of a plan of which each entry holds its value is refused, and reports no drift", async () => {
+  const { restore, details, restored } = await applied();
+  expect(code(await restore())).toEqual([400, "illegal_transition"]);
+  expect([await details("change_drifted"), await restored()]).toEqual([[], []]);
+});
+
+test("an entry that belongs to a later change, or was rolled back, is not restored", async () => {
+  const { api, systems, id, edit, restore, values, restored } = await applied();
+  await api.bring("applied", { target: "a/1", value: '"later"' });
+  edit(A1);
+  const refused = await restore();
+  expect(code(refused)).toEqual([400, "illegal_transition"]);
+  expect(refused.body.error).toContain("a/1");
+  systems.get("a")!.faults.push("rejected", "rejected");
+  expect(code(await api.act("rollback", id))).toEqual([502, "adapter_failed"]);
+  edit(B1);
+  edit(A2);
+  expect((await restore()).status).toBe(200);
+  expect(values()).toEqual(["7", SET[1], "7"]);
+  expect((await restored()).map(({ sets }) => sets!.map(({ target }) => target))).toEqual([["a/2"]]);
+});
+
+test("a system that fails holds up no other, and a repeated restore sets what is left", async () => {
+  const { systems, edit, restore, values, restored, leases } = await applied();
+  edit(A1);
+  edit(B1);
+  systems.get("a")!.faults.push("rejected");
+  const { status, body } = await restore();
+  expect([status, body.code, body.stage, body.audit_entry.id > 0]).toEqual([502, "adapter_failed", "restore", true]);
+  expect(body.error).toContain("a/1");
+  expect([values(), await leases()]).toEqual([["7", SET[1], SET[2]], []]);
+  expect([(await restore()).status, values()]).toEqual([200, SET]);
+  expect((await restored()).map(({ sets }) => sets!.map(({ target }) => target))).toEqual([["b/1"], ["a/1"]]);
+});
+
+test.each([
+  ["lost answer", true],
+  ["lost request", false],
+] as const)("an entry whose restore had a %s is resolved by its own value", async (fault, isDone) => {
+  const { api, systems, edit, restore, values, restored, leases } = await applied();
+  edit(A1);
+  edit(B1);
+  systems.get("b")!.faults.push(fault);
+  expect(code(await restore())).toEqual([502, "adapter_failed"]);
+  expect((await leases()).map(({ operation, place }) => [operation, place.split("\n")[0]])).toEqual([
+    ["restore", "b/1"],
+  ]);
+  expect(code(await restore())).toEqual(isDone ? [400, "illegal_transition"] : [409, "operation_in_progress"]);
+  api.deps.clock.advance(12 * MINUTE);
+  await api.cycle();
+  expect([values(), await leases()]).toEqual([[SET[0], SET[1], isDone ? SET[2] : "7"], []]);
+  expect(await restored()).toMatchObject([
+    { sets: [{ target: "a/1" }] },
+    ...(isDone ? [{ late: true, sets: [{ target: "b/1", replaced_digest: sha256("7") }] }] : []),
+  ]);
+});
+
+test("a place that is contested is left alone, and the others are restored", async () => {
+  const { api, edit, restore, values, id } = await applied();
+  for (let one = 0; one < 3; one++) {
+    edit(A1, `${one + 10}`);
+    expect((await restore()).status).toBe(200);
+    api.deps.clock.advance(MINUTE);
+  }
+  edit(A1);
+  edit(B1);
+  expect([(await restore()).status, values()]).toEqual([200, ["7", SET[1], SET[2]]]);
+  const refused = await restore();
+  expect([...code(refused), typeof refused.body.contested_until]).toEqual([409, "restore_contested", "string"]);
+  expect((await api.get("drift")).body.drifted).toMatchObject([
+    { change_id: id, target: "a/1", contested_until: refused.body.contested_until },
+  ]);
+});
+
+test("under on_drift: restore the next cycle restores the entry that it saw edited", async () => {
+  const { edit, values, restored, cycle, episodes } = await applied({ policy: { on_drift: "restore" } });
+  edit(A1);
+  edit(B1);
+  expect([await cycle(), values()]).toEqual([0, ["7", SET[1], "7"]]);
+  expect([await cycle(SECOND), values(), await episodes()]).toEqual([2, SET, []]);
+  const made = (await restored()).map(({ actor, sets }) => [actor, sets!.map(({ target }) => target)]);
+  expect(made.toSorted()).toEqual([
+    ["policy:on_drift", ["a/1"]],
+    ["policy:on_drift", ["b/1"]],
+  ]);
+  expect(await cycle()).toBe(0);
+});
+
+test("a restore is offered on a plan with an edited entry, and rejected during a freeze", async () => {
+  const { api, id, edit, restore, cycle } = await applied();
+  edit(B1);
+  await cycle();
+  const { caller } = await changeView(api.deps, id, { actor: "ops", authenticated: "proxy" });
+  expect(caller?.may).toContain("restore");
+  await api.post("freeze", { actor: "ops", note: "n" });
+  expect(code(await restore())).toEqual([409, "frozen"]);
+});
