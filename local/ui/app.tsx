@@ -17,7 +17,6 @@ const ChangesPage = lazy(() => import("./pages/changes.tsx").then((page) => page
 const ComparePage = lazy(() => import("./pages/compare.tsx").then((page) => page.ComparePage));
 const MandatesPage = lazy(() => import("./pages/mandates.tsx").then((page) => page.MandatesPage));
 const MandatePage = lazy(() => import("./pages/mandate.tsx").then((page) => page.MandatePage));
-const AskPage = lazy(() => import("./pages/ask.tsx").then((page) => page.AskPage));
 const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
 const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
 const SettingsPage = lazy(() => import("./pages/settings.tsx").then((page) => page.SettingsPage));
@@ -63,8 +62,6 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
       return <KpisPage route={route} />;
     case "audit":
       return <AuditLogPage route={route} />;
-    case "ask":
-      return <AskPage />;
     case "mandates":
       return id === undefined ? <MandatesPage /> : <MandatePage key={id} id={id} />;
     case "settings":

@@ -18,7 +18,7 @@ import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Given, Sentence } from "./parts/text.tsx";
 import { TitleCount } from "./parts/title_count.tsx";
-import { useAct } from "./parts/use_act.tsx";
+import { useServiceAct } from "./parts/use_service_act.tsx";
 
 const StopDialog = lazy(() => import("./parts/stop.tsx").then((part) => part.StopDialog));
 const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
@@ -87,7 +87,6 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
               <button type="button" class="link" onClick={() => setOpen("find")}>
                 Find <kbd>/</kbd>
               </button>
-              <a href={href(["ask"])}>Ask</a>
               <button type="button" class="link" onClick={() => setOpen("help")}>
                 Keys <kbd>?</kbd>
               </button>
@@ -137,7 +136,7 @@ function Upgraded() {
 
 /** Says that nothing is taken while the clock is far behind the log, and lets whoever may put up with it. */
 function ClockBehind() {
-  const accepting = useAct("accept_clock");
+  const accepting = useServiceAct("accept_clock");
   return (
     <>
       {useValue(clockBehind) && (
@@ -159,7 +158,7 @@ function ClockBehind() {
 /** Says on every page that nothing is applied now, and lets whoever may lift that. */
 function Frozen() {
   const { data } = useServiceState();
-  const lifting = useAct("unfreeze");
+  const lifting = useServiceAct("unfreeze");
   const freeze = inForce(data?.freeze, useNow());
   return (
     <>
@@ -215,23 +214,15 @@ function You({ onYou }: { onYou: () => void }) {
   );
 }
 
-const THEMES: readonly (readonly [string, string])[] = [
-  ["", "System"],
-  ["light", "Light"],
-  ["dark", "Dark"],
-];
-
 function ThemeChoice() {
   const chosen = useValue(theme);
   return (
     <label class="theme">
       <small class="quiet">Theme</small>
       <select value={chosen} onChange={({ currentTarget }) => theme.set(currentTarget.value)}>
-        {THEMES.map(([given, title]) => (
-          <option key={given} value={given}>
-            {title}
-          </option>
-        ))}
+        <option value="">System</option>
+        <option value="light">Light</option>
+        <option value="dark">Dark</option>
       </select>
     </label>
   );
@@ -253,27 +244,27 @@ function Product() {
   );
 }
 
-const SAID: Readonly<Record<Freshness["mode"], (since: number) => string>> = {
-  connecting: () => "Connecting",
-  live: () => "Live",
-  polling: () => `Updates every ${POLL_MS / 1000} s`,
-  offline: (since) => `Offline since ${timeOfDay(since)}`,
-};
-
-const TITLE: Readonly<Record<Freshness["mode"], string>> = {
-  connecting: "The service has not answered yet.",
-  live: "What happens at the service shows at once.",
-  polling: "The service is asked every few seconds; its event stream does not get through.",
-  offline: "The service cannot be reached. What you see is from before; it is tried again every few seconds.",
+const FRESHNESS: Readonly<Record<Freshness["mode"], [word: (since: number) => string, title: string]>> = {
+  connecting: [() => "Connecting", "The service has not answered yet."],
+  live: [() => "Live", "What happens at the service shows at once."],
+  polling: [
+    () => `Updates every ${POLL_MS / 1000} s`,
+    "The service is asked every few seconds; its event stream does not get through.",
+  ],
+  offline: [
+    (since) => `Offline since ${timeOfDay(since)}`,
+    "The service cannot be reached. What you see is from before; it is tried again every few seconds.",
+  ],
 };
 
 /** How fresh the page is. */
 function FreshnessMark() {
   const { mode, since } = useValue(freshness);
+  const [word, title] = FRESHNESS[mode];
   return (
-    <span class={`freshness ${mode}`} role="status" title={TITLE[mode]}>
+    <span class={`freshness ${mode}`} role="status" title={title}>
       <span class="dot" aria-hidden="true" />
-      {SAID[mode](since)}
+      {word(since)}
     </span>
   );
 }

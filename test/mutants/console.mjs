@@ -8,8 +8,7 @@ const walk = {
   tests: ["test/ui/audit.browser.long.test.ts"],
   only: "checked in the browser",
 };
-const dialog = { file: "local/ui/pages/change/decide.tsx", tests: ["test/ui/decisions.browser.test.ts"] };
-const sending = { ...dialog, file: "local/ui/pages/change/use_decision.tsx" };
+const dialog = { file: "local/ui/parts/act.tsx", tests: ["test/ui/decisions.browser.test.ts"] };
 const CONSENT = ["test/ui/consent.browser.long.test.ts"];
 const FAULTS = ["test/ui/faults.browser.long.test.ts"];
 
@@ -28,8 +27,8 @@ export const console = [
   {
     file: "local/ui/pages/propose/foretelling.tsx",
     name: "a proposal is warned of other tenants' changes",
-    find: "const query = { tenant_id, target: on,",
-    replace: "const query = { target: on,",
+    find: ' tenant:"${tenant}"',
+    replace: "",
     tests: FAULTS,
     only: "same tenant",
   },
@@ -49,7 +48,7 @@ export const console = [
   },
   {
     name: "a look at the host is kept under a key, which is a write",
-    file: "local/ui/pages/change/use_rehearsal.tsx",
+    file: "local/ui/pages/change/host_look.tsx",
     find: "{ revision, key: null }",
     replace: "{ revision }",
     tests: UNDO,
@@ -58,8 +57,8 @@ export const console = [
   {
     name: "a proposal is made of a value that its kind's field cannot hold",
     file: "local/ui/domain/kinds.ts",
-    find: "return isSame ? typed :",
-    replace: "return true ? typed :",
+    find: "canonicalJson(JSON.parse(json)) === canonicalJson(value) ? text",
+    replace: "true ? text",
     tests: PLACE,
   },
   {
@@ -106,17 +105,17 @@ export const console = [
     replace: "",
   },
   {
-    ...sending,
+    ...dialog,
     name: "the dialog decides on another revision than it shows",
-    find: "{ revision: change.revision, key: key(fields) }",
+    find: "{ revision, key: key(fields) }",
     replace: "{ key: key(fields) }",
     only: "stopped by the service",
   },
   {
-    ...sending,
+    ...dialog,
     name: "a decision that is sent again is made again",
-    find: "{ revision: change.revision, key: key(fields) }",
-    replace: "{ revision: change.revision, key: String(Math.random()) }",
+    find: "{ revision, key: key(fields) }",
+    replace: "{ revision, key: String(Math.random()) }",
     only: "an answer that was lost",
   },
   {
@@ -127,10 +126,10 @@ export const console = [
     only: "nothing is swapped",
   },
   {
-    file: "local/ui/pages/change/undoing.tsx",
+    file: "local/ui/pages/change/use_setter.tsx",
     tests: ["test/ui/decisions.browser.test.ts"],
     name: "what a rollback brings back is shown without its digest",
-    find: "hexOf(await sha256(canonicalJson(before.value))) === digest",
+    find: "hexOf(await sha256(canonicalJson(one.value))) === digest",
     replace: "true",
     only: "dialog of a rollback",
   },

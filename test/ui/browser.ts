@@ -131,7 +131,7 @@ async function closeWindow({ page, context }: Window): Promise<void> {
 }
 
 /** The pages of the console, by their place in the address. */
-export const PAGES = ["", "changes", "compare", "propose", "kpis", "audit", "settings", "ask"] as const;
+export const PAGES = ["", "changes", "compare", "propose", "kpis", "audit", "settings"] as const;
 
 /** Goes to a page of the console and waits until it shows its content and listens to its keys. */
 export async function visit(page: Page, url: string, place: string): Promise<void> {

@@ -134,7 +134,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await visit(ana, service.url, place(second));
     await button(ana, "Roll back…").click();
     await dialog.getByText("The host product shows this change now.").waitFor();
-    await dialog.getByText("limits.exports held what the change before it set.").waitFor();
+    await dialog.getByText("limits.exports held what Raise the limit by pat set.").waitFor();
     expect((await dialog.locator(".diff .line").allInnerTexts()).map((line) => line.replaceAll(/\s+/g, " "))).toEqual([
       "− removed: 20",
       "+ added: 10",

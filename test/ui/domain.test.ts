@@ -7,7 +7,7 @@ import { figure, people, signed } from "../../local/ui/core/format.ts";
 import { checkEach, checkRun, hashOf } from "../../local/ui/domain/audit_check.ts";
 import { listCautions } from "../../local/ui/domain/cautions.ts";
 import { draftAgain } from "../../local/ui/domain/draft.ts";
-import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
+import { readValue } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
 import { offeredKpis } from "../../local/ui/domain/kpis.ts";
 import { listObstacles, listOffers } from "../../local/ui/domain/offers.ts";
@@ -182,15 +182,14 @@ test("the rules for a value are short sentences", () => {
 }); // prettier-ignore
 
 test.each([
-  ["config", { text: "25" }, "25", undefined],
-  ["config", { text: "" }, undefined, undefined],
-  ["config", { text: "on" }, undefined, "Line 1, column 1: text needs double quotes."],
-  ["feature_flag", { enabled: "off" }, "false", undefined],
-  ["code_patch", { text: "- a\n+ b" }, '{"patch":"- a\\n+ b"}', undefined],
-  ["experiment", { percent: "20" }, '{"variants":{"control":80,"treatment":20}}', undefined],
-  ["experiment", { percent: "0" }, undefined, "must be above 0 and at most 100"],
-] as const)("the value of a %s from %j", (kind, draft, json, fault) => {
-  const value = valueOf(KIND_FORMS[kind].value, { text: "", enabled: "", percent: "", ...draft });
+  ["config", "25", "25", undefined],
+  ["config", " ", undefined, undefined],
+  ["config", "on", undefined, "Line 1, column 1: text needs double quotes."],
+  ["feature_flag", "false", "false", undefined],
+  ["code_patch", "- a\n+ b", '{"patch":"- a\\n+ b"}', undefined],
+  ["code_patch", '{"file":"a"}', '{"file":"a"}', undefined],
+] as const)("the value of a %s from %j", (kind, typed, json, fault) => {
+  const value = readValue(kind, typed);
   expect([value.json, value.fault]).toEqual([json, fault]);
 });
 

@@ -39,10 +39,10 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await ana.getByLabel("Note").fill("The ledger is audited.");
     await ana.getByLabel("Until").fill("2020-01-01T08:00");
     expect(await seriousOn(ana, "freeze")).toEqual([]);
-    await button(ana, "Freeze now").click();
+    await button(ana, "Freeze as ana").click();
     await ana.getByText("must be in the future").first().waitFor();
     await ana.getByLabel("Until").fill("2099-01-01T08:00");
-    await button(ana, "Freeze now").click();
+    await button(ana, "Freeze as ana").click();
     await ana.getByRole("dialog").waitFor({ state: "detached" });
 
     // Nobody reloads.
@@ -56,7 +56,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await visit(bo, service.url, "kpis");
     await button(bo, "Lift the freeze…").click();
     await bo.getByLabel("Note").fill("The audit is over.");
-    await button(bo, "Lift it now").click();
+    await button(bo, "Lift it as bo").click();
     await frozen(bo).waitFor({ state: "detached" });
     expect(await bo.evaluate(() => document.activeElement?.tagName), "its button is gone").toBe("H1");
     await frozen(ana).waitFor({ state: "detached" });

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { violationsOn } from "./axe.ts";
-import { startBrowser, useWindows, visit } from "./browser.ts";
+import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
 const ANA = { name: "ana", token: TOKEN };
@@ -30,26 +30,22 @@ describe.skipIf(!browser)("find in the console", () => {
   const rows = (page: Page) => page.getByRole("list", { name: "Changes found" }).getByRole("listitem");
   const address = (page: Page): string | null => new URLSearchParams(new URL(page.url()).hash.split("?")[1]).get("q");
 
-  test("a query is completed by keys, runs from the address, and Back leads to the one before", async () => {
+  test("a query is completed, runs from the address, and Back leads to the one before", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes");
     await page.getByText("Saved questions").click();
     await page.getByRole("link", { name: "My proposals" }).click();
     await page.getByText("2 changes match.").waitFor();
     expect([address(page), await query(page).inputValue()]).toEqual(["is:mine", "is:mine"]);
+    // The browser itself offers the completions, and its list is no part of the page.
+    const offered = () => page.locator("#completions option").evaluateAll((all) => all.map((one) => one.getAttribute("value")!)); // prettier-ignore
     await query(page).fill("-is:den");
-    await page.getByRole("option", { name: "-is:denied" }).waitFor();
-    await page.keyboard.press("ArrowDown");
-    const chosen = page.getByRole("listbox").getByRole("option", { selected: true });
-    expect(await query(page).getAttribute("aria-activedescendant")).toBe(await chosen.getAttribute("id"));
-    await page.keyboard.press("Enter");
-    expect(await query(page).inputValue()).toBe("-is:denied ");
-    await page.keyboard.type("ten");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
-    await page.keyboard.type("nor");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
+    expect(await offered()).toEqual(["-is:denied "]);
+    await query(page).fill("-is:denied ten");
+    expect(await offered()).toEqual(["-is:denied tenant:"]);
+    await query(page).fill("-is:denied tenant:nor");
+    const [whole = ""] = await offered();
+    await query(page).fill(whole);
     await page.keyboard.press("Enter");
     await page.getByText("1 change matches.").waitFor();
     expect(address(page)).toBe('-is:denied tenant:"north wind"');
@@ -110,17 +106,13 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("Number 51", { exact: true }).waitFor();
   });
 
-  test("suggestions close with Escape; a saved question has its Chinese title in Chinese", async () => {
+  test("axe accepts suggestions; a saved question has its Chinese title in Chinese", async () => {
     const page = await open({ ...ANA, locale: "zh-CN" });
     await visit(page, service.url, "changes");
     await page.getByText("Saved questions").click();
     await page.getByRole("link", { name: "等我处理的" }).waitFor();
     await query(page).fill("ris");
-    await page.getByRole("listbox").waitFor();
     expect(await violationsOn(page, "find with suggestions")).toEqual([]);
-    await page.keyboard.press("Escape");
-    await page.getByRole("listbox").waitFor({ state: "hidden" });
-    expect(await query(page).getAttribute("aria-expanded")).toBe("false");
   });
 
   test("the palette finds by words and queries, opens by Enter, and gives the focus back on Escape", async () => {
@@ -131,23 +123,24 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.keyboard.press("Control+k");
     const dialog = page.getByRole("dialog", { name: "Find" });
     await page.keyboard.type("10 euro dep");
-    await dialog.getByRole("option", { name: "10 euro deposit", selected: true }).waitFor();
+    await dialog.getByRole("link", { name: "10 euro deposit" }).waitFor();
     expect(await violationsOn(page, "palette")).toEqual([]);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     expect(await link.evaluate((one) => one === document.activeElement)).toBe(true);
     await page.keyboard.press("Control+k");
     await page.keyboard.type("is:pending risk:high");
-    await dialog.getByRole("option", { name: "10 euro deposit", selected: true }).waitFor();
+    await dialog.getByRole("link", { name: "10 euro deposit" }).waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/changes/${deposit}`);
   });
 
   test("an answer leads to its query in the list of changes", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "ask");
-    await page.getByLabel("Message").fill("is:pending risk:high");
-    await page.keyboard.press("Enter");
+    await visit(page, service.url, "settings");
+    await page.keyboard.press("/");
+    await page.getByLabel("A change or a page").fill("is:pending risk:high");
+    await button(page, "Ask the service").click();
     await page.getByRole("link", { name: "is:pending_consent risk:high" }).click();
     await page.getByText("1 change matches.").waitFor();
   });

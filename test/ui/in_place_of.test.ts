@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { AuditEntry, Change, ChangeDetail, Operation, Related } from "../../local/ui/core/api_types.ts";
 import { intentionOf, isAbout, isInTheWay, isLeftOpen, listWays, whyApart } from "../../local/ui/domain/again.ts";
-import { draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../../local/ui/domain/draft.ts";
-import { heldIn, sidesOf } from "../../local/ui/domain/held.ts";
-import { formOf, KINDS, valueDraftOf, valueOf } from "../../local/ui/domain/kinds.ts";
+import { draftAgain, draftFrom, draftOfHeld, makeProposalFields } from "../../local/ui/domain/draft.ts";
+import { readHeld } from "../../local/ui/domain/held.ts";
+import { KINDS, readValue, typeValue } from "../../local/ui/domain/kinds.ts";
 import { piecesOf, unnamed } from "../../local/ui/domain/named.ts";
 import { statusMark } from "../../local/ui/domain/statuses.ts";
 import { formOf as formBody } from "../../local/ui/core/api.ts";
@@ -63,8 +63,7 @@ describe("the content of a change, proposed again", () => {
     const api = await core({ intent: INTENT as never });
     const old: Change = await api.propose({ target: "limits.uploads", proposer: "pat", ...fields } as never);
     const draft = draftAgain(old, "pat");
-    const { json } = valueOf(formOf(draft.kind, draft.value), draft.value);
-    const sent = Object.fromEntries(formBody({ ...fieldsOf(draft, json), supersedes: old.change_id }));
+    const sent = Object.fromEntries(formBody({ ...makeProposalFields(draft), supersedes: old.change_id }));
     const again = await api.propose(sent);
     expect(again.digest).toBe(old.digest);
     expect(again.supersedes).toBe(old.change_id);
@@ -73,9 +72,18 @@ describe("the content of a change, proposed again", () => {
 
 test("a value that its kind has no field for is typed as JSON", () => {
   for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[])
-    for (const value of [null, 0, "", [], {}, "x", { patch: 1 }, { variants: { control: 99.5, treatment: 0.5 } }]) {
-      const draft = valueDraftOf(KINDS[kind].value, value);
-      const { json, fault } = valueOf(formOf(kind, draft), draft);
+    for (const value of [
+      null,
+      0,
+      "",
+      [],
+      {},
+      "x",
+      { patch: 1 },
+      { patch: "25" },
+      { variants: { control: 99.5, treatment: 0.5 } },
+    ]) {
+      const { json, fault } = readValue(kind, typeValue(kind, value));
       expect(fault).toBeUndefined();
       expect(canonicalJson(JSON.parse(json!))).toBe(canonicalJson(value));
     }
@@ -97,9 +105,9 @@ test("what the host holds is proposed without what was expected of the other", (
   expect(draftOfHeld(of, { value: 99 }, "ana")).toEqual({
     ...draftFrom(new URLSearchParams({ ...AT, kpi: "csat", risk: "low", tier: "major", reversible: "true" }), "ana"),
     summary: "Keep what the host product holds at limits.uploads",
-    value: { text: "99", enabled: "", percent: "" },
+    value: "99",
   });
-  for (const nothing of [null, undefined]) expect(draftOfHeld(of, nothing, "").value.text).toBe("");
+  for (const nothing of [null, undefined]) expect(draftOfHeld(of, nothing, "").value).toBe("");
 });
 
 test("of another tenant it is a proposal of its own; what is on the same target stands in the way", () => {
@@ -147,16 +155,12 @@ test("changes in a message are told apart from its text, and left out where noth
 
 test("the host's side of a look is what it holds, by the adapter's word or its preview", () => {
   const answer = (adapter: object | null): Operation => ({ adapter }) as Operation;
-  const sets = { value: 2 } as Change;
-  expect(sidesOf(answer({ holds: { value: 1 }, preview: { before: 3, after: 2 } }), sets)).toEqual({
-    before: { value: 1 },
-    after: { value: 2 },
-  });
-  expect(sidesOf(answer({ preview: { before: 3, after: 2 } }), sets)?.before).toEqual({ value: 3 });
-  expect(sidesOf(answer({ preview: { before: null, after: 2, present_before: false } }), sets)?.before).toBeNull();
-  expect(sidesOf(answer({ holds: null }), {} as Change)).toEqual({ before: null, after: null });
+  expect(readHeld(answer({ holds: { value: 1 }, preview: { before: 3, after: 2 } }))).toEqual({ value: 1 });
+  expect(readHeld(answer({ preview: { before: 3, after: 2 } }))).toEqual({ value: 3 });
+  expect(readHeld(answer({ preview: { before: null, after: 2, present_before: false } }))).toBeNull();
+  expect(readHeld(answer({ holds: null }))).toBeNull();
   for (const silent of [null, {}, { preview: null }, { preview: { would: "change" } }])
-    expect(heldIn(answer(silent))).toBeUndefined();
+    expect(readHeld(answer(silent))).toBeUndefined();
 });
 
 test("an applied change that drifted does not look applied, and nothing else is drifted", () => {

@@ -57,15 +57,15 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await session.send("Network.enable");
     const slow = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
     await session.send("Network.emulateNetworkConditions", slow);
+    await page.addInitScript(noteFirstRow);
     const reload = async (): Promise<number> => {
-      const begun = performance.now();
       await page.reload({ waitUntil: "commit" });
       await page.locator("article.row").first().waitFor();
-      return performance.now() - begun;
+      return page.evaluate(() => (globalThis as unknown as { firstRow: number }).firstRow);
     };
     const took = [await reload(), await reload(), await reload()];
     process.stdout.write(`warm reload on Slow 3G: ${took.map(Math.round).join(", ")} ms\n`);
-    expect(Math.min(...took)).toBeLessThan(1500);
+    expect(Math.max(...took)).toBeLessThan(1500);
   });
 
   test("a query counts ten thousand changes and shows a page of them", async () => {
@@ -101,7 +101,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     for (const words of ["number-0", id]) {
       await page.keyboard.press("Control+k");
       await page.keyboard.type(words);
-      await page.getByRole("dialog").getByRole("option", { name: "number-0 of many" }).first().waitFor();
+      await page.getByRole("dialog").getByRole("link", { name: "number-0 of many" }).first().waitFor();
       await page.keyboard.press("Enter");
       await page.waitForURL(`**/changes/${id}`);
       await visit(page, service.url, "settings");
@@ -219,6 +219,16 @@ async function sendMany(url: URL, forms: readonly Record<string, string>[]): Pro
   };
   await Promise.all(Array.from({ length: 32 }, worker));
   agent.destroy();
+}
+
+/** Notes the milliseconds from the start of the navigation to the first row. In the page. */
+function noteFirstRow(): void {
+  const noting = new MutationObserver(() => {
+    if (!document.querySelector("article.row")) return;
+    (globalThis as unknown as { firstRow: number }).firstRow = performance.now();
+    noting.disconnect();
+  });
+  noting.observe(document, { subtree: true, childList: true });
 }
 
 /** Notes every value between nothing and everything that a bar shows. In the page. */

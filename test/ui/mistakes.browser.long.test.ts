@@ -107,9 +107,9 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     await visit(page, service.url, "kpis");
     await page.keyboard.press("f");
     await page.getByLabel("NRR quarterly").fill("1.05");
-    await button(page, "Save").click();
+    await button(page, "Save as ana").click();
     await page.getByText("The service cannot be reached.").waitFor();
-    await button(page, "Save").click();
+    await button(page, "Save as ana").click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await service.get("api/product/audit?event_type=kpi_refreshed")).entries).toHaveLength(1);
   });

@@ -33,7 +33,7 @@ const README = [
   { file: "inbox_phone", page: () => "", width: 390, theme: "light" },
 ];
 
-const PAGES = ["", "changes", "propose", "kpis", "audit", "settings", "ask"];
+const PAGES = ["", "changes", "propose", "kpis", "audit", "settings", "compare"];
 
 /** Every page, whole. */
 const everything = (ids) =>
@@ -125,7 +125,7 @@ async function openApply(page) {
 
 /** Lets the service and the browser check the log. */
 async function checkLog(page) {
-  await page.getByRole("button", { name: "Ask the service" }).click();
+  await page.getByText("Ask the service").click();
   await page.getByText("The service finds all").waitFor();
   await page.getByRole("button", { name: "Check in this browser" }).click();
   await page.getByText("each fits its hash").waitFor();
@@ -144,10 +144,6 @@ async function take(browser, { url, ids }, { file, page, width, height, theme, a
   await shown.goto(new URL(`/#/${page(ids)}`, url).href);
   await shown.locator("h1").first().waitFor();
   await shown.waitForFunction(() => document.querySelector('main [aria-busy="true"]:not(button)') === null);
-  await shown.waitForFunction(() => {
-    const plots = [...document.querySelectorAll(".plot")];
-    return plots.every((plot) => plot.querySelector("canvas") !== null);
-  });
   if (act) await act(shown);
   await shown.screenshot({ path: join(target, `${file}.png`), fullPage: whole });
   await context.close();

@@ -51,7 +51,6 @@ describe.skipIf(!browser)("before and after", () => {
     expect(await shown.innerText()).toMatch(/17[\s\S]*25/);
     await ana.getByText("The host product was asked just now, and nothing was changed.").waitFor();
     await ana.getByText("somebody changed it elsewhere").waitFor();
-    await ana.getByText(/The host product was asked \d+ s ago/).waitFor();
     setByHand("limits.a", 25);
     await button(ana, "Ask again").click();
     await ana.getByText("holds this already").waitFor();
@@ -230,7 +229,7 @@ describe.skipIf(!browser)("before and after", () => {
     await ana.getByText("far behind its log").waitFor();
     await button(ana, "Accept the clock…").click();
     await ana.getByLabel("Note").fill("It ran three days ahead.");
-    await button(ana, "Accept the clock now").click();
+    await button(ana, "Accept the clock as ana").click();
     await button(ana, "Accept the clock…").waitFor({ state: "detached" });
     const { entries } = await behind.get("api/product/audit?event_type=clock_accepted");
     expect(entries).toHaveLength(1);

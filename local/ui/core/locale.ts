@@ -16,9 +16,3 @@ const browser: Partial<Navigator> | undefined = globalThis.document && globalThi
 
 /** The reader's locale. */
 export const LOCALE = usableLocale(browser?.languages ?? []);
-
-/** Lets a library that takes `navigator.language` as it is take one that is a language. */
-export function mendLanguage(): void {
-  if (usableLocale([navigator.language]) !== navigator.language)
-    Object.defineProperty(navigator, "language", { value: LOCALE, configurable: true });
-}

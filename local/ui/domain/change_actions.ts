@@ -1,53 +1,45 @@
-/** What can be done with a change: how it is called, where it is sent, and what of it is signed. */
+/** Acts on a change: their names, where they are sent, and their statements. */
 import type { Action, ChangeDetail } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
+import type { Act } from "../parts/act.tsx";
+import { findSeen } from "./seen.ts";
+import { decisionOn } from "./statement.ts";
 
-/** The service's actions, and what it takes beside them. */
+/** The service's actions, and those that it takes also. */
 export type ChangeAction =
   Action | "hold" | "resume" | "advance" | "restore" | "approve_emergency" | "accept_emergency" | "reject_emergency";
 
-/** What a console must know of it. */
-interface Facts {
-  label: string;
-  /** The title of its dialog, where that is not the label with "this change?". */
-  asks?: string;
-  path: string;
-  /** The field that names the person. */
-  person?: "approver" | "proposer" | "actor";
-  /** Whoever does it is named where that is known, and may add a note. */
-  acts?: true;
-  /** The decision in the statement that is signed. */
-  decision?: Decision;
-  /** What is sent with it each time. */
-  fields?: Fields;
-  explained: string;
+/** An act on a change, and what is said once it is done. */
+export interface ChangeAct extends Act {
+  decision: Decision;
   done: string;
-  /** In a statement, after the person's name. */
-  says: string;
-  noteHint?: string;
-  noteRequired?: true;
-  look?: "danger" | "secondary";
 }
 
+const WHY = "Why? It stays on record.";
 const CONVINCED = "What convinced you? It stays on record.";
 const WHY_NOT = "Why not? The proposer will read it.";
 
-export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
+const VOTE = { person: "approver", noteHint: CONVINCED } as const;
+const STAGE = { path: "api/product/stage", decision: "stage" } as const;
+const REVIEW = { path: "api/product/review", decision: "review", person: "approver" } as const;
+
+export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
   approve: {
+    ...VOTE,
     label: "Approve",
+    title: "Approve this change?",
     path: "api/product/approve",
-    person: "approver",
     decision: "approve",
     explained: "Your consent is given to exactly this content, and stands in the audit log under your name.",
     done: "Your consent is recorded.",
     says: "approves",
-    noteHint: CONVINCED,
   },
   deny: {
+    ...VOTE,
     label: "Deny",
+    title: "Deny this change?",
     path: "api/product/deny",
-    person: "approver",
     decision: "deny",
     explained: "One denial is final. The proposer can propose it again.",
     done: "Your denial is recorded.",
@@ -57,20 +49,21 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
   },
   withdraw: {
     label: "Withdraw",
+    title: "Withdraw this change?",
     path: "api/product/withdraw",
     person: "proposer",
     decision: "withdraw",
     explained: "The proposal is taken back and closed.",
     done: "The change is withdrawn.",
     says: "withdraws the proposal",
-    noteHint: "Why? It stays on record.",
+    noteHint: WHY,
     look: "secondary",
   },
   revoke: {
+    ...VOTE,
     label: "Take consent back",
-    asks: "Take your consent back?",
+    title: "Take your consent back?",
     path: "api/product/revoke",
-    person: "approver",
     decision: "revoke",
     explained: "Your consent is taken back, and the change is closed. The proposer can propose it again.",
     done: "Your consent is taken back, and the change is closed.",
@@ -80,77 +73,72 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
   },
   apply: {
     label: "Apply",
+    title: "Apply this change?",
     path: "api/product/apply",
-    acts: true,
     decision: "apply",
-    noteHint: "Why now? It stays on record.",
+    isNameless: true,
     explained: "The change is carried to the host product now, and verified there.",
     done: "The change is applied and verified.",
     says: "applies",
+    noteHint: "Why now? It stays on record.",
   },
   rollback: {
     label: "Roll back",
+    title: "Roll back this change?",
     path: "api/product/rollback",
-    acts: true,
     decision: "rollback",
-    noteHint: "Why? It stays on record.",
+    isNameless: true,
     explained: "What was there before comes back, unless a later change has taken the place.",
     done: "The change is rolled back.",
     says: "rolls back",
+    noteHint: WHY,
     look: "danger",
   },
   hold: {
+    ...STAGE,
     label: "Hold",
-    asks: "Hold this rollout?",
-    path: "api/product/stage",
-    person: "actor",
-    decision: "stage",
+    title: "Hold this rollout?",
     fields: { action: "hold" },
     explained:
       "It takes no further step until it is resumed. It is still rolled back where a KPI is worse than allowed.",
     done: "The rollout is held.",
     says: "holds the rollout",
-    noteHint: "Why? It stays on record.",
+    noteHint: WHY,
     look: "secondary",
   },
   resume: {
+    ...STAGE,
     label: "Resume",
-    asks: "Resume this rollout?",
-    path: "api/product/stage",
-    person: "actor",
-    decision: "stage",
+    title: "Resume this rollout?",
     fields: { action: "resume" },
     explained: "It takes its next step when the numbers allow it.",
     done: "The rollout goes on.",
     says: "resumes the rollout",
-    noteHint: "What did you look at? It stays on record.",
+    noteHint: CONVINCED,
   },
   advance: {
+    ...STAGE,
     label: "Next step",
-    asks: "Take the next step?",
-    path: "api/product/stage",
-    person: "actor",
-    decision: "stage",
+    title: "Take the next step?",
     fields: { action: "advance" },
     explained: "More users get the new value now.",
     done: "The rollout took its next step.",
     says: "takes the next step of the rollout",
-    noteHint: "What convinced you? It stays on record.",
+    noteHint: CONVINCED,
   },
   restore: {
     label: "Restore the consented value",
-    asks: "Restore the consented value?",
+    title: "Restore the consented value?",
     path: "api/product/restore",
-    acts: true,
     decision: "restore",
-    noteHint: "Who changed it, and why is it set again? It stays on record.",
     explained: "Sets the consented value again, over what was set outside Countersign. It needs no new consent.",
     done: "The consented value is restored.",
     says: "restores the consented value",
+    noteHint: "Who changed it, and why is it set again? It stays on record.",
   },
   approve_emergency: {
     label: "Approve as an emergency",
-    asks: "Approve this change as an emergency?",
+    title: "Approve this change as an emergency?",
     path: "api/product/approve",
     person: "approver",
     decision: "approve_emergency",
@@ -159,28 +147,24 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
     done: "Your emergency consent is recorded, and will be reviewed.",
     says: "approves as an emergency",
     noteHint: "What is the emergency? The review will ask.",
-    noteRequired: true,
+    isNoteRequired: true,
     look: "danger",
   },
   accept_emergency: {
+    ...REVIEW,
     label: "Justified",
-    asks: "Was the emergency consent right?",
-    path: "api/product/review",
-    person: "approver",
-    decision: "review",
+    title: "Was the emergency consent right?",
     fields: { verdict: "accepted" },
     explained: "You say that the emergency consent was right. The review is over.",
     done: "Your review is recorded: justified.",
     says: "accepts the emergency consent",
-    noteHint: "What did you look at? It stays on record.",
+    noteHint: CONVINCED,
     look: "secondary",
   },
   reject_emergency: {
+    ...REVIEW,
     label: "Not justified",
-    asks: "Was the emergency consent wrong?",
-    path: "api/product/review",
-    person: "approver",
-    decision: "review",
+    title: "Was the emergency consent wrong?",
     fields: { verdict: "not_accepted" },
     explained: "You say that the emergency consent was not right. The review is over; the change stays as it is.",
     done: "Your review is recorded: not justified.",
@@ -190,21 +174,30 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, Facts>> = {
   },
 };
 
-/** The fields that it sends. */
-export function makeFields(
-  action: ChangeAction,
-  { change_id, exposure }: Pick<ChangeDetail, "change_id" | "exposure">,
-  name: string,
-  note: string,
-): Fields {
-  const { person, acts, fields, decision } = CHANGE_ACTIONS[action];
-  const said = note === "" ? undefined : note;
-  const known = name === "" ? undefined : name;
+/** Returns what an act sends of a change as it is shown; a consent records what its places held. */
+export function makeFields(action: ChangeAction, change: ChangeDetail, over_drift?: true): Fields {
+  const { decision } = CHANGE_ACTIONS[action];
+  const seen = findSeen(decision, change);
   return {
-    change_id,
-    ...(person && { [person]: name, note: said }),
-    ...(acts && { actor: known, note: said }),
-    ...(decision === "stage" && { step: String(exposure?.step) }),
-    ...fields,
+    change_id: change.change_id,
+    ...(decision === "stage" && { step: String(change.exposure?.step) }),
+    ...(seen && { seen: JSON.stringify(seen) }),
+    ...(over_drift && { over_drift: "true" }),
   };
 }
+
+/** Returns the statement of an act on a change. */
+export const makeMatter =
+  (action: ChangeAction, change: ChangeDetail, over_drift?: true) =>
+  ({ name, note }: { name: string; note: string }) => {
+    const { decision, fields } = CHANGE_ACTIONS[action];
+    return decisionOn(change, {
+      decision,
+      approver: name,
+      note,
+      verdict: fields?.["verdict"],
+      ...(decision === "stage" && { step: change.exposure?.step, action: fields?.["action"] }),
+      seen: findSeen(decision, change),
+      over_drift,
+    });
+  };

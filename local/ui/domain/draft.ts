@@ -1,36 +1,29 @@
 /** A proposal as it is typed: empty, given with the address, or made of a change whose place it takes. */
-import type { Change, ChangeDetail, Kind, Risk, Tier } from "../core/api_types.ts";
+import type { Change, ChangeDetail, Kind } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
-import { EMPTY_VALUE, formOf, KINDS, type ValueDraft, valueDraftOf, valueOf } from "./kinds.ts";
+import type { Side } from "./held.ts";
+import { KINDS, readValue, typeValue } from "./kinds.ts";
 import { isUnstated } from "./sentences.ts";
 
-/** One target of a plan as it is typed. */
-export interface EntryDraft {
-  tenant_id: string;
-  target: string;
-  value: ValueDraft;
-}
+/** Fields that are typed as text; empty is "not stated". */
+const TEXTS = [
+  "tenant_id", "target", "summary", "rationale", "kpi", "expected_delta_k", "affected_users", "reversible", "risk", "tier",
+  "proposer",
+  // Empty: a person applies it; `approved`, or a local time.
+  "apply_when",
+  "value",
+] as const; // prettier-ignore
+export type DraftField = (typeof TEXTS)[number];
 
-/** What was typed; empty is "not stated". */
-export interface Draft {
+/** One target of a plan as it is typed. */
+export type EntryDraft = Record<"tenant_id" | "target" | "value", string>;
+
+/** A proposal as it is typed. */
+export type Draft = Record<DraftField, string> & {
   kind: Kind;
-  tenant_id: string;
-  target: string;
-  summary: string;
-  rationale: string;
-  kpi: string;
-  expected_delta_k: string;
-  affected_users: string;
-  reversible: string;
-  risk: Risk | "";
-  tier: Tier | "";
-  proposer: string;
-  /** Empty: a person applies it; `approved`, or a local time. */
-  apply_when: string;
-  value: ValueDraft;
   /** Present for a plan: what it sets instead of its target, which is its name then. */
   sets?: readonly EntryDraft[] | undefined;
-}
+};
 
 /** Returns the draft of each target: of a plan its entries, otherwise the draft itself. */
 export const splitDraft = (draft: Draft): readonly Draft[] =>
@@ -39,7 +32,7 @@ export const splitDraft = (draft: Draft): readonly Draft[] =>
 /** Adds a target; the first one that is added makes a plan of the draft. */
 export function addEntry(draft: Draft): Draft {
   const { tenant_id, target, value, sets = [{ tenant_id, target, value }] } = draft;
-  const next = { tenant_id: sets.at(-1)!.tenant_id, target: "", value: EMPTY_VALUE };
+  const next = { tenant_id: sets.at(-1)!.tenant_id, target: "", value: "" };
   return { ...draft, ...(draft.sets ? {} : { target: "" }), sets: [...sets, next] };
 }
 
@@ -49,102 +42,72 @@ export function removeEntry(draft: Draft, index: number): Draft {
   return sets.length > 1 ? { ...draft, sets } : { ...draft, ...sets[0]!, sets: undefined };
 }
 
-const entriesOf = ({ kind, sets }: Pick<Change, "kind" | "sets">): Draft["sets"] =>
-  sets?.map(({ value, ...place }) => ({ ...place, value: valueDraftOf(KINDS[kind].value, value) }));
-
-function valueFrom(kind: Kind, text: string): ValueDraft {
-  if (text === "" || KINDS[kind].value === "json") return { ...EMPTY_VALUE, text };
-  try {
-    return valueDraftOf(KINDS[kind].value, JSON.parse(text));
-  } catch {
-    return EMPTY_VALUE;
-  }
-}
-
 /** A proposal may come with the address, for example from a draft in the chat. */
 export function draftFrom(query: URLSearchParams, name: string): Draft {
-  const given = (field: string): string => query.get(field) ?? "";
-  const kind = (given("kind") in KINDS ? given("kind") : "config") as Kind;
-  return {
-    kind,
-    tenant_id: given("tenant_id"),
-    target: given("target"),
-    summary: given("summary"),
-    rationale: given("rationale"),
-    kpi: given("kpi"),
-    expected_delta_k: given("expected_delta_k"),
-    affected_users: given("affected_users"),
-    reversible: given("reversible"),
-    risk: given("risk") as Risk | "",
-    tier: given("tier") as Tier | "",
-    proposer: given("proposer") || name,
-    apply_when: given("apply_when"),
-    value: valueFrom(kind, given("value")),
-  };
+  const texts = Object.fromEntries(TEXTS.map((field) => [field, query.get(field) ?? ""])) as Record<DraftField, string>;
+  const kind = query.get("kind") ?? "";
+  return { ...texts, kind: kind in KINDS ? (kind as Kind) : "config", proposer: texts.proposer || name };
 }
 
+/** The kind, KPI and values of a change. */
+const contentOf = ({ kind, kpi, value, sets }: Change) => ({
+  kind,
+  kpi: kpi ?? "",
+  value: typeValue(kind, value),
+  sets: sets?.map((entry) => ({ ...entry, value: typeValue(kind, entry.value) })),
+});
+
 /** The content of a change, to be proposed again by somebody. */
-export function draftAgain(change: Change, name: string): Draft {
-  const { kind, tier } = change;
-  return {
-    kind,
-    tenant_id: change.tenant_id,
-    target: change.target,
-    summary: change.summary,
-    rationale: change.rationale,
-    kpi: change.kpi ?? "",
-    expected_delta_k: stated(change.expected_delta_k),
-    affected_users: stated(change.affected_users),
-    reversible: isUnstated(change, "reversible") ? "" : String(change.reversible),
-    risk: isUnstated(change, "risk") ? "" : change.risk,
-    tier: tier === "standard" ? "" : tier,
-    proposer: name,
-    apply_when: "",
-    value: valueDraftOf(KINDS[kind].value, change.value),
-    sets: entriesOf(change),
-  };
-}
+export const draftAgain = (change: Change, proposer: string): Draft => ({
+  ...contentOf(change),
+  tenant_id: change.tenant_id,
+  target: change.target,
+  summary: change.summary,
+  rationale: change.rationale,
+  expected_delta_k: String(change.expected_delta_k ?? ""),
+  affected_users: String(change.affected_users ?? ""),
+  reversible: isUnstated(change, "reversible") ? "" : String(change.reversible),
+  risk: isUnstated(change, "risk") ? "" : change.risk,
+  tier: change.tier === "standard" ? "" : change.tier,
+  proposer,
+  apply_when: "",
+});
 
 /** The value of a change for another place; its reach and risk there are stated again. */
 export const draftOfPromotion = (change: Change, query: URLSearchParams, name: string): Draft => ({
   ...draftFrom(query, name),
-  kind: change.kind,
+  ...contentOf(change),
   target: query.get("target") ?? change.target,
   summary: query.get("summary") ?? change.summary,
-  kpi: change.kpi ?? "",
-  value: valueDraftOf(KINDS[change.kind].value, change.value),
-  sets: entriesOf(change),
 });
 
-/** That the target shall hold what the host product holds; what was expected of the change before is not expected of this one. */
-export function draftOfHeld(change: ChangeDetail, held: { value: unknown } | null | undefined, name: string): Draft {
-  return {
-    ...draftAgain(change, name),
-    summary: `Keep what the host product holds at ${change.target}`,
-    rationale: "",
-    expected_delta_k: "",
-    value: valueDraftOf(KINDS[change.kind].value, held?.value),
-  };
-}
-
-const stated = (figure: number | null): string => (figure === null ? "" : String(figure));
+/** Drafts that the target keeps what the host product holds; the gain expected of the change before is left out. */
+export const draftOfHeld = (change: ChangeDetail, held: Side, name: string): Draft => ({
+  ...draftAgain(change, name),
+  summary: `Keep what the host product holds at ${change.target}`,
+  rationale: "",
+  expected_delta_k: "",
+  value: typeValue(change.kind, held?.value),
+});
 
 /** The form's fields; what was left empty is not stated. */
-export function fieldsOf(draft: Draft, value: string | undefined): Fields {
-  const { value: _typed, apply_when, sets, ...given } = draft;
+export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: Draft): Fields {
   const at = new Date(apply_when);
-  const filled = Object.entries(given).map(([field, text]) => [field, text.trim() === "" ? undefined : text.trim()]);
+  const entries = sets?.map(({ tenant_id, target, value: text }) => {
+    const { json } = readValue(kind, text);
+    return {
+      tenant_id: tenant_id.trim(),
+      target: target.trim(),
+      ...(json !== undefined && { value: JSON.parse(json) }),
+    };
+  });
   return {
-    ...Object.fromEntries(filled),
+    ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, text.trim() || undefined])),
+    kind,
     apply_when: Number.isNaN(at.getTime()) ? apply_when || undefined : at.toISOString(),
-    value,
-    sets: sets && JSON.stringify(sets.map((entry) => readEntry(draft.kind, entry))),
+    value: sets ? undefined : readValue(kind, value).json,
+    sets: entries && JSON.stringify(entries),
   };
-}
-
-function readEntry(kind: Kind, { tenant_id, target, value }: EntryDraft) {
-  const { json } = valueOf(formOf(kind, value), value);
-  return { tenant_id: tenant_id.trim(), target: target.trim(), ...(json !== undefined && { value: JSON.parse(json) }) };
 }
 
 /** Returns what the policy judges; a field that is not stated is absent. */

@@ -89,37 +89,35 @@ const ofKpi = (kpi: string): Concern => ({
 export const waitingFor = (person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> =>
   getAs(person, "api/inbox", { limit }, signal);
 
+/** Concerns about overdue items, by their name in the state. */
+const OVERDUE: Readonly<Record<string, (count: number) => Omit<Concern, "tone">>> = {
+  audit_chain: () => ({
+    title: "The audit chain does not hold",
+    detail: "No change is taken until it is mended.",
+    page: "audit",
+  }),
+  pending_changes: (count) => ({
+    title: `${counted(count, "change has", "changes have")} waited more than a day`,
+    detail: "Most urgent first.",
+  }),
+  approved_changes: (count) => ({
+    title: `${counted(count, "change was", "changes were")} approved more than a day ago`,
+    detail: "Waiting to be applied.",
+  }),
+  stale_kpis: (count) => ({
+    title: `${counted(count, "KPI has", "KPIs have")} had no data for a week`,
+    detail: "Outcomes cannot be judged without them.",
+    page: "kpis",
+  }),
+};
+
 /** Lists faults of the service itself, as far as they are known yet. */
 export function serviceConcerns(state: State | undefined): Concern[] {
-  const overdue = (item: string) => state?.dimensions.N.items.find((one) => one.item === item)?.overdue ?? 0;
-  const concerns: Concern[] = [];
-  if (overdue("audit_chain") > 0)
-    concerns.push({
-      tone: "bad",
-      title: "The audit chain does not hold",
-      detail: "No change is taken until it is mended.",
-      page: "audit",
-    });
-  if (overdue("pending_changes") > 0)
-    concerns.push({
-      tone: "warn",
-      title: `${counted(overdue("pending_changes"), "change has", "changes have")} waited more than a day`,
-      detail: "Most urgent first.",
-    });
-  if (overdue("approved_changes") > 0)
-    concerns.push({
-      tone: "warn",
-      title: `${counted(overdue("approved_changes"), "change was", "changes were")} approved more than a day ago`,
-      detail: "Waiting to be applied.",
-    });
-  if (overdue("stale_kpis") > 0)
-    concerns.push({
-      tone: "warn",
-      title: `${counted(overdue("stale_kpis"), "KPI has", "KPIs have")} had no data for a week`,
-      detail: "Outcomes cannot be judged without them.",
-      page: "kpis",
-    });
-  return [...concerns, ...(state?.failing ?? []).filter(({ id }) => id !== "audit_chain").map(ofCapability)];
+  const overdue = Object.entries(OVERDUE).flatMap(([name, describe]): Concern[] => {
+    const count = state?.dimensions.N.items.find(({ item }) => item === name)?.overdue ?? 0;
+    return count > 0 ? [{ tone: name === "audit_chain" ? "bad" : "warn", ...describe(count) }] : [];
+  });
+  return [...overdue, ...(state?.failing ?? []).filter(({ id }) => id !== "audit_chain").map(ofCapability)];
 }
 
 const ofCapability = ({ id, status, reason }: Capability): Concern => ({

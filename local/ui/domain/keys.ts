@@ -13,8 +13,8 @@ export function keysOf(name: string, keys: ShownKeys | undefined): readonly Show
 const SIGNED_WHERE_LISTED = ["apply", "rollback", "feed_kpis"] as const;
 
 /** Returns true where the service asks this person for a signature; where it hides its rules, it may. */
-export function isSigned(decision: string | undefined, name: string, intent: IntentView | undefined): boolean {
-  if (decision === undefined || keysOf(name, intent?.keys).length === 0) return false;
+export function isSigned(decision: string, name: string, intent: IntentView | undefined): boolean {
+  if (keysOf(name, intent?.keys).length === 0) return false;
   const action = SIGNED_WHERE_LISTED.find((one) => one === decision);
   return action === undefined || !intent?.policy || intent.policy.permissions?.[action] !== undefined;
 }

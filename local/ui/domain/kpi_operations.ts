@@ -1,6 +1,6 @@
 /** Applies and rollbacks in the period of a KPI, and its largest move for the worse. */
 import type { FindRow } from "../core/api_types.ts";
-import type { ChartMark } from "../parts/chart_drawing.ts";
+import type { ChartMark } from "../parts/chart.tsx";
 import type { Fed } from "./kpi_series.ts";
 
 const DAY_S = 86_400;
@@ -14,10 +14,12 @@ export function listQueries(points: readonly Fed[]): string[] {
   return [`applied:>${day} sort:applied`, `rolledback:>${day}`];
 }
 
+type Operated = Pick<FindRow, "change_id" | "summary" | "target" | "applied_at" | "rolled_back_at">;
+
 /** Returns the operations of changes as marks, oldest first, those since `from` (seconds). */
-export function listOperations(rows: readonly FindRow[], from: number): ChartMark[] {
+export function listOperations(rows: readonly Operated[], from = 0): ChartMark[] {
   const changes = [...new Map(rows.map((row) => [row.change_id, row])).values()];
-  const mark = (kind: ChartMark["kind"], label: string, at: string | null, row: FindRow): ChartMark[] =>
+  const mark = (kind: ChartMark["kind"], label: string, at: string | null, row: Operated): ChartMark[] =>
     at === null ? [] : [{ kind, label, at: Date.parse(at) / 1000, change: row }];
   return changes
     .flatMap((row) => [

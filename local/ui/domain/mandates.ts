@@ -67,14 +67,14 @@ const BOUNDS = [
 export function decideMandate(
   decision: MandateDecision,
   mandate: Mandate,
-  said: { approver: string; note: string },
+  { name, note }: { name: string; note: string },
   narrow?: object,
 ): Matter {
   const { mandate_id, revision, systems } = mandate;
   const bounds = BOUNDS.flatMap((bound) => (mandate[bound] === undefined ? [] : [[bound, mandate[bound]] as const]));
   const about =
     decision === "mandate" ? { ...Object.fromEntries(bounds), systems } : { revision, ...(narrow && { narrow }) };
-  const facts = { decision, mandate_id, ...about, ...said };
+  const facts = { decision, mandate_id, ...about, approver: name, note };
   return {
     key: JSON.stringify(facts),
     async stated(manifest_hash, at) {

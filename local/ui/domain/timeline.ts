@@ -46,32 +46,23 @@ function stepOf(entry: AuditEntry): Step {
 }
 
 const QUIET: Sign = ["dash", "quiet"];
-const FAILED: Sign = ["bang", "bad"];
 
-const SIGNS: Readonly<Partial<Record<EventType, Sign>>> = {
-  change_proposed: ["ring", "quiet"],
-  change_applied: ["full", "good"],
-  change_rolled_back: ["back", "warn"],
-  change_apply_failed: FAILED,
-  change_rollback_failed: FAILED,
-  change_drifted: FAILED,
-  automation_stopped: FAILED,
-  record_rebuilt: FAILED,
-};
-
-const DECISION_SIGNS: Readonly<Record<string, Sign>> = {
-  approved: ["check", "good"],
-  withdrawn: ["cross", "quiet"],
-  lapsed: ["cross", "quiet"],
-  expired: ["cross", "quiet"],
-  revoked: ["cross", "bad"],
-  denied: ["cross", "bad"],
-};
+/** Signs by the decision, the verdict or the event. */
+const SIGNS: readonly (readonly [RegExp, Sign])[] = [
+  [/failed|drifted|automation_stopped|rebuilt/, ["bang", "bad"]],
+  [/^change_applied/, ["full", "good"]],
+  [/^change_rolled_back/, ["back", "warn"]],
+  [/^change_proposed/, ["ring", "quiet"]],
+  [/^not_accepted/, ["check", "bad"]],
+  [/^(?:approved|accepted)/, ["check", "good"]],
+  [/^(?:denied|revoked)/, ["cross", "bad"]],
+  [/^(?:withdrawn|lapsed|expired)/, ["cross", "quiet"]],
+];
 
 function signOf(event: EventType, facts: Facts): Sign {
-  if (event === "consent_decision") return DECISION_SIGNS[textOf(facts["decision"])] ?? QUIET;
-  if (event === "emergency_reviewed") return ["check", facts["verdict"] === "accepted" ? "good" : "bad"];
-  return SIGNS[event] ?? QUIET;
+  const word =
+    event === "consent_decision" ? facts["decision"] : event === "emergency_reviewed" ? facts["verdict"] : event;
+  return SIGNS.find(([pattern]) => pattern.test(textOf(word)))?.[1] ?? QUIET;
 }
 
 /** A signature proves whose key it was, and that they were there; not what they understood. */

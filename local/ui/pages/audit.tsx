@@ -12,6 +12,7 @@ import { EntryText } from "../parts/entry.tsx";
 import { Choice, Line } from "../parts/field.tsx";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
+import { Table } from "../parts/table.tsx";
 import { Given, ShortId } from "../parts/text.tsx";
 import { Moment } from "../parts/time.tsx";
 import { Verify } from "./audit/verify.tsx";
@@ -122,52 +123,27 @@ function packOf({ change_id, from, to }: Typed) {
   return { path: "api/product/pack", query, name: `audit-${from || "all"}${to && `-${to}`}.tar` };
 }
 
-function Entries({ entries }: { entries: readonly AuditEntry[] }) {
-  if (entries.length === 0) return <p class="quiet">No entry matches here.</p>;
-  return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            Entry
-          </th>
-          <th scope="col">When</th>
-          <th scope="col">Event</th>
-          <th scope="col">Change</th>
-          <th scope="col">Tenant</th>
-          <th scope="col">Hash</th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => (
-          <tr key={entry.id}>
-            <td data-label="Entry" class="number">
-              {entry.id}
-            </td>
-            <td data-label="When">
-              <Moment at={entry.timestamp} />
-            </td>
-            <td data-label="Event">
-              <EntryText entry={entry} withReason />
-            </td>
-            <td data-label="Change" class={entry.change_id === "" ? "none" : undefined}>
-              {entry.change_id === "" ? (
-                "–"
-              ) : (
-                <a data-row href={changeHref(entry.change_id)} title={entry.change_id}>
-                  <ShortId of={entry.change_id} />
-                </a>
-              )}
-            </td>
-            <td data-label="Tenant" class={entry.tenant === "" ? "none" : undefined}>
-              {entry.tenant === "" ? "–" : <Given text={entry.tenant} />}
-            </td>
-            <td data-label="Hash">
-              <code title={entry.current_hash}>{brief(entry.current_hash)}</code>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+const Entries = ({ entries }: { entries: readonly AuditEntry[] }) =>
+  entries.length === 0 ? (
+    <p class="quiet">No entry matches here.</p>
+  ) : (
+    <Table
+      columns={["Entry", "When", "Event", "Change", "Tenant", "Hash"]}
+      numbers={["Entry"]}
+      rows={entries.map((entry) => [
+        entry.id,
+        [
+          entry.id,
+          <Moment at={entry.timestamp} />,
+          <EntryText entry={entry} withReason />,
+          entry.change_id === "" ? null : (
+            <a data-row href={changeHref(entry.change_id)} title={entry.change_id}>
+              <ShortId of={entry.change_id} />
+            </a>
+          ),
+          entry.tenant === "" ? null : <Given text={entry.tenant} />,
+          <code title={entry.current_hash}>{brief(entry.current_hash)}</code>,
+        ],
+      ])}
+    />
   );
-}

@@ -31,7 +31,7 @@ import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
 import { Succession } from "./change/succession.tsx";
 import { Expectation } from "./change/expectation.tsx";
 import { LateNotes } from "./change/late_note.tsx";
-import type { Decided } from "./change/use_decision.tsx";
+import type { Decided } from "./change/decide.tsx";
 import { Gates, WhatChanges } from "./change/sections.tsx";
 import { ChangeFacts } from "./change/facts.tsx";
 import { NextWaiting, useNeighbours } from "./change/next_waiting.tsx";
@@ -46,7 +46,7 @@ const Drifted = lazy(() => import("./change/drifted.tsx").then((part) => part.Dr
 /** Only a rollout needs it. */
 const Rollout = lazy(() => import("./change/rollout.tsx").then((part) => part.Rollout));
 /** Only those who have passkeys need it. */
-const OneTap = lazy(() => import("./change/one_tap.tsx").then((part) => part.OneTap));
+const ApproveInOneTap = lazy(() => import("./change/decide.tsx").then((part) => part.ApproveInOneTap));
 
 const KEYS: readonly (readonly [string, ChangeAction])[] = [
   ["a", "approve"],
@@ -84,7 +84,7 @@ export function ChangePage({ id }: { id: string }) {
   const isRead = (data: unknown, fault: unknown) => data !== undefined || fault !== undefined;
   const known = change !== undefined && isRead(intent, noIntent) && isRead(history, noHistory);
   const signs = hasPasskey(name, intent);
-  const needed = [signs && OneTap, change?.drift && Drifted, change?.stages && Rollout];
+  const needed = [signs && ApproveInOneTap, change?.drift && Drifted, change?.stages && Rollout];
   const [ready, setReady] = useState(false);
   useEffect(() => {
     if (known) void Promise.allSettled(needed.map((part) => part && part.ahead())).then(() => setReady(true));
@@ -220,7 +220,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         soon={expiry?.soon ?? false}
         tap={
           taps ? (
-            <OneTap change={change} name={name} onDone={done} onRefused={refused("approve")} onStale={stale} />
+            <ApproveInOneTap change={change} name={name} onDone={done} onRefused={refused("approve")} onStale={stale} />
           ) : undefined
         }
       />

@@ -7,12 +7,13 @@ import { LOCALE } from "../core/locale.ts";
 import { goTo, href, type Route } from "../core/router.tsx";
 import { useFindHelp, useFound } from "../core/shared.ts";
 import { describeDuration, parseGroup, describeFault, describeTimes } from "../domain/find_answer.ts";
-import { completeQuery, insertSuggestion } from "../domain/query_completion.ts";
+import { completeQuery } from "../domain/query_completion.ts";
 import { titled, words } from "../domain/statuses.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
-import { Combobox } from "../parts/combobox.tsx";
+import { Line } from "../parts/field.tsx";
 import { Notice, Pending } from "../parts/notice.tsx";
 import { PageHead } from "../parts/panel.tsx";
+import { Table } from "../parts/table.tsx";
 import { Given } from "../parts/text.tsx";
 
 const PAGE = 50;
@@ -81,9 +82,8 @@ function useSteadyRows(rows: readonly FindRow[]) {
 }
 
 function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) {
-  const [{ text, caret }, setTyped] = useState({ text: q, caret: q.length });
-  useEffect(() => setTyped({ text: q, caret: q.length }), [q]);
-  const completion = completeQuery(text, caret, fields);
+  const [text, setText] = useState(q);
+  useEffect(() => setText(q), [q]);
   return (
     <form
       role="search"
@@ -93,27 +93,20 @@ function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) 
         goTo(href(["changes"], { q: text.trim() }));
       }}
     >
-      <Combobox
+      <Line
         label="Query"
         hint="Words and terms such as is:pending or risk:high; all must match. A minus excludes."
+        list="completions"
+        autocomplete="off"
+        maxLength={1000}
         value={text}
-        caret={caret}
-        popup
-        onValue={(given, at) => setTyped({ text: given, caret: at })}
-        options={completion.suggestions.map(({ text: key, hint }) => ({
-          key,
-          content: (
-            <>
-              <Given text={key} code />
-              <small class="quiet">{hint}</small>
-            </>
-          ),
-        }))}
-        onChoose={(index) => {
-          const next = insertSuggestion(text, completion, completion.suggestions[index]!);
-          setTyped({ text: next.query, caret: next.caret });
-        }}
+        onValue={setText}
       />
+      <datalist id="completions">
+        {completeQuery(text, fields).map((query) => (
+          <option key={query} value={query} />
+        ))}
+      </datalist>
       <button type="submit">Find</button>
     </form>
   );
@@ -136,7 +129,15 @@ function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst:
         </p>
       )}
       {times !== undefined && <p>{times}</p>}
-      {groups.length > 0 && <Groups of={groups} by={parseGroup(query) ?? ""} />}
+      {groups.length > 0 && (
+        <Table
+          class="groups"
+          caption={`Changes by ${words(parseGroup(query) ?? "")}`}
+          columns={[titled(parseGroup(query) ?? ""), "Changes"]}
+          numbers={["Changes"]}
+          rows={groups.map(({ key, count }) => [key, [<Given text={key} />, figure(count)]])}
+        />
+      )}
       {rows.length > 0 && (
         <ul class="found-rows" aria-label="Changes found">
           {rows.map((row) => (
@@ -170,28 +171,6 @@ const RowTime = ({ of: { seconds, status, approvers, required_approvers } }: { o
       </span>
     )}
   </>
-);
-
-const Groups = ({ of, by }: { of: FindAnswer["groups"]; by: string }) => (
-  <table class="groups">
-    <caption class="unseen">Changes by {words(by)}</caption>
-    <thead>
-      <tr>
-        <th scope="col">{titled(by)}</th>
-        <th scope="col">Changes</th>
-      </tr>
-    </thead>
-    <tbody>
-      {of.map(({ key, count }) => (
-        <tr key={key}>
-          <th scope="row">
-            <Given text={key} />
-          </th>
-          <td>{figure(count)}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
 );
 
 const LANGUAGE = LOCALE.toLowerCase().startsWith("zh") ? "zh" : "en";

@@ -10,15 +10,15 @@ import { keptDraft, personName } from "../core/session.ts";
 import { useFindHelp, useFound, useIntent } from "../core/shared.ts";
 import { type Compared, compare, type Held, isSame, listEnvironments, parseName } from "../domain/compare.ts";
 import { type Draft, draftFrom } from "../domain/draft.ts";
-import { KINDS, valueDraftOf } from "../domain/kinds.ts";
+import { typeValue } from "../domain/kinds.ts";
 import { formatShare } from "../domain/rollout.ts";
-import { Diff } from "../parts/diff.tsx";
+import { ValueDiff } from "../parts/diff.tsx";
 import { Choice } from "../parts/field.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { CodeLine, Given } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
-import { MAX_ENTRIES } from "./propose/plan_entries.tsx";
+import { MAX_ENTRIES } from "./propose/form.tsx";
 
 /** The page. */
 export function ComparePage({ route: { query } }: { route: Route }) {
@@ -144,7 +144,7 @@ function PromoteAll({ of, from, to }: { of: readonly Compared[]; from: string; t
   };
   const draft: Draft = {
     ...draftFrom(new URLSearchParams(query), personName.get()),
-    sets: of.map(({ there }, index) => ({ ...there, value: valueDraftOf(KINDS[kind!].value, values[index]!.value) })),
+    sets: of.map(({ there }, index) => ({ ...there, value: typeValue(kind!, values[index]!.value) })),
   };
   return (
     <button
@@ -176,9 +176,8 @@ function DifferenceRow({
   onChoose: (is: boolean) => void;
 }) {
   const [open, setOpen] = useState(false);
-  const text = (held: Held | undefined) => (held?.state === "governed" ? pretty(held.value) : undefined);
-  const [before, after] = [text(row.to), text(row.from)];
-  const isLong = [before, after].some((one) => one !== undefined && one.length > MAX_SHORT);
+  const valueOf = (held: Held | undefined) => (held?.state === "governed" ? held : undefined);
+  const isLong = [row.to, row.from].some((held) => pretty(valueOf(held)?.value).length > MAX_SHORT);
   return (
     <>
       <tr>
@@ -228,7 +227,7 @@ function DifferenceRow({
       {open && (
         <tr>
           <td colSpan={4}>
-            <Diff label={`${to}, and ${from}`} before={before} after={after} />
+            <ValueDiff label={`${to}, and ${from}`} before={valueOf(row.to)} after={valueOf(row.from)} />
           </td>
         </tr>
       )}

@@ -1,5 +1,4 @@
 /** The first page: what waits for the reader, then what else needs somebody. */
-import { useState } from "preact/hooks";
 import type { InboxItem } from "../core/api_types.ts";
 import { address } from "../core/api.ts";
 import { counted } from "../core/format.ts";
@@ -12,6 +11,7 @@ import { useFound, useServiceState } from "../core/shared.ts";
 import { type Concern, readInbox, serviceConcerns } from "../domain/inbox.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
 import { CopyBlock } from "../parts/copy.tsx";
+import { Disclosure } from "../parts/disclosure.tsx";
 import { Sign } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
@@ -142,7 +142,6 @@ function ConcernRow({
 }: {
   concern: Concern;
 }) {
-  const [open, setOpen] = useState(false);
   const to = change_id
     ? changeHref(change_id)
     : mandate_id
@@ -169,10 +168,7 @@ function ConcernRow({
           <Given text={detail} />
         </p>
         {drifted && change_id && (
-          <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-            <summary>Compare both values</summary>
-            {open && <OutsideValue id={change_id} />}
-          </details>
+          <Disclosure summary="Compare both values">{() => <OutsideValue id={change_id} />}</Disclosure>
         )}
       </article>
     </li>

@@ -10,7 +10,7 @@ import { directionOf, type KpiSeries, readKpiSeries } from "../domain/kpi_series
 import { readOutcomes } from "../domain/outcomes.ts";
 import { offeredKpis } from "../domain/kpis.ts";
 import { titled } from "../domain/statuses.ts";
-import type { ChartLine } from "../parts/chart_drawing.ts";
+import type { ChartLine } from "../parts/chart.tsx";
 import { Pending } from "../parts/notice.tsx";
 import { OutcomeTable } from "../parts/outcomes.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";

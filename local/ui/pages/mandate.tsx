@@ -22,10 +22,9 @@ import { Facts, PageHead, Panel } from "../parts/panel.tsx";
 import { Given, Prose, Sentence } from "../parts/text.tsx";
 import { Age, Moment } from "../parts/time.tsx";
 import { Allows } from "./mandates/draft.tsx";
-import type { MandateAction } from "./mandates/decide.tsx";
 
 const DecideMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.DecideMandate));
-const SignMandate = lazy(() => import("./mandates/sign.tsx").then((part) => part.SignMandate));
+const SignMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.SignMandate));
 
 /** The page. */
 export function MandatePage({ id }: { id: string }) {
@@ -55,7 +54,7 @@ function Shown({
 }) {
   const name = asSent(useValue(personName));
   const { data: intent } = useIntent();
-  const [action, setAction] = useState<MandateAction | undefined>();
+  const [action, setAction] = useState<"narrow" | "revoke" | undefined>();
   const { state, used, left, missing, signatures, note, ended, inactive } = mandate;
   const maySign = missing.some(({ of }) => of.some((one) => sameName(one) === sameName(name)));
   const hasKey = keysOf(name, intent?.keys).length > 0;

@@ -13,12 +13,11 @@ import {
   draftFrom,
   draftOfHeld,
   draftOfPromotion,
-  fieldsOf,
+  makeProposalFields,
   splitDraft,
 } from "../domain/draft.ts";
 import { whyApart } from "../domain/again.ts";
-import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
-import { EMPTY_VALUE, formOf, KINDS, valueDraftOf, valueOf } from "../domain/kinds.ts";
+import { readValue, typeValue } from "../domain/kinds.ts";
 import { keepReceipt } from "../domain/receipts.ts";
 import { offeredKpis } from "../domain/kpis.ts";
 import { statusMark } from "../domain/statuses.ts";
@@ -79,30 +78,28 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
   useEffect(() => {
     if (error) toFault();
   }, [error]);
-  const values = splitDraft(draft).map(({ kind, value }) => valueOf(formOf(kind, value), value));
-  const typed = draft.sets ? { json: undefined, fault: values.find(({ fault }) => fault)?.fault } : values[0]!;
-  const isTooLong = encodeForm(fieldsOf(draft, typed.json)).toString().length > MAX_REQUEST_BYTES;
-  const value = isTooLong ? { ...typed, fault: "The proposal is over 64 KiB. Shorten the value." } : typed;
+  const faultsOfValues = splitDraft(draft).flatMap(({ kind, value }) => readValue(kind, value).fault ?? []);
+  const isTooLong = encodeForm(makeProposalFields(draft)).toString().length > MAX_REQUEST_BYTES;
+  const valueFault = isTooLong ? "The proposal is over 64 KiB. Shorten the value." : faultsOfValues[0];
   const current = useCurrentValue(draft);
   // The form starts from the current value, until something is typed.
-  const filled = useRef(EMPTY_VALUE);
+  const filled = useRef("");
+  const held = current && typeValue(draft.kind, current.value);
   useEffect(() => {
-    if (current === undefined || promotes) return;
-    const before = canonicalJson(filled.current);
-    const value = current ? valueDraftOf(KINDS[draft.kind].value, current.value) : EMPTY_VALUE;
-    filled.current = value;
-    if (canonicalJson(value) !== before)
-      setDraft((now) => (canonicalJson(now.value) === before ? { ...now, value } : now));
-  }, [canonicalJson(current ?? null), current === undefined, draft.kind]);
+    if (held === undefined || promotes) return;
+    const before = filled.current;
+    const value = (filled.current = held ?? "");
+    if (value !== before) setDraft((now) => (now.value === before ? { ...now, value } : now));
+  }, [held]);
   const apart = instead && whyApart(instead.of, draft);
   const supersedes = instead && apart === undefined ? instead.of.change_id : undefined;
   const fields = promotes
     ? {
-        ...fieldsOf({ ...draft, ...(draft.sets && { target: "" }), sets: undefined }, undefined),
+        ...makeProposalFields({ ...draft, ...(draft.sets && { target: "" }), sets: undefined, value: "" }),
         kind: undefined,
         promotes: promotes.change_id,
       }
-    : { ...fieldsOf(draft, value.json), supersedes };
+    : { ...makeProposalFields(draft), supersedes };
   const change = (next: Draft) => {
     setDraft(next);
     setKey(newKey());
@@ -111,7 +108,7 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
   };
   const send = async () => {
     if (busy) return;
-    if (value.fault) return toFault();
+    if (valueFault) return toFault();
     setBusy(true);
     setError(undefined);
     try {
@@ -168,7 +165,7 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
             kpis={kpis}
             isPromotion={promotes !== undefined}
             automations={intent.policy?.apply_when ?? []}
-            valueFault={value.fault}
+            valueFault={valueFault}
             faultOf={(field) => faults.find((one) => one.field === field)?.message}
             onSend={() => void send()}
             onStartOver={keptDraft.get() === "" ? undefined : startOver}

@@ -1,15 +1,21 @@
 /** The reader's keys, the health of the service, its reports, and its internals. */
+import { useEffect } from "preact/hooks";
+import type { Capability, CapabilityMap, EvolvedFile } from "../core/api_types.ts";
+import { clockBehind, get, getText, Refused } from "../core/api.ts";
+import { brief, bytes } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
+import { useResource } from "../core/resource.tsx";
 import { href } from "../core/router.tsx";
 import { useCapabilities, useIntent, useServiceState } from "../core/shared.ts";
+import { type Mark as MarkOf, titled } from "../domain/statuses.ts";
+import { Disclosure } from "../parts/disclosure.tsx";
+import { Mark } from "../parts/mark.tsx";
 import { Failure, Pending, RuntimeOff } from "../parts/notice.tsx";
-import { PageHead } from "../parts/panel.tsx";
-import { Actions } from "./settings/actions.tsx";
-import { Capabilities } from "./settings/capabilities.tsx";
-import { ClockCheck } from "./settings/clock.tsx";
-import { Figures } from "./settings/figures.tsx";
-import { PeerTable } from "./settings/peers.tsx";
-import { Reports } from "./settings/reports.tsx";
+import { PageHead, Panel } from "../parts/panel.tsx";
+import { ReadPanel } from "../parts/read_panel.tsx";
+import { Code, Given } from "../parts/text.tsx";
+import { Age } from "../parts/time.tsx";
+import { Actions, Figures, PeerTable } from "./settings/internals.tsx";
 
 /** The page. */
 export function SettingsPage() {
@@ -17,6 +23,7 @@ export function SettingsPage() {
   const { data: map } = useCapabilities();
   const { data: intent } = useIntent();
   useTitle("Settings");
+  useEffect(checkClock, []);
   const off = map?.capabilities.some(({ id, status }) => id === "product_runtime" && status === "disabled");
   return (
     <>
@@ -30,7 +37,6 @@ export function SettingsPage() {
           Your keys
         </a>
       </PageHead>
-      <ClockCheck />
       {off && <RuntimeOff />}
       {error !== undefined && state && <Failure error={error} />}
       {!state || !map ? (
@@ -38,7 +44,7 @@ export function SettingsPage() {
       ) : (
         <div class="columns">
           <div>
-            <Capabilities map={map} />
+            <Health map={map} />
           </div>
           <div>
             <Reports />
@@ -50,4 +56,95 @@ export function SettingsPage() {
       )}
     </>
   );
+}
+
+const STATUS: Readonly<Record<Capability["status"], MarkOf>> = {
+  available: { word: "Available", shape: "check", tone: "good" },
+  degraded: { word: "Degraded", shape: "half", tone: "warn" },
+  disabled: { word: "Off", shape: "ring", tone: "quiet" },
+  failing: { word: "Failing", shape: "bang", tone: "bad" },
+};
+
+/** Capabilities, and what would switch on the rest. */
+const Health = ({ map: { capabilities } }: { map: CapabilityMap }) => (
+  <Panel title="Health">
+    <ul class="plain capabilities">
+      {capabilities.map(({ id, status, reason, enable_with }) => (
+        <li key={id}>
+          <Mark of={STATUS[status]} />
+          <div>
+            <strong>{titled(id)}</strong>
+            {reason !== null && (
+              <p class="quiet">
+                <Given text={reason} />
+                {enable_with !== null && (
+                  <>
+                    ; switched on with{" "}
+                    {enable_with.split(/ (?=--)/).map((option) => [<code key={option}>{option}</code>, " "])}
+                  </>
+                )}
+              </p>
+            )}
+          </div>
+        </li>
+      ))}
+    </ul>
+  </Panel>
+);
+
+/** The retrospectives and weekly reports of the service, as text. */
+const Reports = () => (
+  <ReadPanel<{ files: EvolvedFile[] }> title="Reports" path="evolved">
+    {({ files }) =>
+      files.length === 0 ? (
+        <p class="quiet">None yet. A closed change leaves a retrospective.</p>
+      ) : (
+        <div class="files">
+          {files.map((file) => (
+            <Disclosure
+              key={file.name}
+              summary={
+                <>
+                  <Given text={file.name} />{" "}
+                  <span class="quiet">
+                    {file.kind}, {bytes(file.bytes)}, <Age at={file.modified_at} />
+                  </span>
+                </>
+              }
+            >
+              {() => <Report file={file} />}
+            </Disclosure>
+          ))}
+        </div>
+      )
+    }
+  </ReadPanel>
+);
+
+function Report({ file: { name, sha256 } }: { file: EvolvedFile }) {
+  const read = (signal: AbortSignal) => getText(`api/evolved/${encodeURIComponent(name)}`, {}, signal);
+  const { data, error } = useResource(`evolved ${name} ${sha256}`, read, { concerns: () => false });
+  return (
+    <>
+      {data === undefined ? <Pending error={error} what="the report" /> : <Code label={name}>{data}</Code>}
+      <p class="quiet">
+        SHA-256 <code title={sha256}>{brief(sha256)}</code>
+      </p>
+    </>
+  );
+}
+
+interface Checks {
+  clock?: { ok: boolean };
+}
+
+/** Looks whether the clock is far behind the log, so that it is said before a write is refused for it. */
+function checkClock(): () => void {
+  const gone = new AbortController();
+  const report = (checks: Checks | undefined): void => void (checks?.clock && clockBehind.set(!checks.clock.ok));
+  get<{ checks: Checks }>("readyz", {}, gone.signal).then(
+    ({ checks }) => report(checks),
+    (error: unknown) => report(error instanceof Refused ? (error.refusal["checks"] as Checks) : undefined),
+  );
+  return () => gone.abort();
 }

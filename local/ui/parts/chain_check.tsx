@@ -5,7 +5,6 @@ import { canHash } from "../core/sha256.ts";
 import { receiptFor } from "../domain/receipts.ts";
 import { walkChain } from "../domain/walk_chain.ts";
 import { Failure, Notice } from "./notice.tsx";
-import { Progress } from "./progress.tsx";
 import { Given } from "./text.tsx";
 
 type Walked = Awaited<ReturnType<typeof walkChain>>;
@@ -37,12 +36,15 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
   return (
     <div class="chain-check">
       {done ? (
-        <Progress
-          label={`${figure(done.checked)} of ${figure(done.total)} entries checked`}
-          value={done.checked}
-          max={done.total}
-          onCancel={() => running.current?.abort()}
-        />
+        <div class="progress">
+          <progress value={done.checked} max={Math.max(1, done.total)} aria-label="Entries checked" />
+          <span>
+            {figure(done.checked)} of {figure(done.total)} entries checked
+          </span>
+          <button type="button" class="secondary small" onClick={() => running.current?.abort()}>
+            Stop
+          </button>
+        </div>
       ) : (
         <button type="button" class="secondary small" onClick={() => void check()}>
           {label}

@@ -1,65 +1,74 @@
-/** A KPI over time, with lines to hold it against and marks for what was done. The drawing code comes when it is needed. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import type uPlot from "uplot";
+/** A KPI over time, with levels to compare it with and marks for what was done. */
+import type { FindRow } from "../core/api_types.ts";
 import { dateTime, figure } from "../core/format.ts";
-import { mendLanguage } from "../core/locale.ts";
 import { changeHref } from "../core/router.tsx";
-import { theme } from "../core/session.ts";
-import { useValue } from "../core/hooks.tsx";
 import type { Fed } from "../domain/kpi_series.ts";
-import { type ChartLine, type ChartMark, DASH, dataOf, HEIGHT, optionsOf } from "./chart_drawing.ts";
+import { Table } from "./table.tsx";
 import { Given } from "./text.tsx";
 
-interface ChartProps {
+/** A level to compare with. */
+export interface ChartLine {
+  kind: "baseline" | "expected" | "guardrail" | "target";
+  label: string;
+  value: number;
+}
+
+/** A moment, in seconds. */
+export interface ChartMark {
+  kind: "apply" | "rollback";
+  label: string;
+  at: number;
+  /** The change that it is of, to name and link it. */
+  change?: Pick<FindRow, "change_id" | "summary" | "target">;
+}
+
+/** Units of the drawing, which is stretched to the width of the page. */
+const [WIDTH, HEIGHT] = [1000, 240];
+
+/** The chart, its legend, and the same figures as a table. */
+export function Chart({
+  label,
+  points,
+  lines,
+  marks,
+}: {
   label: string;
   points: readonly Fed[];
   lines: readonly ChartLine[];
   marks: readonly ChartMark[];
-}
-
-/** The chart, its legend, and the same figures as a table. */
-export function Chart({ label, points, lines, marks }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const [pointed, point] = useState<Fed | undefined>();
-  const [failed, setFailed] = useState(false);
-  const chosen = useValue(theme);
-  const content = JSON.stringify([points, lines, marks]);
-
-  useEffect(() => {
-    const at = place.current!;
-    let plot: uPlot | undefined;
-    let gone = false;
-    mendLanguage();
-    void import("uplot").then(
-      ({ default: Plot }) => {
-        if (gone) return;
-        const shown = (index: number | null | undefined) => point(index == null ? undefined : points[index]);
-        plot = new Plot(optionsOf(Plot, at, { points, lines, marks }, shown), dataOf(points), at);
-      },
-      () => setFailed(true),
-    );
-    const resized = new ResizeObserver(() => plot?.setSize({ width: at.clientWidth, height: HEIGHT }));
-    resized.observe(at);
-    const media = ["(prefers-color-scheme: dark)", "print"].map((one) => matchMedia(one));
-    const redraw = () => plot?.redraw();
-    for (const one of media) one.addEventListener("change", redraw);
-    return () => {
-      gone = true;
-      for (const one of media) one.removeEventListener("change", redraw);
-      resized.disconnect();
-      plot?.destroy();
-    };
-  }, [content, chosen]);
-
+}) {
+  const values = [...points, ...lines].map(({ value }) => value);
+  const [low, high] = widen(values, Math.abs(values[0] ?? 1) * 0.1 || 1);
+  const [from, to] = widen([...points, ...marks].map(({ at }) => at), 3600); // prettier-ignore
+  const x = (at: number): number => Math.round(((at - from) / (to - from)) * WIDTH);
+  const y = (value: number): number => Math.round((1 - (value - low) / (high - low)) * HEIGHT);
+  const steps = points.map(({ at, value }, index) => `${index === 0 ? "M" : "H"}${x(at)}${index === 0 ? " " : "V"}${y(value)}`); // prettier-ignore
+  const newest = points.at(-1);
   return (
     <figure class="chart">
-      <div ref={place} role="img" aria-label={label} class="plot" />
-      {failed && <p class="quiet">The chart could not be loaded; the figures are below.</p>}
+      <div role="img" aria-label={label} class="plot">
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
+          {lines.map(({ kind, label: name, value }) => (
+            <path key={kind + name} class={`level ${kind}`} d={`M0 ${y(value)}H${WIDTH}`} />
+          ))}
+          {marks.map(({ kind, at, change }) => (
+            <path key={`${kind} ${at} ${change?.change_id}`} class={`moment ${kind}`} d={`M${x(at)} 0V${HEIGHT}`} />
+          ))}
+          <path class="series" d={steps.join("")} />
+          <path class="fed" d={points.map(({ at, value }) => `M${x(at)} ${y(value)}h0`).join("")} />
+        </svg>
+        {[high, (high + low) / 2, low].map((value) => (
+          <small key={value}>{figure(Number(value.toPrecision(3)))}</small>
+        ))}
+      </div>
       <figcaption>
         <ul class="legend">
           {lines.map(({ kind, label: name, value }) => (
             <li key={kind + name} class={kind}>
-              <LineSample kind={kind} /> {name} {figure(value)}
+              <svg class="sample" viewBox="0 0 26 8" aria-hidden="true">
+                <path class={`level ${kind}`} d="M0 4h26" />
+              </svg>{" "}
+              {name} {figure(value)}
             </li>
           ))}
           {marks.map(({ kind, label: name, at, change }) => (
@@ -77,41 +86,24 @@ export function Chart({ label, points, lines, marks }: ChartProps) {
           ))}
         </ul>
         <p class="readout quiet">
-          {pointed ? `${dateTime(pointed.at * 1000)}: ${figure(pointed.value)}` : summaryOf(points)}
+          {newest ? `Newest value ${figure(newest.value)}, fed ${dateTime(newest.at * 1000)}.` : "Nothing was fed yet."}
         </p>
       </figcaption>
       <details>
         <summary>As a table</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Fed at</th>
-              <th scope="col" class="number">
-                Value
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {points.slice(-50).map(({ at, value, entry }) => (
-              <tr key={entry}>
-                <td>{dateTime(at * 1000)}</td>
-                <td class="number">{figure(value)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          columns={["Fed at", "Value"]}
+          numbers={["Value"]}
+          rows={points.slice(-50).map(({ at, value, entry }) => [entry, [dateTime(at * 1000), figure(value)]])}
+        />
       </details>
     </figure>
   );
 }
 
-const LineSample = ({ kind }: { kind: ChartLine["kind"] }) => (
-  <svg class="sample" viewBox="0 0 26 8" aria-hidden="true">
-    <path d="M0 4h26" stroke-dasharray={DASH[kind].join(" ")} />
-  </svg>
-);
-
-function summaryOf(points: readonly Fed[]): string {
-  const newest = points.at(-1);
-  return newest ? `Newest value ${figure(newest.value)}, fed ${dateTime(newest.at * 1000)}.` : "Nothing was fed yet.";
+/** Returns the range of values with a little room on both sides; `room` is that of a single value. */
+function widen(values: readonly number[], room: number): [number, number] {
+  const [from, to] = [Math.min(...values), Math.max(...values)];
+  const margin = to === from ? room : (to - from) * 0.08;
+  return [from - margin, to + margin];
 }

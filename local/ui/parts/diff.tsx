@@ -1,7 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
-import { counted, figure } from "../core/format.ts";
+import { counted, figure, pretty } from "../core/format.ts";
 import { type ChangedPath, listChangedPaths } from "../domain/changed_paths.ts";
-import { type Block, diffLines, type DiffLine, foldUnchanged, patchLines } from "../domain/text_diff.ts";
+import type { Side } from "../domain/held.ts";
+import { type Block, diffLines, type DiffLine, foldUnchanged, isPatch, patchLines } from "../domain/text_diff.ts";
 import { CodeLine } from "./text.tsx";
 
 const SIGN = { same: " ", before: "−", after: "+" } as const;
@@ -12,15 +13,7 @@ const MAX_LINES = 400;
 const MAX_PATHS = 12;
 
 /** Two texts: what differs in one line a member, then line by line with what stays folded; `undefined` is "not there". */
-export function Diff({
-  before,
-  after,
-  label,
-}: {
-  before: string | undefined;
-  after: string | undefined;
-  label: string;
-}) {
+function Diff({ before, after, label }: { before: string | undefined; after: string | undefined; label: string }) {
   // The page is drawn again with each event of the log.
   const { lines, paths } = useMemo(
     () => ({
@@ -38,10 +31,15 @@ export function Diff({
   );
 }
 
+/** The values of two sides, or the lines of a patch, which needs no other side. */
+export function ValueDiff({ before, after, label }: { before: Side; after: Side; label: string }) {
+  const text = (side: Side) => (side?.value === undefined ? undefined : pretty(side.value));
+  if (isPatch(after?.value)) return <Patch text={after.value.patch} label={label} />;
+  return <Diff before={text(before)} after={text(after)} label={label} />;
+}
+
 /** A patch in the unified format, as it was given. */
-export const Patch = ({ text, label }: { text: string; label: string }) => (
-  <Lines lines={patchLines(text)} label={label} />
-);
+const Patch = ({ text, label }: { text: string; label: string }) => <Lines lines={patchLines(text)} label={label} />;
 
 /** The members that differ, at most twelve. */
 function Paths({ of }: { of: readonly ChangedPath[] }) {

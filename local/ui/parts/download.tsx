@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getStream, type Query } from "../core/api.ts";
 import { bytes } from "../core/format.ts";
-import { save } from "../core/save.ts";
 import { Failure, Notice } from "./notice.tsx";
 
 /** Saves an answer of the service as a file; a link would carry no token. */
@@ -57,4 +56,12 @@ export function Download({
       )}
     </div>
   );
+}
+
+function save(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

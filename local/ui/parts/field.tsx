@@ -96,3 +96,85 @@ export function Choice({
     </Labelled>
   );
 }
+
+/** Some of a few words. */
+export const CheckList = ({
+  legend,
+  options,
+  chosen,
+  onChosen,
+  show = (option) => option,
+}: {
+  legend: string;
+  options: readonly string[];
+  chosen: readonly string[];
+  onChosen: (chosen: string[]) => void;
+  show?: (option: string) => string;
+}) => (
+  <fieldset class="buttons">
+    <legend>{legend}</legend>
+    {options.map((option) => (
+      <label key={option} class="check">
+        <input
+          type="checkbox"
+          checked={chosen.includes(option)}
+          onChange={({ currentTarget: { checked } }) =>
+            onChosen(options.filter((one) => (one === option ? checked : chosen.includes(one))))
+          }
+        />
+        <span>{show(option)}</span>
+      </label>
+    ))}
+  </fieldset>
+);
+
+/** A field described by data: a choice where it has options, several lines where it has rows. */
+export interface FieldData<N extends string = string> extends Omit<
+  Parameters<typeof Line>[0],
+  "name" | "value" | "onValue" | "rows"
+> {
+  name: N;
+  options?: readonly (readonly [string, string])[];
+  rows?: number;
+}
+
+/** Fields in their order, with the values that are typed. */
+export const FieldList = <N extends string>({
+  of,
+  values,
+  onValue,
+  faultOf,
+}: {
+  of: readonly FieldData<N>[];
+  values: Readonly<Partial<Record<N, unknown>>>;
+  onValue: (name: N, value: string) => void;
+  faultOf: (name: N) => string | undefined;
+}) => (
+  <>
+    {of.map(({ name, options, rows, ...rest }) => {
+      const field = {
+        ...rest,
+        key: name,
+        name,
+        value: (values[name] as string | undefined) ?? "",
+        onValue: (text: string) => onValue(name, text),
+        error: rest.error ?? faultOf(name),
+      };
+      if (options) return <Choice {...field} options={options} />;
+      return rows ? (
+        textControl("textarea", { ...field, rows } as unknown as Given<HTMLTextAreaElement>)
+      ) : (
+        <Line {...field} />
+      );
+    })}
+  </>
+);
+
+/** Names on record, to be suggested by fields that name the list. */
+export const Suggestions = ({ id, names = [] }: { id: string; names: readonly string[] | undefined }) => (
+  <datalist id={id}>
+    {names.map((name) => (
+      <option key={name} value={name} />
+    ))}
+  </datalist>
+);

@@ -1,84 +1,113 @@
 import { useState } from "preact/hooks";
-import type { FindRow } from "../core/api_types.ts";
+import type { ChatAnswer } from "../core/api_types.ts";
 import { figure } from "../core/format.ts";
 import { useRested } from "../core/hooks.tsx";
+import { lazy } from "../core/lazy.tsx";
 import { changeHref, goTo, href } from "../core/router.tsx";
 import { useFound } from "../core/shared.ts";
 import { asPrefix, describeFault } from "../domain/find_answer.ts";
 import { shortly } from "../domain/sentences.ts";
 import { statusMark } from "../domain/statuses.ts";
-import { Combobox } from "./combobox.tsx";
 import { Dialog } from "./dialog.tsx";
+import { Line } from "./field.tsx";
 import { Mark } from "./mark.tsx";
 import { Failure } from "./notice.tsx";
+import { DialogEnd, useSending } from "./sending.tsx";
 import { Given, Sentence } from "./text.tsx";
 
-const SHOWN = 8;
+const Answer = lazy(() => import("./answer.tsx").then((part) => part.Answer));
 
-/** Finds a page, or a change by a query; arrows choose, Enter opens. */
+const SHOWN = 8;
+const MAX_QUERY = 1000;
+
+/** Finds a page, or a change by a query; arrows move, Enter opens. Other words are a question to the service. */
 export function FindDialog({ pages, onClose }: { pages: readonly (readonly [string, string])[]; onClose: () => void }) {
   const [text, setText] = useState("");
+  const [answer, setAnswer] = useState<ChatAnswer | undefined>();
   const typed = text.trim();
   const query = asPrefix(useRested(typed));
-  const all = href(["changes"], { q: query });
-  const { data, error, loading } = useFound(query === "" ? null : query, { limit: SHOWN, concerns: () => false });
+  const isQuery = query !== "" && query.length <= MAX_QUERY;
+  const { data, error, loading } = useFound(isQuery ? query : null, { limit: SHOWN, concerns: () => false });
   const isLooking = typed !== "" && (loading || query !== asPrefix(typed));
+  const rows = (!isLooking && data?.rows) || [];
   const named = pages.filter(([, title]) => title.toLowerCase().includes(typed.toLowerCase()));
-  const results = [
-    ...(isLooking ? [] : (data?.rows ?? [])).map((row) => ({
-      to: changeHref(row.change_id),
-      content: <Row of={row} />,
-    })),
-    ...named.map(([to, title]) => ({ to, content: title })),
-  ];
   const fault = describeFault(error);
-  const open = (to: string) => {
-    onClose();
-    goTo(to);
-  };
+  const asking = useSending(
+    async () => setAnswer(await import("./answer.tsx").then(({ askService }) => askService({ message: typed }))),
+    () => {},
+  );
   return (
     <Dialog title="Find" onClose={onClose}>
       <form
+        class="find"
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed !== "") open(href(["changes"], { q: typed }));
+          if (typed === "" || isLooking) return;
+          onClose();
+          goTo(rows[0] ? changeHref(rows[0].change_id) : (named[0]?.[0] ?? href(["changes"], { q: typed })));
         }}
+        onKeyDown={moveByArrows}
+        onClick={({ target }) => (target as Element).closest("a") && onClose()}
       >
-        <Combobox
+        <Line
           label="A change or a page"
-          hint="Words, a query such as is:pending risk:high, or an id."
+          hint="Words, a query such as is:pending risk:high, an id, or a question."
+          autocomplete="off"
+          maxLength={8000}
           value={text}
           onValue={setText}
-          options={results.map(({ to, content }) => ({ key: to, content }))}
-          onChoose={(index) => open(results[index]!.to)}
-          busy={isLooking}
+          first
         />
         {!isLooking && (fault === undefined ? <Failure error={error} /> : <p role="status">{fault}</p>)}
-        {results.length === 0 && !isLooking && error === undefined && (
+        <ul class="found" aria-label="Found" aria-busy={isLooking}>
+          {rows.map((row) => (
+            <li key={row.change_id}>
+              <a href={changeHref(row.change_id)}>
+                <Given text={row.summary} />
+                <small class="quiet">
+                  <Sentence parts={shortly(row)} />
+                </small>
+              </a>
+              <Mark of={statusMark(row)} />
+            </li>
+          ))}
+          {named.map(([to, title]) => (
+            <li key={to}>
+              <a href={to}>{title}</a>
+            </li>
+          ))}
+        </ul>
+        {rows.length + named.length === 0 && !isLooking && error === undefined && (
           <p class="quiet" role="status">
             No change matches.
           </p>
         )}
         {data && data.total > SHOWN && !isLooking && (
           <p>
-            <a href={all} onClick={onClose}>
-              All {figure(data.total)} in Changes
-            </a>
+            <a href={href(["changes"], { q: query })}>All {figure(data.total)} in Changes</a>
           </p>
         )}
       </form>
+      {answer && (
+        <div onClick={({ target }) => (target as Element).closest("a") && onClose()}>
+          <Answer of={answer} key={answer.reply.id} />
+        </div>
+      )}
+      {typed !== "" && (
+        <form onSubmit={asking.send}>
+          <Failure error={asking.error} alert />
+          <DialogEnd verb="Ask the service" busy={asking.busy} />
+        </form>
+      )}
     </Dialog>
   );
 }
 
-const Row = ({ of }: { of: FindRow }) => (
-  <>
-    <span>
-      <Given text={of.summary} />
-      <small class="quiet">
-        <Sentence parts={shortly(of)} />
-      </small>
-    </span>
-    <Mark of={statusMark(of)} />
-  </>
-);
+/** Moves the focus between the field and what was found. */
+function moveByArrows(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined) return;
+  const stops = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("input, .found a")];
+  stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus();
+  event.preventDefault();
+}

@@ -1,16 +1,16 @@
-/** Actions on the service itself: freezes it, lifts that, and accepts its clock. */
+/** Acts on the service itself: freezes it, lifts that, and accepts its clock. */
 import { useState } from "preact/hooks";
 import { clockBehind } from "../core/api.ts";
 import { dateTime } from "../core/format.ts";
 import { actOf } from "../domain/statement.ts";
-import { type Action, ActionDialog } from "./action_dialog.tsx";
+import { type Act, ActDialog } from "./act.tsx";
 import { Line } from "./field.tsx";
 
 const ACTS = {
   freeze: {
     title: "Freeze the service?",
     path: "api/product/freeze",
-    verb: "Freeze",
+    label: "Freeze",
     decision: "freeze",
     says: "freezes the service",
     explained:
@@ -20,7 +20,7 @@ const ACTS = {
   accept_clock: {
     title: "Date entries by the clock as it is?",
     path: "api/product/audit/accept-clock",
-    verb: "Accept the clock",
+    label: "Accept the clock",
     decision: "accept_clock",
     says: "accepts the clock as it is",
     explained:
@@ -30,16 +30,16 @@ const ACTS = {
   unfreeze: {
     title: "Lift the freeze?",
     path: "api/product/unfreeze",
-    verb: "Lift it",
+    label: "Lift it",
     decision: "unfreeze",
     says: "lifts the freeze",
     explained: "What is approved can be applied again.",
     noteHint: "Why now? It stays on record.",
   },
-} as const satisfies Record<string, Action>;
+} as const satisfies Record<string, Act>;
 
-/** Asks for what an action on the service needs. */
-export function ActDialog({
+/** Asks for what an act on the service needs. */
+export function ServiceDialog({
   act,
   onClose,
   onDone = onClose,
@@ -50,32 +50,33 @@ export function ActDialog({
 }) {
   const [local, setUntil] = useState("");
   const until = local === "" ? undefined : new Date(local).toISOString();
-  const action = ACTS[act];
+  const done = () => {
+    if (act === "accept_clock") clockBehind.set(false);
+    onDone();
+  };
   return (
-    <ActionDialog
-      of={{ ...action, unsigned: `${action.verb} now` }}
+    <ActDialog
+      of={ACTS[act]}
       fields={{ until }}
-      facts={until === undefined ? [] : [["Until", dateTime(until)]]}
-      matter={({ actor, note }) => actOf({ actor, note, until, decision: act })}
-      onClose={onClose}
-      onDone={() => {
-        if (act === "accept_clock") clockBehind.set(false);
-        onDone();
+      signed={{
+        matter: ({ name, note }) => actOf({ actor: name, note, until, decision: act }),
+        facts: until === undefined ? [] : [["Until", dateTime(until)]],
       }}
+      onClose={onClose}
+      onDone={done}
     >
-      {act === "freeze"
-        ? (faultOf) => (
-            <Line
-              label="Until"
-              hint="In your time zone. Left empty, it lasts until somebody lifts it."
-              type="datetime-local"
-              value={local}
-              onValue={setUntil}
-              error={faultOf("until")}
-              first
-            />
-          )
-        : undefined}
-    </ActionDialog>
+      {(faultOf) =>
+        act === "freeze" && (
+          <Line
+            label="Until"
+            hint="In your time zone. Left empty, it lasts until somebody lifts it."
+            type="datetime-local"
+            value={local}
+            onValue={setUntil}
+            error={faultOf("until")}
+          />
+        )
+      }
+    </ActDialog>
   );
 }

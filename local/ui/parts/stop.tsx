@@ -6,7 +6,7 @@ import { goTo, href } from "../core/router.tsx";
 import { useFound, useServiceState } from "../core/shared.ts";
 import { shortly } from "../domain/sentences.ts";
 import { Dialog } from "./dialog.tsx";
-import { ActDialog } from "./freeze.tsx";
+import { ServiceDialog } from "./freeze.tsx";
 import { Pending } from "./notice.tsx";
 import { Given, Sentence } from "./text.tsx";
 import { Age } from "./time.tsx";
@@ -19,7 +19,7 @@ export function StopDialog({ onClose }: { onClose: () => void }) {
   const { data: state } = useServiceState();
   const { data, error } = useFound("is:applied sort:applied", { limit: SHOWN, concerns: () => false });
   const freeze = inForce(state?.freeze, useNow());
-  if (freezing) return <ActDialog act="freeze" onClose={onClose} />;
+  if (freezing) return <ServiceDialog act="freeze" onClose={onClose} />;
   return (
     <Dialog title="Freeze or roll back" onClose={onClose}>
       <button type="button" class="danger" data-first onClick={() => setFreezing(true)}>

@@ -1,11 +1,12 @@
-import { useState } from "preact/hooks";
 import type { AuditVerdict } from "../../core/api_types.ts";
-import { get } from "../../core/api.ts";
+import { get, type Query } from "../../core/api.ts";
 import { brief, figure } from "../../core/format.ts";
 import { receiptFor } from "../../domain/receipts.ts";
 import { words } from "../../domain/statuses.ts";
+import { useResource } from "../../core/resource.tsx";
 import { ChainCheck } from "../../parts/chain_check.tsx";
-import { Failure, Notice } from "../../parts/notice.tsx";
+import { Disclosure } from "../../parts/disclosure.tsx";
+import { Notice, Pending } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 
@@ -14,25 +15,9 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
   full_rewrite: "a rewritten log",
 };
 
-/** Lets the service check the chain, and this browser too, which need not believe it. */
+/** Lets this browser check the chain, which need not believe the service, and the service too. */
 export function Verify({ origin }: { origin: string }) {
-  const [verdict, setVerdict] = useState<AuditVerdict | undefined>();
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
   const receipt = receiptFor(origin);
-  const ask = async () => {
-    if (busy) return;
-    setBusy(true);
-    setError(undefined);
-    setVerdict(undefined);
-    const held = receipt ? { expected_length: receipt.length, expected_head: receipt.head } : {};
-    try {
-      setVerdict(await get<AuditVerdict>("api/product/audit/verify", held));
-    } catch (failure) {
-      setError(failure);
-    }
-    setBusy(false);
-  };
   return (
     <Panel title="Verify">
       <p class="quiet">
@@ -40,16 +25,18 @@ export function Verify({ origin }: { origin: string }) {
           ? `Held against this browser's newest receipt: entry ${figure(receipt.length)}, ${brief(receipt.head)}`
           : "This browser has no receipt of this log yet. It gets one with your first decision."}
       </p>
-      <div class="buttons">
-        <button type="button" class="small" onClick={() => void ask()} aria-disabled={busy} aria-busy={busy}>
-          {busy ? "The service is checking…" : "Ask the service"}
-        </button>
-      </div>
       <ChainCheck from={1} origin={origin} label="Check in this browser" />
-      <Failure error={error} alert />
-      {verdict && <Told verdict={verdict} />}
+      <Disclosure summary="Ask the service">
+        {() => <ServiceVerdict held={receipt && { expected_length: receipt.length, expected_head: receipt.head }} />}
+      </Disclosure>
     </Panel>
   );
+}
+
+function ServiceVerdict({ held = {} }: { held: Query | undefined }) {
+  const read = (signal: AbortSignal) => get<AuditVerdict>("api/product/audit/verify", held, signal);
+  const { data, error } = useResource(`verify ${JSON.stringify(held)}`, read, { concerns: () => false });
+  return data ? <Told verdict={data} /> : <Pending error={error} what="the verdict" />;
 }
 
 const Told = ({ verdict: { valid, length, head, first_invalid, reason, not_checked } }: { verdict: AuditVerdict }) => (

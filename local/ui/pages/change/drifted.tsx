@@ -4,7 +4,7 @@ import { href } from "../../core/router.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 import { Age, Moment } from "../../parts/time.tsx";
-import { HeldNow } from "./held_now.tsx";
+import { HeldNow } from "./host_look.tsx";
 import { Ways } from "./ways.tsx";
 
 /** The panel of a drifted change; `onRestore` opens the dialog of a restore. */

@@ -6,13 +6,12 @@ import { useResource } from "../../core/resource.tsx";
 import { href } from "../../core/router.tsx";
 import { useServiceState } from "../../core/shared.ts";
 import { readOutcomes } from "../../domain/outcomes.ts";
+import { listOperations } from "../../domain/kpi_operations.ts";
 import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
 import { titled, words } from "../../domain/statuses.ts";
-import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
+import { Chart, type ChartLine } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Verdict } from "../../parts/verdict.tsx";
-
-const Chart = lazy(() => import("../../parts/chart.tsx").then((part) => part.Chart));
 
 const OutcomeTable = lazy(() => import("../../parts/outcomes.tsx").then((part) => part.OutcomeTable));
 
@@ -79,7 +78,7 @@ function KpiChart({ kpi, change, intent }: { kpi: string; change: ChangeDetail; 
       label={`${titled(kpi)} over time, with the baseline of this change`}
       points={points}
       lines={linesOf(kpi, change, intent, points.at(-1)!.value, direction)}
-      marks={marksOf(change)}
+      marks={listOperations([change]).map(({ change: _, ...mark }) => mark)}
     />
   );
 }
@@ -104,12 +103,6 @@ function linesOf(
       value: baseline - direction * guardrail.max_regression,
     });
   return lines;
-}
-
-function marksOf({ applied_at, rolled_back_at }: ChangeDetail): ChartMark[] {
-  const mark = (kind: ChartMark["kind"], label: string, at: string | null): ChartMark[] =>
-    at === null ? [] : [{ kind, label, at: Date.parse(at) / 1000 }];
-  return [...mark("apply", "Applied", applied_at), ...mark("rollback", "Rolled back", rolled_back_at)];
 }
 
 function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {

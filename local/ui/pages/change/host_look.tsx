@@ -1,73 +1,124 @@
-/** What will really change: what is consented to beside what the host product holds now, asked when the page is opened. */
+/** The current value of a target, read by a dry run, and what a change sets there or restores. Nothing of it is stored. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
-import type { ChangeDetail, Operation } from "../../core/api_types.ts";
-import { Refused } from "../../core/api.ts";
+import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
+import { post, Refused } from "../../core/api.ts";
+import { lazy } from "../../core/lazy.tsx";
 import { useIntent, useWhoami } from "../../core/shared.ts";
-import { heldIn } from "../../domain/held.ts";
+import { readHeld, type Side } from "../../domain/held.ts";
+import { listResults } from "../../domain/plan.ts";
+import { isPatch } from "../../domain/text_diff.ts";
+import { ChangeName } from "../../parts/change_name.tsx";
+import { ValueDiff } from "../../parts/diff.tsx";
 import { Failure, Notice } from "../../parts/notice.tsx";
-import { Sides } from "./sides.tsx";
-import { useRehearsal } from "./use_rehearsal.tsx";
+import { Json } from "../../parts/text.tsx";
+import { Age } from "../../parts/time.tsx";
+import { useSetter } from "./use_setter.tsx";
 
-/** Asks the host product about a change, by itself where the reader may; undefined while that is not known yet. */
-export function useHostLook(change: ChangeDetail, operation: "apply" | "rollback") {
+const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
+const Undoing = lazy(() => import("./undoing.tsx").then((part) => part.Undoing));
+
+type HostOperation = "apply" | "rollback";
+
+/** Asks by a dry run, by itself where the reader may, or where `onToken` can ask for the token; undefined while that is not known yet. */
+export function useHostLook(
+  { change_id, revision }: Pick<ChangeDetail, "change_id" | "revision">,
+  operation: HostOperation,
+  onToken?: () => void,
+) {
   const { data: intent } = useIntent();
   const { data: me } = useWhoami();
   const adapter = intent?.adapter;
   const may = me?.may.includes(operation) ?? false;
-  const rehearsal = useRehearsal(change, operation, { auto: may && adapter !== null && adapter !== undefined });
-  if (adapter === undefined || me === undefined) return undefined;
-  return { ...rehearsal, may, adapter: adapter?.name ?? null };
+  const isAuto = onToken !== undefined || (may && adapter !== null && adapter !== undefined);
+  const [seen, setSeen] = useState<{ answer: Operation; at: number } | undefined>();
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(isAuto);
+  const newest = useRef(0);
+  const ask = async () => {
+    const own = ++newest.current;
+    setBusy(true);
+    setError(undefined);
+    try {
+      const fields = { change_id, dry_run: "true" };
+      const answer = await post<Operation>(`api/product/${operation}`, fields, { revision, key: null });
+      if (own === newest.current) setSeen({ answer, at: Date.now() });
+    } catch (failure) {
+      if (own !== newest.current) return;
+      setError(failure);
+      if (failure instanceof Refused && failure.refusal.code === "unauthorized") onToken?.();
+    }
+    if (own === newest.current) setBusy(false);
+  };
+  useEffect(() => {
+    if (isAuto) void ask();
+    return () => void newest.current++;
+  }, [isAuto, change_id, revision]);
+  const isKnown = onToken !== undefined || (adapter !== undefined && me !== undefined);
+  return isKnown ? { seen, error, busy, ask: () => void ask(), may, adapter: adapter?.name ?? null } : undefined;
 }
 
-/** The look of a change that waits; `before`: what the service set there last. Below it what is known without the host. */
+/** The look of a change; `before`: what the service set there last. Below it what is known without the host. */
 export function HostLook({
   change,
+  operation = "apply",
+  onToken,
   before,
   children,
 }: {
   change: ChangeDetail;
-  before: { value: unknown } | undefined;
-  children: ComponentChildren;
+  operation?: HostOperation;
+  onToken?: () => void;
+  before?: Side;
+  children?: ComponentChildren;
 }) {
-  const look = useHostLook(change, "apply");
+  const look = useHostLook(change, operation, onToken);
   if (look === undefined) return <>{children}</>;
   const { seen, adapter } = look;
-  const shows = seen !== undefined && heldIn(seen.answer) !== undefined;
+  const answer = seen?.answer;
+  const isPlan = answer !== undefined && listResults(answer.adapter).length > 0;
   return (
     <>
-      {adapter === null ? (
-        <p class="quiet">
-          This service has no adapter, so there is no host product to ask: an apply is recorded, and nothing is carried
-          anywhere.
-        </p>
+      {answer?.adapter === null || (adapter === null && !onToken) ? (
+        <Notice tone="quiet">
+          This service has no adapter: {operation === "apply" ? "an apply" : "a rollback"} is recorded, and nothing is
+          carried anywhere.
+        </Notice>
       ) : (
-        <div class="dry-run">
+        <div class="dry-run" aria-live="polite">
           <Asked look={look} />
-          {seen && <Found answer={seen.answer} before={before} />}
+          {isPlan && <PlanDryRun answer={answer} operation={operation} />}
+          {answer && !change.sets && operation === "rollback" && <Undoing change={change} answer={answer} />}
+          {answer && !change.sets && operation === "apply" && <Found answer={answer} before={before} />}
         </div>
       )}
-      {!shows && children}
+      {(!answer || readHeld(answer) === undefined) && children}
     </>
   );
 }
 
 /** When the host product was asked, and that it can be asked again. */
-export function Asked({ look }: { look: NonNullable<ReturnType<typeof useHostLook>> }) {
-  const { seen, error, busy, ask, may } = look;
+export function Asked({
+  look: { seen, error, busy, ask, may },
+}: {
+  look: NonNullable<ReturnType<typeof useHostLook>>;
+}) {
   const moved = error instanceof Refused && error.refusal.status === 412;
   return (
     <>
       <p class="quiet" aria-busy={busy}>
-        {busy
-          ? "Asking the host product…"
-          : seen
-            ? null
-            : may
-              ? "The host product did not say what it holds. "
-              : "What the host product holds is shown to those who may apply. "}
-        {!busy && seen && <AskedAgo at={seen.at} />}{" "}
+        {busy ? (
+          "Asking the host product…"
+        ) : seen ? (
+          <>
+            The host product was asked <Age at={seen.at} />, and nothing was changed.
+          </>
+        ) : may ? (
+          "The host product did not say what it holds."
+        ) : (
+          "What the host product holds is shown to those who may apply."
+        )}{" "}
         {!busy && (
           <button type="button" class="link" onClick={ask}>
             {seen ? "Ask again" : "Ask the host product"}
@@ -79,26 +130,37 @@ export function Asked({ look }: { look: NonNullable<ReturnType<typeof useHostLoo
   );
 }
 
-function Found({ answer, before }: { answer: Operation; before: { value: unknown } | undefined }) {
-  const { change } = answer;
-  const host = heldIn(answer);
-  const same = (a: { value: unknown } | null | undefined, b: { value: unknown }) =>
-    a !== null && a !== undefined && canonicalJson(a.value) === canonicalJson(b.value);
+const isSame = (a: Side, b: Side): boolean => !!a && !!b && canonicalJson(a.value) === canonicalJson(b.value);
+
+/** The value that an apply replaces, and the new one. */
+function Found({ answer, before }: { answer: Operation; before: Side }) {
+  const { change, adapter } = answer;
+  const host = readHeld(answer);
+  const after = change.value === undefined ? undefined : { value: change.value };
   return (
     <>
-      {change.value !== undefined && same(host, { value: change.value }) ? (
-        <p>
-          The host product <strong>holds this already</strong>.
-        </p>
-      ) : (
-        host && (
-          <p>
+      <p>
+        {host === null ? (
+          "The host product holds nothing there now."
+        ) : isSame(host, after) ? (
+          <>
+            The host product <strong>holds this already</strong>.
+          </>
+        ) : host ? (
+          <>
             Against what <strong>the host product holds now</strong>:
-          </p>
-        )
+          </>
+        ) : (
+          <>
+            The {adapter!.name} adapter finds it <strong>{adapter!.result}</strong>.
+          </>
+        )}
+      </p>
+      {host !== undefined && after && !isPatch(after.value) && (
+        <ValueDiff label="What the host product holds, and would hold" before={host} after={after} />
       )}
-      <Sides answer={answer} />
-      {before && host !== undefined && !same(host, before) && (
+      {host === undefined && adapter?.preview != null && <Json label="Preview" of={adapter.preview} />}
+      {before && host !== undefined && !isSame(host, before) && (
         <Notice tone="warn">
           <p>That is not what was set there last through this service: somebody changed it elsewhere.</p>
         </Notice>
@@ -107,17 +169,41 @@ function Found({ answer, before }: { answer: Operation; before: { value: unknown
   );
 }
 
-const TICK_MS = 5_000;
+/** Shows the consented value of a change and what its target holds instead. */
+export function HeldNow({ change }: { change: ChangeDetail }) {
+  const look = useHostLook(change, "rollback");
+  if (look === undefined || look.adapter === null) return null;
+  const held = look.seen && readHeld(look.seen.answer);
+  return (
+    <div class="dry-run">
+      <Asked look={look} />
+      {held === undefined ? (
+        <HeldByDigest change={change} digest={change.drift?.held_digest} />
+      ) : (
+        <>
+          <p>
+            Consented value (−)
+            {held === null ? ". The target holds nothing now." : ", and what the target holds now (+):"}
+          </p>
+          <ValueDiff label="Consented value, and what the target holds now" before={change} after={held} />
+        </>
+      )}
+    </div>
+  );
+}
 
-/** How old a look is, to the second. */
-function AskedAgo({ at }: { at: number }) {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    setNow(Date.now());
-    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
-    return () => clearInterval(timer);
-  }, [at]);
-  const seconds = Math.max(0, Math.round((now - at) / 1000));
-  const ago = seconds < 2 ? "just now" : seconds < 120 ? `${seconds} s ago` : `${Math.floor(seconds / 60)} min ago`;
-  return <>The host product was asked {ago}, and nothing was changed.</>;
+/** Names the change that set the held value, or shows its digest, for a reader who may not see the value. */
+function HeldByDigest({ change, digest }: { change: ChangeDetail; digest: string | null | undefined }) {
+  const setter: Change | undefined = useSetter(change, digest ?? undefined)?.by;
+  if (digest === undefined) return null;
+  if (digest === null) return <p>The host product held nothing there when it was asked last.</p>;
+  return setter ? (
+    <p>
+      It held what <ChangeName of={setter} /> set.
+    </p>
+  ) : (
+    <p>
+      The SHA-256 of what it held is <code>{digest}</code>
+    </p>
+  );
 }

@@ -7,15 +7,13 @@ import { counted, pretty } from "../../core/format.ts";
 import { listChangedPaths } from "../../domain/changed_paths.ts";
 import { findReplaced } from "../../domain/change_history.ts";
 import { type Entry, type EntryResult, listResults, markLeft, markOpened, readLeft } from "../../domain/plan.ts";
+import type { Side } from "../../domain/held.ts";
 import { titled } from "../../domain/statuses.ts";
-import { isPatch } from "../../domain/text_diff.ts";
-import { Diff, Patch } from "../../parts/diff.tsx";
+import { ValueDiff } from "../../parts/diff.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { CodeLine, Given } from "../../parts/text.tsx";
 import { Unopened } from "../../parts/unopened.tsx";
 import { Asked, useHostLook } from "./host_look.tsx";
-
-type Value = { value: unknown } | null | undefined;
 
 /** Shows what a plan changes: against what its systems hold while it waits, otherwise against what was set before. */
 export const PlanChanges = (shown: { change: ChangeDetail; history: readonly Change[] }) =>
@@ -47,7 +45,7 @@ function Entries({
     if (isOpen) markOpened(change, index);
     setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((one) => one !== index)));
   };
-  const before = (entry: Entry): Value => {
+  const before = (entry: Entry): Side => {
     const holds = held.find((one) => samePlace(one, entry))?.holds;
     return holds === undefined ? findReplaced(change, history, entry) : holds;
   };
@@ -64,7 +62,9 @@ function Entries({
                   <Left of={left.find((one) => samePlace(one, entry))} change={change} />
                 </span>
               </summary>
-              {open.has(index) && <EntryDiff entry={entry} before={before(entry)} />}
+              {open.has(index) && (
+                <ValueDiff label={`Difference of ${entry.target}`} before={before(entry)} after={entry} />
+              )}
             </details>
           </li>
         ))}
@@ -86,18 +86,11 @@ const EntryName = ({ of: { tenant_id, target } }: { of: Pick<Entry, "tenant_id" 
   </>
 );
 
-const EntryDiff = ({ entry, before }: { entry: Entry; before: Value }) =>
-  isPatch(entry.value) ? (
-    <Patch label={`Patch of ${entry.target}`} text={entry.value.patch} />
-  ) : (
-    <Diff label={`Difference of ${entry.target}`} before={before ? pretty(before.value) : undefined} after={pretty(entry.value)} /> // prettier-ignore
-  );
-
 /** Longer values are only counted. */
 const MAX_SHORT = 40;
 
 /** Sums up a difference in a few words: both values where they are short, otherwise how many members change. */
-function Short({ before, after }: { before: Value; after: unknown }) {
+function Short({ before, after }: { before: Side; after: unknown }) {
   const [from, to] = [before ? JSON.stringify(before.value) : undefined, JSON.stringify(after)];
   if (from === to) return <span class="quiet">no difference</span>;
   const paths = before ? listChangedPaths(pretty(before.value), pretty(after)) : undefined;

@@ -1,8 +1,8 @@
 /** The record of a change below its decision: history, verification, and the record itself. */
-import { useState } from "preact/hooks";
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { href } from "../../core/router.tsx";
 import { stepsOf } from "../../domain/timeline.ts";
+import { Disclosure } from "../../parts/disclosure.tsx";
 import { Sign } from "../../parts/mark.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Given, Json, Prose, Sentence } from "../../parts/text.tsx";
@@ -51,22 +51,24 @@ const Timeline = ({ change }: { change: ChangeDetail }) => (
 
 /** The record as the service returns it, written out once it is asked for: a value may have thousands of lines. */
 function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
-  const [open, setOpen] = useState(false);
   // The values of target systems are no part of the record.
   const { seen: _, ...record } = change;
   return (
-    <details class="panel" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>For programs</summary>
-      <Facts
-        wide
-        of={[
-          ["Change", <Given text={change.change_id} code />],
-          ["Revision", String(change.revision)],
-          ["Digest of what is consented to", <Given text={change.digest} code />],
-          ["Intent in force", <Given text={intent?.manifest_hash ?? "unknown"} code />],
-        ]}
-      />
-      {open && <Json label="The change as JSON" of={record} />}
-    </details>
+    <Disclosure class="panel" summary="For programs">
+      {() => (
+        <>
+          <Facts
+            wide
+            of={[
+              ["Change", <Given text={change.change_id} code />],
+              ["Revision", String(change.revision)],
+              ["Digest of what is consented to", <Given text={change.digest} code />],
+              ["Intent in force", <Given text={intent?.manifest_hash ?? "unknown"} code />],
+            ]}
+          />
+          <Json label="The change as JSON" of={record} />
+        </>
+      )}
+    </Disclosure>
   );
 }

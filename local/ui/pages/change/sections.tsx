@@ -2,7 +2,6 @@
 import { nothingSet } from "../../domain/cautions.ts";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Gate } from "../../core/api_types.ts";
-import { pretty } from "../../core/format.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
@@ -12,7 +11,7 @@ import { isPatch } from "../../domain/text_diff.ts";
 import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames, Named } from "../../parts/change_name.tsx";
-import { Diff, Patch } from "../../parts/diff.tsx";
+import { ValueDiff } from "../../parts/diff.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -26,8 +25,7 @@ const PlanChanges = lazy(() => import("./plan.tsx").then((part) => part.PlanChan
 export function WhatChanges({ change }: { change: ChangeDetail }) {
   const { data: history, error } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
   const before = history && findReplaced(change, history);
-  const isComparable = change.value !== undefined && !isPatch(change.value);
-  const onRecord = isComparable && (history ? <OnRecord change={change} before={before} /> : <Failure error={error} />);
+  const known = history ? <OnRecord change={change} before={before} /> : <Failure error={error} />;
   const live = inRelation(change, "live");
   const told = [change, ...live].map(({ change_id }) => change_id);
   const others = (history ?? []).filter(({ change_id }) => !told.includes(change_id)).slice(0, 5);
@@ -38,27 +36,19 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
           Its content was erased on <Moment at={change.erased.at} />: what it said and set is gone. The log and the
           digest stay.
         </p>
-      ) : change.sets ? (
-        history ? (
-          <PlanChanges change={change} history={history} />
-        ) : (
-          <Failure error={error} />
-        )
-      ) : isLive(change.status) ? (
-        <>
-          {isPatch(change.value) && <Patch label="Patch" text={change.value.patch} />}
-          <HostLook change={change} before={isComparable ? before : undefined}>
-            {onRecord}
-          </HostLook>
-        </>
+      ) : change.sets && history ? (
+        <PlanChanges change={change} history={history} />
+      ) : !isLive(change.status) || change.sets ? (
+        known
       ) : isPatch(change.value) ? (
-        <Patch label="Patch" text={change.value.patch} />
-      ) : isComparable ? (
-        onRecord
+        <>
+          {known}
+          <HostLook change={change} />
+        </>
       ) : (
-        <p>
-          <Sentence parts={nothingSet(change.target)} />
-        </p>
+        <HostLook change={change} before={before}>
+          {change.value !== undefined && known}
+        </HostLook>
       )}
       {!change.erased && !isLive(change.status) && change.value_hint !== undefined && (
         <Cautions of={[[change.value_hint]]} />
@@ -87,22 +77,29 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
 }
 
 /** What the change sets, against what the service itself set there before. */
-const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) => (
-  <>
-    <p class="quiet">
-      {before ? (
-        <>
-          Against what <a href={changeHref(before.by)}>the change before it</a> set:
-        </>
-      ) : (
-        <>
-          Nothing was set at <Given text={change.target} code /> through this service before; the change sets:
-        </>
-      )}
+const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) =>
+  change.value === undefined ? (
+    <p>
+      <Sentence parts={nothingSet(change.target)} />
     </p>
-    <Diff label="Before and after" before={before && pretty(before.value)} after={pretty(change.value)} />
-  </>
-);
+  ) : (
+    <>
+      {!isPatch(change.value) && (
+        <p class="quiet">
+          {before ? (
+            <>
+              Against what <a href={changeHref(before.by)}>the change before it</a> set:
+            </>
+          ) : (
+            <>
+              Nothing was set at <Given text={change.target} code /> through this service before; the change sets:
+            </>
+          )}
+        </p>
+      )}
+      <ValueDiff label="Before and after" before={before} after={change} />
+    </>
+  );
 
 /** Why, as somebody said after it was decided. */
 function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }) {

@@ -2,7 +2,7 @@ import type { ChangeDetail } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { useResource } from "../../core/resource.tsx";
 import { Pending } from "../../parts/notice.tsx";
-import { HeldNow } from "../change/held_now.tsx";
+import { HeldNow } from "../change/host_look.tsx";
 
 /** The consented value of a change by its id, and what its target holds now. */
 export function OutsideValue({ id }: { id: string }) {

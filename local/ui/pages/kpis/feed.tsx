@@ -1,38 +1,35 @@
 import { useState } from "preact/hooks";
 import { actOf } from "../../domain/statement.ts";
 import { titled } from "../../domain/statuses.ts";
-import { ActionDialog } from "../../parts/action_dialog.tsx";
+import { type Act, ActDialog } from "../../parts/act.tsx";
 import { Line } from "../../parts/field.tsx";
+
+const FEED: Act = {
+  label: "Save",
+  title: "Enter KPI values",
+  path: "api/product/kpi",
+  decision: "feed_kpis",
+  says: "enters these KPI values",
+  explained: "Fields left empty keep their value. One invalid number rejects them all.",
+  noteHint: "Where do the values come from?",
+  isNameless: true,
+};
 
 /** Feeds the KPIs that are filled in. */
 export function FeedDialog({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
   const [values, setValues] = useState<Record<string, string>>({});
-  const stated = Object.entries(values).flatMap(([kpi, text]) =>
-    text.trim() === "" ? [] : [[kpi, text.trim()] as const],
-  );
+  const stated = Object.entries(values).flatMap(([kpi, text]) => (text.trim() ? [[kpi, text.trim()] as const] : []));
+  const kpis = Object.fromEntries(stated.map(([kpi, text]) => [kpi, Number(text)]));
   return (
-    <ActionDialog
-      of={{
-        title: "Enter KPI values",
-        path: "api/product/kpi",
-        verb: "Save",
-        decision: "feed_kpis",
-        says: "enters these KPI values",
-        explained: "Fields left empty keep their value. One invalid number rejects them all.",
-        noteHint: "Where do the values come from?",
-        isNameRequired: false,
-      }}
+    <ActDialog
+      of={FEED}
       fields={Object.fromEntries(stated)}
-      facts={stated.map(([kpi, text]) => [titled(kpi), text] as const)}
-      matter={({ actor, note }) =>
-        actOf({
-          decision: "feed_kpis",
-          actor,
-          note,
-          kpis: Object.fromEntries(stated.map(([kpi, text]) => [kpi, Number(text)])),
-        })
-      }
+      signed={{
+        matter: ({ name, note }) => actOf({ decision: "feed_kpis", actor: name, note, kpis }),
+        facts: stated.map(([kpi, text]) => [titled(kpi), text]),
+      }}
       onClose={onClose}
+      onDone={onClose}
     >
       {(faultOf) => (
         <div class="grid">
@@ -49,6 +46,6 @@ export function FeedDialog({ names, onClose }: { names: readonly string[]; onClo
           ))}
         </div>
       )}
-    </ActionDialog>
+    </ActDialog>
   );
 }

@@ -5,7 +5,7 @@ import { type Fall, findFall, listOperations, listQueries } from "../../domain/k
 import type { Fed } from "../../domain/kpi_series.ts";
 import { titled } from "../../domain/statuses.ts";
 import { Chart } from "../../parts/chart.tsx";
-import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
+import type { ChartLine, ChartMark } from "../../parts/chart.tsx";
 import { Given } from "../../parts/text.tsx";
 
 const MAX_FOUND = 200;

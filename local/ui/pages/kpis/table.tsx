@@ -3,6 +3,7 @@ import { figure, percent } from "../../core/format.ts";
 import { href, refine } from "../../core/router.tsx";
 import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
 import { Mark } from "../../parts/mark.tsx";
+import { Table } from "../../parts/table.tsx";
 import { Age } from "../../parts/time.tsx";
 
 const GOAL: Readonly<Record<State["goals"][number]["status"], MarkOf>> = {
@@ -25,66 +26,33 @@ export function KpiTable({
   chosen: string | undefined;
 }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">KPI</th>
-          <th scope="col" class="number">
-            Now
-          </th>
-          <th scope="col" class="number">
-            Baseline
-          </th>
-          <th scope="col" class="number">
-            Target
-          </th>
-          <th scope="col">Standing</th>
-          <th scope="col">Fed</th>
-        </tr>
-      </thead>
-      <tbody>
-        {names.map((kpi) => {
-          const part = state.dimensions.E.parts.find((one) => one.kpi === kpi);
-          const goal = state.goals.find((one) => one.kpi === kpi);
-          const target = goal?.target ?? part?.target ?? null;
-          return (
-            <tr key={kpi} aria-current={kpi === chosen ? "true" : undefined}>
-              <td>
-                <a
-                  data-row
-                  href={href(["kpis"], { kpi })}
-                  onClick={(event) => {
-                    event.preventDefault();
-                    refine(["kpis"], { kpi });
-                  }}
-                >
-                  {titled(kpi)}
-                </a>
-              </td>
-              <td data-label="Now" class="number">
-                {part ? figure(part.value) : "–"}
-              </td>
-              <td data-label="Baseline" class="number">
-                {numberOr(goal?.baseline ?? part?.baseline)}
-              </td>
-              <td data-label="Target" class="number">
-                {numberOr(target)}
-              </td>
-              <td data-label="Standing">
-                {goal ? (
-                  <Mark of={GOAL[goal.status]} />
-                ) : (
-                  <span class="quiet">
-                    {part?.reason ?? (part ? `${percent(part.attainment)} attained` : "never fed")}
-                  </span>
-                )}
-              </td>
-              <td data-label="Fed">{part ? <Age at={part.at} /> : "never"}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <Table
+      columns={["KPI", "Now", "Baseline", "Target", "Standing", "Fed"]}
+      numbers={["Now", "Baseline", "Target"]}
+      rows={names.map((kpi) => {
+        const part = state.dimensions.E.parts.find((one) => one.kpi === kpi);
+        const goal = state.goals.find((one) => one.kpi === kpi);
+        const choose = (event: Event) => {
+          event.preventDefault();
+          refine(["kpis"], { kpi });
+        };
+        const cells = [
+          <a data-row href={href(["kpis"], { kpi })} onClick={choose}>
+            {titled(kpi)}
+          </a>,
+          numberOr(part?.value),
+          numberOr(goal?.baseline ?? part?.baseline),
+          numberOr(goal?.target ?? part?.target),
+          goal ? (
+            <Mark of={GOAL[goal.status]} />
+          ) : (
+            <span class="quiet">{part?.reason ?? (part ? `${percent(part.attainment)} attained` : "never fed")}</span>
+          ),
+          part ? <Age at={part.at} /> : "never",
+        ];
+        return [kpi, cells, kpi === chosen] as const;
+      })}
+    />
   );
 }
 

@@ -8,10 +8,10 @@ import { useValue } from "../../core/hooks.tsx";
 import { goTo, href } from "../../core/router.tsx";
 import { personName } from "../../core/session.ts";
 import { useFindHelp, useIntent } from "../../core/shared.ts";
-import { findJsonFault } from "../../domain/json_fault.ts";
+import { readValue } from "../../domain/kinds.ts";
 import { describeBounds, useMandates } from "../../domain/mandates.ts";
 import { titled } from "../../domain/statuses.ts";
-import { Choice, Line, Lines } from "../../parts/field.tsx";
+import { CheckList, type FieldData, FieldList, Suggestions } from "../../parts/field.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { DialogEnd, useKeys, useSending } from "../../parts/sending.tsx";
@@ -20,22 +20,71 @@ import { Given } from "../../parts/text.tsx";
 const DAY_MS = 86_400_000;
 
 /** Splits at commas and lines. */
-const listOf = (text: string): string[] =>
-  text
-    .split(/[,\n]/)
-    .map((one) => one.trim())
-    .filter(Boolean);
+const listOf = (text = ""): string[] => text.split(/[,\n]/).flatMap((one) => one.trim() || []);
 
 const numberIn = (text: string | undefined): number | undefined => (text?.trim() ? Number(text) : undefined);
 
-function parseSchema(text: string): { schema?: object; fault?: string } {
-  if (text.trim() === "") return {};
-  try {
-    return { schema: JSON.parse(text) as object };
-  } catch {
-    return { fault: findJsonFault(text) ?? "This is not JSON." };
-  }
+const momentIn = (text: string | undefined): string | undefined => {
+  const at = new Date(text ?? "");
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+};
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Returns the bounds that are typed; names of KPIs stand behind `floor `. */
+function readBounds(text: Texts, kinds: readonly string[], schema: string | undefined) {
+  const step = numberIn(text["step"]);
+  const { by, unit, tenants = "" } = text;
+  const max_step = by &&
+    step !== undefined && { [by]: by === "relative" ? step / 100 : step, hours: numberIn(text["hours"]) ?? 24 };
+  const floors = Object.entries(text).filter(([name, floor]) => name.startsWith("floor ") && floor.trim() !== "");
+  const kpi_floor = Object.fromEntries(floors.map(([name, floor]) => [name.slice("floor ".length), Number(floor)]));
+  return {
+    agent: (text["agent"] ?? "").trim(),
+    targets: listOf(text["targets"]),
+    kinds,
+    tenants: tenants.trim() === "all" ? ("all" as const) : listOf(tenants),
+    ...((schema !== undefined || max_step) && {
+      limits: {
+        ...(schema && { schema: JSON.parse(schema) as object }),
+        ...(max_step && { max_step }),
+        ...(unit && { unit }),
+      },
+    }),
+    max_affected_users: numberIn(text["max_affected_users"]),
+    max_per_day: numberIn(text["max_per_day"]),
+    max_open: numberIn(text["max_open"]),
+    ...(floors.length > 0 && { kpi_floor }),
+    until: momentIn(text["until"]),
+  };
 }
+
+const listPlaces = ({ max_days }: MandatesRule): FieldData[] => [
+  { name: "agent", label: "Agent", list: "agents", required: true },
+  { name: "targets", label: "Targets", hint: "Patterns, with commas between them.", required: true },
+  { name: "tenants", label: "Tenants", hint: "Names, with commas between them; or all.", required: true },
+  { name: "until", label: "Ends", hint: `At most ${max_days} days from now.`, type: "datetime-local", required: true },
+];
+
+const STEP: FieldData[] = [
+  { name: "step", label: "Step", inputMode: "decimal", required: true },
+  { name: "hours", label: "Within hours", inputMode: "decimal" },
+  { name: "unit", label: "Unit", maxLength: 20 },
+];
+
+const STEPS = [["", "none"], ["relative", "in percent"], ["absolute", "in units of the value"]] as const; // prettier-ignore
+
+const listLimits = ({ max_per_day, max_open }: MandatesRule, by: string | undefined): FieldData[] => [
+  { name: "by", label: "Limit of a step", options: STEPS },
+  ...(by ? STEP : []),
+  { name: "max_affected_users", label: "Users affected by a change", hint: "Empty: any number.", inputMode: "numeric" },
+  { name: "max_per_day", label: "Changes a day", hint: `Empty: ${max_per_day}.`, inputMode: "numeric" },
+  { name: "max_open", label: "Waiting to be applied", hint: `Empty: ${max_open}.`, inputMode: "numeric" },
+];
+
+const PURPOSE: FieldData[] = [
+  { name: "note", label: "Purpose", hint: "For those who sign.", rows: 2, maxLength: 4000 },
+];
 
 /** The form, and in words what it would allow. */
 export function DraftForm({ rule }: { rule: MandatesRule }) {
@@ -44,61 +93,24 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
   const { reload } = useMandates();
   const actor = useValue(personName);
   const [kinds, setKinds] = useState<readonly string[]>(["config"]);
-  const [floors, setFloors] = useState<Readonly<Record<string, string>>>({});
-  const [text, setText] = useState<Readonly<Record<string, string>>>(() => ({
-    agent: "",
+  const [text, setText] = useState<Texts>(() => ({
     targets: rule.targets.join(", "),
     tenants: "all",
-    schema: "",
-    by: "",
-    step: "",
     hours: "24",
-    unit: "",
     until: new Date(Date.now() + Math.min(rule.max_days, 7) * DAY_MS).toISOString().slice(0, 16),
-    note: "",
   }));
   const key = useKeys();
-  const field = (name: string) => ({
-    name,
-    value: text[name] ?? "",
-    onValue: (given: string) => setText({ ...text, [name]: given }),
-    error: faultOf(name),
-  });
-  const { schema, fault } = parseSchema(text["schema"]!);
-  const step = numberIn(text["step"]);
-  const max_step = text["by"] &&
-    step !== undefined && {
-      [text["by"]]: text["by"] === "relative" ? step / 100 : step,
-      hours: numberIn(text["hours"]) ?? 24,
-    };
-  const limits = (schema || max_step) && {
-    ...(schema && { schema }),
-    ...(max_step && { max_step }),
-    ...(text["unit"] && { unit: text["unit"] }),
-  };
-  const kpi_floor = Object.fromEntries(
-    Object.entries(floors).flatMap(([kpi, floor]) => (floor.trim() ? [[kpi, Number(floor)]] : [])),
-  );
-  const until = new Date(text["until"]!);
-  const bounds = {
-    agent: text["agent"]!.trim(),
-    targets: listOf(text["targets"]!),
-    kinds,
-    tenants: text["tenants"]!.trim() === "all" ? ("all" as const) : listOf(text["tenants"]!),
-    ...(limits && { limits }),
-    max_affected_users: numberIn(text["max_affected_users"]),
-    max_per_day: numberIn(text["max_per_day"]),
-    max_open: numberIn(text["max_open"]),
-    ...(Object.keys(kpi_floor).length > 0 && { kpi_floor }),
-    until: Number.isNaN(until.getTime()) ? undefined : until.toISOString(),
-  };
+  const { json: schema, fault } = readValue("config", text["schema"] ?? "");
+  const bounds = readBounds(text, kinds, schema);
   const { send, busy, error, faultOf } = useSending(
     async () => {
       if (fault) return;
+      const stated = Object.entries({ ...bounds, note: text["note"] || undefined, actor: actor || undefined });
       const fields = Object.fromEntries(
-        Object.entries({ ...bounds, note: text["note"] || undefined, actor: actor || undefined }).map(
-          ([name, given]) => [name, given === undefined || typeof given === "string" ? given : JSON.stringify(given)],
-        ),
+        stated.map(([name, given]) => [
+          name,
+          given === undefined || typeof given === "string" ? given : JSON.stringify(given),
+        ]),
       );
       if (bounds.tenants === "all") fields["tenants"] = '"all"';
       const made = await post<Mandate>("api/product/mandates", fields, { key: key(fields) });
@@ -108,105 +120,42 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
     },
     () => {},
   );
+  const form = { values: text, faultOf, onValue: (name: string, given: string) => setText({ ...text, [name]: given }) };
+  const floors = Object.keys(intent?.kpis ?? {}).map((kpi): FieldData => ({ name: `floor ${kpi}`, label: titled(kpi), inputMode: "decimal" })); // prettier-ignore
   const { max_per_day = rule.max_per_day, max_open = rule.max_open } = bounds;
   return (
     <Panel title="Draft a mandate">
       <form onSubmit={send}>
         <div class="grid">
-          <Line label="Agent" {...field("agent")} list="agents" required />
-          <datalist id="agents">
-            {help?.fields
-              .find(({ field: one }) => one === "agent")
-              ?.values.map((one) => (
-                <option key={one} value={one} />
-              ))}
-          </datalist>
-          <Line label="Targets" hint="Patterns, with commas between them." {...field("targets")} required />
-          <Line label="Tenants" hint="Names, with commas between them; or all." {...field("tenants")} required />
-          <Line
-            label="Ends"
-            hint={`At most ${rule.max_days} days from now.`}
-            type="datetime-local"
-            {...field("until")}
-            required
-          />
+          <FieldList {...form} of={listPlaces(rule)} />
+          <Suggestions id="agents" names={help?.fields.find(({ field }) => field === "agent")?.values} />
         </div>
-        <fieldset class="buttons">
-          <legend>Kinds of changes</legend>
-          {KINDS.map((kind) => (
-            <label key={kind} class="check">
-              <input
-                type="checkbox"
-                checked={kinds.includes(kind)}
-                onChange={({ currentTarget: { checked } }) =>
-                  setKinds(checked ? [...kinds, kind] : kinds.filter((one) => one !== kind))
-                }
-              />
-              <span>{titled(kind)}</span>
-            </label>
-          ))}
-        </fieldset>
+        <CheckList legend="Kinds of changes" options={KINDS} chosen={kinds} onChosen={setKinds} show={titled} />
         <div class="grid">
-          <Choice
-            label="Limit of a step"
-            {...field("by")}
-            options={[
-              ["", "none"],
-              ["relative", "in percent"],
-              ["absolute", "in units of the value"],
-            ]}
-          />
-          {text["by"] !== "" && (
-            <>
-              <Line label="Step" {...field("step")} inputMode="decimal" required />
-              <Line label="Within hours" {...field("hours")} inputMode="decimal" />
-              <Line label="Unit" {...field("unit")} maxLength={20} />
-            </>
-          )}
-          <Line
-            label="Users affected by a change"
-            hint="Empty: any number."
-            {...field("max_affected_users")}
-            inputMode="numeric"
-          />
-          <Line
-            label="Changes a day"
-            hint={`Empty: ${rule.max_per_day}.`}
-            {...field("max_per_day")}
-            inputMode="numeric"
-          />
-          <Line
-            label="Waiting to be applied"
-            hint={`Empty: ${rule.max_open}.`}
-            {...field("max_open")}
-            inputMode="numeric"
-          />
+          <FieldList {...form} of={listLimits(rule, text["by"])} />
         </div>
-        <Lines
-          label="Schema of values"
-          hint="JSON Schema; empty: any value."
-          rows={2}
-          class="code"
-          {...field("schema")}
-          error={fault ?? faultOf("limits")}
+        <FieldList
+          {...form}
+          of={[
+            {
+              name: "schema",
+              label: "Schema of values",
+              hint: "JSON Schema; empty: any value.",
+              rows: 2,
+              class: "code",
+              error: fault ?? faultOf("limits"),
+            },
+          ]}
         />
-        {intent?.kpis && (
+        {floors.length > 0 && (
           <details>
             <summary>Suspend it when a KPI is worse than…</summary>
             <div class="grid">
-              {Object.keys(intent.kpis).map((kpi) => (
-                <Line
-                  key={kpi}
-                  label={titled(kpi)}
-                  inputMode="decimal"
-                  value={floors[kpi] ?? ""}
-                  onValue={(floor) => setFloors({ ...floors, [kpi]: floor })}
-                />
-              ))}
+              <FieldList {...form} of={floors} />
             </div>
           </details>
         )}
-        <Lines label="Purpose" hint="For those who sign." rows={2} {...field("note")} maxLength={4000} />
+        <FieldList {...form} of={PURPOSE} />
         <h3>What it would allow</h3>
         <Allows
           of={describeBounds({ ...bounds, agent: bounds.agent || "The agent", max_per_day, max_open } as never)}

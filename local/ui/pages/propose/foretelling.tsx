@@ -1,21 +1,22 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import type { IntentView, PolicyAnswer as PolicyReply, RuntimePage } from "../../core/api_types.ts";
+import type { IntentView, PolicyAnswer as PolicyReply } from "../../core/api_types.ts";
 import { get, type Query } from "../../core/api.ts";
-import { counted, pretty } from "../../core/format.ts";
+import { counted } from "../../core/format.ts";
 import { useRested } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
+import { useFound } from "../../core/shared.ts";
 import { listCautions } from "../../domain/cautions.ts";
-import { formOf, valueOf } from "../../domain/kinds.ts";
+import { readValue } from "../../domain/kinds.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames } from "../../parts/change_name.tsx";
-import { Diff } from "../../parts/diff.tsx";
+import { ValueDiff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 import { useCurrentValue } from "./current_value.ts";
 import { PolicyAnswer } from "./policy_answer.tsx";
-import { type Draft, fieldsOf, readStated, splitDraft } from "../../domain/draft.ts";
+import { type Draft, makeProposalFields, readStated, splitDraft } from "../../domain/draft.ts";
 
 /** What the intent's rules will say, before anything is sent; below it stands what sends. */
 export function Foretelling({
@@ -31,10 +32,7 @@ export function Foretelling({
   children: ComponentChildren;
 }) {
   const targets = splitDraft(draft);
-  const setsNothing = targets.every(({ kind, value }) => {
-    const { json, fault } = valueOf(formOf(kind, value), value);
-    return json === undefined && fault === undefined;
-  });
+  const setsNothing = targets.every(({ value }) => value.trim() === "");
   const { affected_users, reversible, risk } = readStated(draft);
   const unstated = Object.entries({ risk, reversible, affected_users }).flatMap(([field, stated]) =>
     stated === undefined ? [field as "risk"] : [],
@@ -83,23 +81,18 @@ function TargetPreview({
 }) {
   const answer = usePolicyAnswer(draft);
   const current = useCurrentValue(draft);
-  const { json } = valueOf(formOf(draft.kind, draft.value), draft.value);
+  const { json } = readValue(draft.kind, draft.value);
   return (
     <>
       <div aria-live="polite">{answer && <PolicyAnswer answer={answer} policy={policy} />}</div>
-      <Conflicts
-        tenant={draft.tenant_id.trim()}
-        target={draft.target.trim()}
-        except={except}
-        blocks={policy?.on_conflict === "block"}
-      />
+      <Conflicts place={draft} except={except} blocks={policy?.on_conflict === "block"} />
       {json !== undefined && current !== undefined && (
         <>
           <p class="quiet">Now, and after:</p>
-          <Diff
+          <ValueDiff
             label={name === undefined ? "Now, and after" : `Now, and after: ${name}`}
-            before={current === null ? undefined : pretty(current.value)}
-            after={pretty(JSON.parse(json))}
+            before={current}
+            after={{ value: JSON.parse(json) }}
           />
         </>
       )}
@@ -109,7 +102,7 @@ function TargetPreview({
 
 /** Reads the answer of the rules to the draft, once it names its target and the typing rests. */
 function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
-  const { apply_when, proposer } = fieldsOf(draft, undefined);
+  const { apply_when, proposer } = makeProposalFields(draft);
   const typed = JSON.stringify({ ...readStated(draft), apply_when, proposer });
   const rested = useRested(typed);
   const { target } = readStated(draft);
@@ -123,35 +116,23 @@ function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
   return isComplete ? (data ?? last.current) : undefined;
 }
 
-const LIVE = ["pending_consent", "approved"] as const;
-const TOLD = 5;
+const MAX_CONFLICTS = 5;
 
 /** Other changes on the tenant's target that are under way. */
 function Conflicts({
-  tenant,
-  target,
+  place: { tenant_id, target },
   except,
   blocks,
 }: {
-  tenant: string;
-  target: string;
+  place: Pick<Draft, "tenant_id" | "target">;
   except: string | undefined;
   blocks: boolean;
 }) {
-  const place = useRested(JSON.stringify([tenant, target]));
-  const [tenant_id = "", on = ""] = JSON.parse(place) as string[];
-  const isPlace = tenant_id !== "" && on !== "" && !on.includes("*");
-  const { data } = useResource(isPlace ? `live on ${place}` : null, async (signal) => {
-    const query = { tenant_id, target: on, limit: TOLD, entries: 0 };
-    const read = (status: string) => get<RuntimePage>("api/product/runtime", { ...query, status }, signal);
-    const pages = await Promise.all(LIVE.map(read));
-    return {
-      total: pages.reduce((sum, { total }) => sum + total, 0),
-      changes: pages.flatMap(({ changes }) => changes),
-    };
-  });
-  const others = (data?.changes ?? []).filter(({ change_id }) => change_id !== except);
-  const total = data ? data.total - (data.changes.length - others.length) : 0;
+  const [tenant, on] = [tenant_id, target].map((name) => name.trim().replaceAll(/["*]/g, "")) as [string, string];
+  const query = useRested(tenant && on && `is:pending_consent,approved tenant:"${tenant}" target:"${on}"`);
+  const { data } = useFound(query || null, { limit: MAX_CONFLICTS });
+  const others = (data?.rows ?? []).filter(({ change_id }) => change_id !== except);
+  const total = data ? data.total - (data.rows.length - others.length) : 0;
   if (total === 0) return null;
   return (
     <Notice tone="warn">
@@ -159,7 +140,7 @@ function Conflicts({
         {counted(total, "change", "changes")} on this target {total === 1 ? "is" : "are"} under way for this tenant
         {blocks ? "; the intent lets no other in beside them" : ""}:
       </p>
-      <ChangeNames of={others.slice(0, TOLD)} />
+      <ChangeNames of={others} />
     </Notice>
   );
 }

@@ -1,18 +1,52 @@
+/** The form of a proposal, in the order in which an approver will ask. */
 import { useState } from "preact/hooks";
 import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
 import { useFindHelp } from "../../core/shared.ts";
-import { addEntry, type Draft } from "../../domain/draft.ts";
-import { KINDS } from "../../domain/kinds.ts";
-import { words } from "../../domain/statuses.ts";
-import { Choice, Line, Lines } from "../../parts/field.tsx";
-import { MAX_ENTRIES, PlanEntries } from "./plan_entries.tsx";
-import { ValueField } from "./value_field.tsx";
+import { addEntry, type Draft, type DraftField, type EntryDraft, removeEntry } from "../../domain/draft.ts";
+import { KINDS, readValue } from "../../domain/kinds.ts";
+import { titled, words } from "../../domain/statuses.ts";
+import { Choice, type FieldData, FieldList, Line, Suggestions } from "../../parts/field.tsx";
 
 /** The form's name, for the button that stands outside it: below what the policy will say. */
 export const PROPOSAL_FORM = "proposal";
 
-/** The form, in the order in which an approver will ask. */
+/** Targets of a plan at most. */
+export const MAX_ENTRIES = 20;
+
+const TENANT = { name: "tenant_id", label: "Tenant", maxLength: 200, list: "tenants", required: true } as const;
+const TARGET = { name: "target", label: "Target", maxLength: 200, list: "targets", required: true } as const;
+
+const valueField = (kind: Kind, error?: string): FieldData<"value"> => ({
+  name: "value",
+  label: kind === "code_patch" ? "Patch" : "New value",
+  hint: KINDS[kind].hint,
+  rows: kind === "code_patch" ? 8 : 3,
+  class: "code",
+  error,
+});
+
+const SUMMARY: FieldData<"summary">[] = [
+  { name: "summary", label: "Summary", hint: "One line: what will be different.", maxLength: 500, required: true },
+];
+
+const RATIONALE: FieldData<"rationale">[] = [
+  { name: "rationale", label: "Rationale", hint: "Why this, why now, and what speaks against it.", rows: 4, maxLength: 4000 }, // prettier-ignore
+];
+
+const PROPOSER: FieldData<"proposer">[] = [
+  { name: "proposer", label: "Proposer", hint: "You. Only the proposer may withdraw it.", maxLength: 200, autocomplete: "username" }, // prettier-ignore
+];
+
+const listFacts = (kpis: readonly string[]): FieldData<DraftField>[] => [
+  { name: "kpi", label: "KPI", hint: "What will show whether it was worth it.", options: [["", "none"], ...kpis.map((kpi) => [kpi, words(kpi)] as const)] }, // prettier-ignore
+  { name: "expected_delta_k", label: "Expected gain", hint: "Improvement you expect, e.g. 0.02", inputMode: "decimal" },
+  { name: "affected_users", label: "People affected", inputMode: "numeric" },
+  { name: "reversible", label: "Can it be undone?", options: [["", "not stated"], ["true", "yes"], ["false", "no"]] }, // prettier-ignore
+  { name: "risk", label: "Risk", options: [["", "not stated"], ...RISKS.map((risk) => [risk, risk] as const)] },
+  { name: "tier", label: "Tier", options: [["", "standard"], ["minor", "minor, if the intent allows it"], ["major", "major"]] }, // prettier-ignore
+];
+
 export function ProposalForm({
   draft,
   onDraft,
@@ -38,13 +72,11 @@ export function ProposalForm({
   onStartOver: (() => void) | undefined;
 }) {
   const { data: help } = useFindHelp();
-  const kind = KINDS[draft.kind];
-  const field = <K extends keyof Draft>(name: K) => ({
-    name,
-    value: draft[name] as string,
-    onValue: (text: string) => onDraft({ ...draft, [name]: text }),
-    error: faultOf(name),
-  });
+  const { kind, sets } = draft;
+  const form = { values: draft, faultOf, onValue: (name: DraftField, text: string) => onDraft({ ...draft, [name]: text }) }; // prettier-ignore
+  const target: FieldData<"target"> = sets
+    ? { ...TARGET, label: "Name of the plan", hint: "Patterns of the intent judge it as a target; it is not set itself.", placeholder: "relaunch.december" } // prettier-ignore
+    : { ...TARGET, placeholder: KINDS[kind].target };
   return (
     <form
       id={PROPOSAL_FORM}
@@ -56,122 +88,91 @@ export function ProposalForm({
       {!isPromotion && (
         <fieldset class="kinds">
           <legend>Kind</legend>
-          {Object.entries(KINDS).map(([name, { title, meaning }]) => (
+          {Object.entries(KINDS).map(([name, { meaning }]) => (
             <label key={name}>
               <input
                 type="radio"
                 name="kind"
                 value={name}
-                checked={draft.kind === name}
+                checked={kind === name}
                 onChange={() => onDraft({ ...draft, kind: name as Kind })}
               />
               <span>
-                <strong>{title}</strong> <small class="quiet">{meaning}</small>
+                <strong>{titled(name)}</strong> <small class="quiet">{meaning}</small>
               </span>
             </label>
           ))}
         </fieldset>
       )}
       <div class="grid">
-        <Line label="Tenant" {...field("tenant_id")} maxLength={200} list="tenants" required />
-        {!(isPromotion && draft.sets) && (
-          <Line
-            label={draft.sets ? "Name of the plan" : "Target"}
-            hint={draft.sets && "Patterns of the intent judge it as a target; it is not set itself."}
-            {...field("target")}
-            maxLength={200}
-            list="targets"
-            placeholder={draft.sets ? "relaunch.december" : kind.target}
-            required
-          />
-        )}
+        <FieldList {...form} of={isPromotion && sets ? [TENANT] : [TENANT, target]} />
         {(["tenant", "target"] as const).map((name) => (
-          <datalist key={name} id={`${name}s`}>
-            {help?.fields
-              .find(({ field: known }) => known === name)
-              ?.values.map((value) => (
-                <option key={value} value={value} />
-              ))}
-          </datalist>
+          <Suggestions
+            key={name}
+            id={`${name}s`}
+            names={help?.fields.find(({ field: known }) => known === name)?.values}
+          />
         ))}
       </div>
-      <Line label="Summary" hint="One line: what will be different." {...field("summary")} maxLength={500} required />
-      {!isPromotion &&
-        (draft.sets ? (
-          <PlanEntries draft={draft} onDraft={onDraft} fault={faultOf("sets")} />
-        ) : (
-          <ValueField
-            kind={draft.kind}
-            value={draft.value}
-            onValue={(value) => onDraft({ ...draft, value })}
-            fault={valueFault ?? faultOf("value")}
-          />
-        ))}
-      {!isPromotion && (draft.sets?.length ?? 1) < MAX_ENTRIES && (
+      <FieldList {...form} of={SUMMARY} />
+      {!isPromotion && !sets && <FieldList {...form} of={[valueField(kind, valueFault)]} />}
+      {!isPromotion && sets && <PlanEntries draft={draft} onDraft={onDraft} fault={faultOf("sets")} />}
+      {!isPromotion && (sets?.length ?? 1) < MAX_ENTRIES && (
         <button type="button" class="link" onClick={() => onDraft(addEntry(draft))}>
           Add another target
         </button>
       )}
-      <Lines
-        label="Rationale"
-        hint="Why this, why now, and what speaks against it."
-        rows={4}
-        {...field("rationale")}
-        maxLength={4000}
-      />
+      <FieldList {...form} of={RATIONALE} />
       <div class="grid">
-        <Choice
-          label="KPI"
-          {...field("kpi")}
-          hint="What will show whether it was worth it."
-          options={[["", "none"], ...kpis.map((kpi) => [kpi, words(kpi)] as const)]}
-        />
-        <Line
-          label="Expected gain"
-          {...field("expected_delta_k")}
-          inputMode="decimal"
-          hint="Improvement you expect, e.g. 0.02"
-        />
-        <Line label="People affected" {...field("affected_users")} inputMode="numeric" />
-        <Choice
-          label="Can it be undone?"
-          {...field("reversible")}
-          options={[
-            ["", "not stated"],
-            ["true", "yes"],
-            ["false", "no"],
-          ]}
-        />
-        <Choice
-          label="Risk"
-          {...field("risk")}
-          options={[["", "not stated"], ...RISKS.map((risk) => [risk, risk] as const)]}
-        />
-        <Choice
-          label="Tier"
-          {...field("tier")}
-          options={[
-            ["", "standard"],
-            ["minor", "minor, if the intent allows it"],
-            ["major", "major"],
-          ]}
-        />
+        <FieldList {...form} of={listFacts(kpis)} />
       </div>
       {automations.length > 1 && <ApplyWhen draft={draft} onDraft={onDraft} allowed={automations} />}
       {faultOf("apply_when") && <small class="error">{faultOf("apply_when")}</small>}
-      <Line
-        label="Proposer"
-        {...field("proposer")}
-        maxLength={200}
-        autocomplete="username"
-        hint="You. Only the proposer may withdraw it."
-      />
+      <FieldList {...form} of={PROPOSER} />
       {onStartOver && (
         <button type="button" class="link" onClick={onStartOver}>
           Start over
         </button>
       )}
     </form>
+  );
+}
+
+/** The targets of a plan, each with its value. */
+function PlanEntries({
+  draft,
+  onDraft,
+  fault,
+}: {
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  fault: string | undefined;
+}) {
+  const { kind, sets = [] } = draft;
+  return (
+    <>
+      {sets.map((entry, index) => (
+        <fieldset key={index} class="plan-entry">
+          <legend>Target {index + 1}</legend>
+          <FieldList<keyof EntryDraft>
+            of={[
+              { ...TENANT, label: `Tenant of target ${index + 1}` },
+              { ...TARGET, label: `Target ${index + 1}` },
+              valueField(kind, readValue(kind, entry.value).fault),
+            ]}
+            values={entry}
+            onValue={(name, text) =>
+              onDraft({ ...draft, sets: sets.map((one, at) => (at === index ? { ...one, [name]: text } : one)) })
+            }
+            faultOf={() => undefined}
+          />
+          <button type="button" class="link" onClick={() => onDraft(removeEntry(draft, index))}>
+            Remove target {index + 1}
+          </button>
+        </fieldset>
+      ))}
+      {fault && <small class="error">{fault}</small>}
+    </>
   );
 }
 

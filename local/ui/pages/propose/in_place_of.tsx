@@ -5,7 +5,7 @@ import { get, post } from "../../core/api.ts";
 import { useResource } from "../../core/resource.tsx";
 import { intentionOf, isInTheWay, type Way } from "../../domain/again.ts";
 import type { Draft } from "../../domain/draft.ts";
-import { heldIn } from "../../domain/held.ts";
+import { readHeld, type Side } from "../../domain/held.ts";
 import { statusMark } from "../../domain/statuses.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { Mark } from "../../parts/mark.tsx";
@@ -14,14 +14,11 @@ import { PageHead } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";
 
-/** What the host product holds; undefined where nobody says it. */
-type Held = { value: unknown } | null | undefined;
-
 /** Whose place is taken, and whose value the proposal begins with. */
 export interface Instead {
   of: ChangeDetail;
   take: Way["take"];
-  held: Held;
+  held: Side;
 }
 
 /** Reads the change, and asks the host product where its value is wanted, before the form is shown. */
@@ -32,14 +29,14 @@ export function InPlaceOf({
 }: {
   id: string;
   take: Way["take"];
-  children: (of: ChangeDetail, held: Held) => ComponentChildren;
+  children: (of: ChangeDetail, held: Side) => ComponentChildren;
 }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const found = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
   const { data: read, error, loading } = found;
   // What is typed was begun from the change as it was then.
   const [of, begin] = useState<ChangeDetail | undefined>();
-  const [held, setHeld] = useState<{ held: Held; error?: unknown } | undefined>(take ? undefined : { held: undefined });
+  const [held, setHeld] = useState<{ held: Side; error?: unknown } | undefined>(take ? undefined : { held: undefined });
   useEffect(() => {
     if (read && !loading && !of) begin(read);
   }, [read, loading]);
@@ -61,9 +58,9 @@ export function InPlaceOf({
   );
 }
 
-async function askHeld({ change_id, revision }: ChangeDetail): Promise<{ held: Held }> {
+async function askHeld({ change_id, revision }: ChangeDetail): Promise<{ held: Side }> {
   const fields = { change_id, dry_run: "true" };
-  return { held: heldIn(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
+  return { held: readHeld(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
 }
 
 /** What will come of the change whose place is taken. */

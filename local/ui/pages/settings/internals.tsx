@@ -1,0 +1,173 @@
+/** The service itself: its figures, its peers, and what can be run now. */
+import { useState } from "preact/hooks";
+import type { ActionList, ActionName, ActionRecord, PeerRow, Peers, State } from "../../core/api_types.ts";
+import { post } from "../../core/api.ts";
+import { counted, figure, percent } from "../../core/format.ts";
+import { changeHref, href } from "../../core/router.tsx";
+import { type Mark as MarkOf, titled, words } from "../../domain/statuses.ts";
+import { Mark } from "../../parts/mark.tsx";
+import { Failure } from "../../parts/notice.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { ReadPanel } from "../../parts/read_panel.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Given, Json, ShortId } from "../../parts/text.tsx";
+import { Age } from "../../parts/time.tsx";
+
+const MAX_GAPS = 3;
+
+/** The four figures of the service, each with its reasons. */
+export function Figures({ state }: { state: State }) {
+  const { E, M, R, N } = state.dimensions;
+  const causes = Object.entries(R.causes).flatMap(([cause, count]) => (count > 0 ? [`${words(cause)} ${count}×`] : []));
+  const effect = E.parts.map(({ kpi, attainment, reason }) => (
+    <p key={kpi}>
+      <a href={href(["kpis"], { kpi })}>{titled(kpi)}</a> {reason ?? `is ${percent(attainment)} of the way`}
+    </p>
+  ));
+  const memory = (
+    <>
+      {figure(M.present)} of {figure(M.expected)} things that should be on record of{" "}
+      {counted(M.closed, "closed change")} are.
+      {M.gaps.slice(0, MAX_GAPS).map(({ change_id, missing }) => (
+        <p key={change_id}>
+          <a href={changeHref(change_id)} title={change_id}>
+            <ShortId of={change_id} />
+          </a>{" "}
+          has no {missing.join(" and no ")}
+        </p>
+      ))}
+    </>
+  );
+  const reliability = [
+    `${figure(R.failed)} of ${counted(R.n, "apply", "applies")} failed in 30 days`,
+    causes.length > 0 && `: ${causes.join(", ")}`,
+    R.interval && `. 95% confidence: ${percent(R.interval.low)} to ${percent(R.interval.high)}`,
+    ".",
+  ];
+  const items = N.items.map(
+    ({ item, open, overdue }) => `${words(item)}: ${figure(open)}${overdue > 0 ? `, ${figure(overdue)} overdue` : ""}`,
+  );
+  const need = `${figure(N.overdue)} of ${counted(N.open, "open item")} ${N.overdue === 1 ? "is" : "are"} overdue. ${items.join("; ")}.`; // prettier-ignore
+  return (
+    <Panel title="Figures">
+      <Facts
+        wide
+        of={[
+          [`Effect: ${percent(state.E)}`, effect.length > 0 ? effect : "No KPI has data."],
+          [`Memory: ${percent(state.M)}`, M.closed > 0 ? memory : "No change was closed in 90 days."],
+          [`Reliability: ${percent(state.R)}`, R.n > 0 ? reliability : "Nothing was applied in 30 days."],
+          [`Need: ${percent(state.N)}, less is better`, N.open > 0 ? need : "Nothing is open."],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+const PEER: Readonly<Record<PeerRow["state"], MarkOf>> = {
+  up: { word: "Up", shape: "full", tone: "good" },
+  down: { word: "Down", shape: "cross", tone: "bad" },
+  unknown: { word: "Unknown", shape: "ring", tone: "quiet" },
+};
+
+/** The nodes that this one exchanges insights with. */
+export const PeerTable = () => (
+  <ReadPanel<Peers> title="Peers" path="peers">
+    {({ peers, self }) => (
+      <>
+        {peers.length === 0 ? (
+          <p class="quiet">
+            No peer is configured; <code>--cross-link-peers</code> names them.
+          </p>
+        ) : (
+          <Table
+            columns={["Peer", "State", "Relation", "Trust", "Last seen", "Its log"]}
+            rows={peers.map((peer) => [
+              peer.address,
+              [
+                <Given text={peer.instance_id ?? peer.address} />,
+                <Mark of={PEER[peer.state]} />,
+                words(peer.relation ?? "not known yet"),
+                peer.trust === null ? null : figure(peer.trust),
+                peer.last_seen_at === null ? "never" : <Age at={peer.last_seen_at} />,
+                words(peer.log ?? "unknown"),
+              ],
+            ])}
+          />
+        )}
+        <p class="quiet">
+          This is <Given text={self.instance_id ?? "an instance without a product"} code />.
+        </p>
+      </>
+    )}
+  </ReadPanel>
+);
+
+/** All actions, for a service that does not list its own. */
+const ACTIONS: ActionName[] = [
+  "cycle", "verify_audit", "check_drift", "evaluate_outcomes", "sync_peers", "run_next_task", "write_report", "checkpoint",
+]; // prettier-ignore
+
+const ACTION: Readonly<Record<ActionRecord["status"], MarkOf>> = {
+  running: { word: "Running", shape: "half", tone: "wait" },
+  completed: { word: "Completed", shape: "check", tone: "good" },
+  failed: { word: "Failed", shape: "bang", tone: "bad" },
+  disabled: { word: "Off here", shape: "ring", tone: "quiet" },
+  interrupted: { word: "Interrupted", shape: "cross", tone: "warn" },
+};
+
+const SHOWN = 8;
+
+/** Actions to run now instead of waiting for the cycle, and what was run. */
+export const Actions = () => (
+  <ReadPanel<ActionList> title="Run now" path="action/list" query={{ limit: SHOWN }}>
+    {(list, reload) => <ActionRows of={list} reload={reload} />}
+  </ReadPanel>
+);
+
+function ActionRows({ of: { actions, available = ACTIONS }, reload }: { of: ActionList; reload: () => Promise<void> }) {
+  const [running, setRunning] = useState<ActionName | undefined>();
+  const [failure, setFailure] = useState<unknown>();
+  const run = async (action: ActionName) => {
+    if (running) return;
+    setRunning(action);
+    setFailure(undefined);
+    await post<ActionRecord>("api/action/run-now", { action }).catch(setFailure);
+    setRunning(undefined);
+    await reload();
+  };
+  return (
+    <>
+      <div class="buttons" role="group" aria-label="Run now">
+        {available.map((action) => (
+          <button
+            key={action}
+            type="button"
+            class="secondary small"
+            aria-disabled={running !== undefined}
+            aria-busy={running === action}
+            onClick={() => void run(action)}
+          >
+            {titled(action)}
+          </button>
+        ))}
+      </div>
+      <Failure error={failure} alert />
+      <ul class="plain history" aria-live="polite">
+        {actions.map((one) => (
+          <li key={one.action_id}>
+            <details class="inline">
+              <summary>
+                <Mark of={ACTION[one.status]} /> {titled(one.action)}{" "}
+                <span class="quiet">
+                  <Age at={one.started_at} />
+                  {one.duration_ms !== null && `, ${one.duration_ms} ms`}
+                </span>
+              </summary>
+              <Json label={`Result of ${one.action}`} of={one.result} />
+            </details>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

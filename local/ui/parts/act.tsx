@@ -1,0 +1,277 @@
+/** Acts: sent under a name, with a note, once, and signed where the intent lists a key of that name. */
+import type { ComponentChildren } from "preact";
+import { type MutableRef, useEffect, useRef, useState } from "preact/hooks";
+import type { AuditEntry } from "../core/api_types.ts";
+import { type Fields, post, Refused, Unreachable } from "../core/api.ts";
+import { useValue } from "../core/hooks.tsx";
+import { personName } from "../core/session.ts";
+import { useIntent } from "../core/shared.ts";
+import { asSent, isSigned, keysOf } from "../domain/keys.ts";
+import { keepReceipt } from "../domain/receipts.ts";
+import type { Matter } from "../domain/statement.ts";
+import { Dialog } from "./dialog.tsx";
+import { Lines } from "./field.tsx";
+import { Failure, tokenHint } from "./notice.tsx";
+import { KeptTokenField, NameField } from "./person_fields.tsx";
+import { useKeys } from "./sending.tsx";
+import { Signing } from "./signing.tsx";
+import type { Prove } from "./use_signature.tsx";
+
+/** An act as a form must know it. */
+export interface Act {
+  /** The text of its button. */
+  label: string;
+  /** The title of its dialog. */
+  title: string;
+  path: string;
+  decision: string;
+  /** In a statement, after the person's name. */
+  says: string;
+  explained: string;
+  noteHint: string;
+  noteLabel?: string;
+  isNoteRequired?: boolean;
+  /** The field that names the person; absent: `actor`. */
+  person?: "actor" | "approver" | "proposer";
+  /** Sent with it each time. */
+  fields?: Fields;
+  /** It can be done without a name; then the first key of a dialog cancels it. */
+  isNameless?: boolean;
+  look?: "danger" | "secondary";
+}
+
+interface Recorded {
+  audit_entry: AuditEntry | null;
+}
+
+/** How an act is sent, and who hears of it. */
+export interface Sending<A extends Recorded> {
+  /** The revision of the change that is shown. */
+  revision?: number;
+  onDone: (answer: A) => void;
+  onRefused?: ((message: string) => void) | undefined;
+  /** Called where the shown change may be out of date. */
+  onStale?: ((failure: Refused) => Promise<void>) | undefined;
+}
+
+/** A statement to sign, in words and exactly. */
+export interface Signed {
+  matter: (by: { name: string; note: string }) => Matter;
+  /** In place of the words of the act. */
+  says?: ComponentChildren;
+  facts?: readonly (readonly [string, ComponentChildren])[];
+}
+
+const STALE = [400, 404, 409, 412];
+
+/** Sends an act; `send` takes what makes its fields, which may ask a person for a key first. */
+function useAct<A extends Recorded>(path: string, { revision, onDone, onRefused, onStale }: Sending<A>) {
+  const [stage, setStage] = useState<"proving" | "sending" | undefined>();
+  const [error, setError] = useState<unknown>();
+  const [asksToken, setAsksToken] = useState(false);
+  const key = useKeys();
+  const send = async (fieldsOf: () => Promise<Fields>): Promise<void> => {
+    if (stage) return;
+    setStage("proving");
+    setError(undefined);
+    try {
+      const fields = await fieldsOf();
+      setStage("sending");
+      const answer = await post<A>(path, fields, { revision, key: key(fields) });
+      keepReceipt(answer.audit_entry);
+      onDone(answer);
+    } catch (failure) {
+      setStage(undefined);
+      setError(failure);
+      if (failure instanceof Refused) {
+        const { status, code } = failure.refusal;
+        if (code === "unauthorized") setAsksToken(true);
+        if (status === 403) onRefused?.(failure.message);
+        if (STALE.includes(status)) await onStale?.(failure);
+      }
+    }
+  };
+  return { stage, error, asksToken, askToken: () => setAsksToken(true), send };
+}
+
+/** A token field where one is asked for, and why an act did not come through. */
+const NotSent = ({ error, asksToken }: { error: unknown; asksToken: boolean }) => (
+  <>
+    {asksToken && <KeptTokenField />}
+    <Failure error={error} alert tokenHint={tokenHint("above")} />
+    {error instanceof Unreachable && (
+      <p class="quiet">
+        It may have arrived. Send it again as it is: the service answers a repeated request and does it once.
+      </p>
+    )}
+  </>
+);
+
+/** The dialog of an act; `children` are its own fields, `fields` what they send. */
+export function ActDialog<A extends Recorded>({
+  of,
+  fields,
+  signed: { matter, says = of.says, facts = [] },
+  mustSign = false,
+  lead,
+  children,
+  stale,
+  inDoubt,
+  onNext,
+  onClose,
+  wide = false,
+  ...sending
+}: Sending<A> & {
+  of: Act;
+  fields: Fields;
+  signed: Signed;
+  /** It is signed by all who have a key. */
+  mustSign?: boolean;
+  /** Stands above the fields; it may ask for the token. */
+  lead?: (askToken: () => void) => ComponentChildren;
+  children?: ((faultOf: (field: string) => string | undefined) => ComponentChildren) | undefined;
+  /** Says that what is shown is another thing by now, so that nothing can be sent. */
+  stale?: ((error: unknown) => ComponentChildren) | undefined;
+  /** Set while what was sent may have been done. */
+  inDoubt?: MutableRef<boolean>;
+  /** Goes on to what waits next once it is recorded. */
+  onNext?: ((answer: A) => void) | undefined;
+  onClose: () => void;
+  wide?: boolean;
+}) {
+  const { label, path, person = "actor", isNameless = false, noteLabel = "Note", isNoteRequired = false } = of;
+  const { data: intent } = useIntent();
+  const kept = useValue(personName);
+  const [asksName] = useState(kept === "");
+  const [typed, setName] = useState(kept);
+  const [note, setNote] = useState("");
+  const [prove, setProve] = useState<Prove | undefined>();
+  const goesOn = useRef(false);
+  const name = asSent(typed);
+  const signs = mustSign ? keysOf(name, intent?.keys).length > 0 : isSigned(of.decision, name, intent);
+  const onDone = (answer: A) => (goesOn.current && onNext ? onNext(answer) : sending.onDone(answer));
+  const { stage, error, asksToken, askToken, send } = useAct<A>(path, { ...sending, onDone });
+  const busy = stage !== undefined;
+  if (inDoubt) inDoubt.current = busy || error instanceof Unreachable;
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (!asksToken || !(error instanceof Refused) || error.refusal.code !== "unauthorized") return;
+    const field = form.current?.querySelector<HTMLInputElement>('[type="password"]');
+    field?.focus();
+    field?.select();
+  }, [asksToken, error]);
+  const onSubmit = (event: SubmitEvent) => {
+    event.preventDefault();
+    goesOn.current = (event.submitter as HTMLButtonElement | null)?.value === "next";
+    if (busy || stale || (signs && !prove)) return;
+    if (name !== "") personName.set(name);
+    const stated = { ...of.fields, ...fields, [person]: name || undefined, note: note || undefined };
+    void send(async () => ({ ...stated, ...(signs && (await prove!())) }));
+  };
+  const faults = error instanceof Refused ? (error.refusal.fields ?? []) : [];
+  const faultOf = (field: string) => faults.find((one) => one.field === field)?.message;
+  const isReady = !signs || prove !== undefined || busy;
+  const nameField = asksName && (
+    <NameField value={typed} onValue={setName} required={!isNameless} first={!isNameless} />
+  );
+  return (
+    <Dialog title={of.title} onClose={onClose} busy={busy} wide={wide}>
+      <form ref={form} onSubmit={onSubmit}>
+        {lead?.(askToken)}
+        {!isNameless && nameField}
+        {children?.(faultOf)}
+        {isNameless && nameField}
+        <Lines
+          label={noteLabel}
+          hint={of.noteHint}
+          value={note}
+          onValue={setNote}
+          rows={3}
+          maxLength={4000}
+          required={isNoteRequired}
+          error={faultOf("note")}
+          first={!asksName && !isNameless}
+        />
+        {signs && (
+          <Signing
+            name={name}
+            matter={matter({ name, note })}
+            facts={facts}
+            error={error}
+            onProve={(given) => setProve(() => given)}
+          >
+            {says}
+            {note === "" || noteLabel !== "Note" ? "." : ", with your note."}
+          </Signing>
+        )}
+        {stale ? stale(error) : <NotSent error={error} asksToken={asksToken} />}
+        <p class="quiet">{of.explained}</p>
+        <footer>
+          {stale ? (
+            <button type="button" onClick={onClose}>
+              Close and look again
+            </button>
+          ) : (
+            <>
+              <button
+                type="submit"
+                class={of.look === "danger" ? "danger" : ""}
+                disabled={!isReady}
+                aria-disabled={busy}
+                aria-busy={busy}
+              >
+                {busy ? (signs && stage === "proving" ? "Signing…" : "Sending…") : buttonLabel(label, name, signs)}
+              </button>
+              {onNext && !busy && (
+                <button type="submit" value="next" class="secondary" disabled={!isReady}>
+                  {label} and go to next
+                </button>
+              )}
+              <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={isNameless}>
+                Cancel
+              </button>
+            </>
+          )}
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+const buttonLabel = (label: string, name: string, signs: boolean): string =>
+  signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
+
+/** An act in one tap: the statement stands above the button that has it signed. */
+export function OneTap<A extends Recorded>({
+  of,
+  name,
+  fields,
+  signed: { matter, says = of.says, facts = [] },
+  ...sending
+}: Sending<A> & { of: Act; name: string; fields: Fields; signed: Signed }) {
+  const { stage, error, asksToken, send } = useAct<A>(of.path, sending);
+  const [prove, setProve] = useState<Prove | undefined>();
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    if (prove) void send(async () => ({ ...fields, [of.person ?? "actor"]: name, ...(await prove()) }));
+  };
+  return (
+    <form class="one-tap" onSubmit={onSubmit}>
+      <Signing
+        name={name}
+        matter={matter({ name, note: "" })}
+        facts={facts}
+        error={error}
+        onProve={(given) => setProve(() => given)}
+      >
+        {says}.
+      </Signing>
+      <NotSent error={error} asksToken={asksToken} />
+      {prove && (
+        <button type="submit" aria-disabled={stage !== undefined} aria-busy={stage !== undefined}>
+          {stage === "proving" ? "Waiting for your key…" : stage ? "Sending…" : `${of.label} with your key`}
+        </button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,84 @@
+/** An answer of the service to a question in words, with what it was made of. */
+import { useState } from "preact/hooks";
+import type { ChatAnswer } from "../core/api_types.ts";
+import { post } from "../core/api.ts";
+import { counted } from "../core/format.ts";
+import { changeHref, href } from "../core/router.tsx";
+import { personName } from "../core/session.ts";
+import { listQueries } from "../domain/find_answer.ts";
+import { Failure } from "./notice.tsx";
+import { DialogEnd, useSending } from "./sending.tsx";
+import { Given, Prose, ShortId } from "./text.tsx";
+
+/** Asks the service; nothing is approved, applied or rolled back by it. */
+export const askService = (fields: Record<string, string>): Promise<ChatAnswer> =>
+  post<ChatAnswer>("api/chat", { ...fields, author: personName.get() || undefined });
+
+/** The reply, the queries and changes that it names, the memories that it used, and its drafts. */
+export const Answer = ({ of: { reply, memories, drafts } }: { of: ChatAnswer }) => (
+  <section aria-label="Answer" aria-live="polite">
+    <p class="quiet">{reply.mode === "llm" ? "The model, unverified:" : "The service, by rules:"}</p>
+    <Prose text={reply.text} />
+    <p class="citations">
+      {listQueries(reply.text).map((query) => (
+        <a key={query} href={href(["changes"], { q: query })}>
+          <Given text={query} code />
+        </a>
+      ))}
+      {reply.citations
+        .filter(({ id }) => id.startsWith("chg_"))
+        .map(({ id }) => (
+          <a key={id} href={changeHref(id)}>
+            change <ShortId of={id} />
+          </a>
+        ))}
+    </p>
+    {memories.length > 0 && (
+      <details>
+        <summary>{counted(memories.length, "memory was", "memories were")} used</summary>
+        {memories.map(({ id, text }) => (
+          <Prose key={id} text={text} />
+        ))}
+      </details>
+    )}
+    {drafts.map((draft, index) => (
+      <Draft key={index} of={draft} />
+    ))}
+  </section>
+);
+
+/** A draft of the model: a change to store as a proposal or to propose in the reader's own name, or a task. */
+function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
+  const [{ kind, stored, draft_id, change_id, reason, content }, setShown] = useState(of);
+  const fields = Object.fromEntries(
+    Object.entries(content).map(([name, given]) => [name, typeof given === "string" ? given : JSON.stringify(given)]),
+  );
+  const isOwn = draft_id === null;
+  const { send, busy, error } = useSending(
+    async () => {
+      if (isOwn) return post("api/tasks", fields);
+      const [confirmed] = (await askService({ confirm_draft: draft_id })).drafts;
+      if (confirmed) setShown(confirmed);
+    },
+    () => {},
+  );
+  return (
+    <article class="draft">
+      <p>
+        <strong>{kind === "change" ? "Drafted change" : "Suggested task"}</strong>{" "}
+        <Given text={fields["summary"] ?? fields["title"] ?? fields["target"] ?? ""} />
+      </p>
+      {[fields["rationale"], reason].map((text) => text && <Prose key={text} text={text} />)}
+      {stored && change_id ? (
+        <a href={changeHref(change_id)}>Read it and decide</a>
+      ) : isOwn && kind === "change" ? (
+        <a href={href(["propose"], fields)}>Propose it as yours…</a>
+      ) : (
+        <form onSubmit={send}>
+          <Failure error={error} alert />
+          <DialogEnd verb={kind === "change" ? "Store as a proposal" : "Submit the task"} busy={busy} />
+        </form>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,21 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+
+/** Details whose content is read or written out once they are opened. */
+export function Disclosure({
+  summary,
+  class: extra = "",
+  children,
+}: {
+  summary: ComponentChildren;
+  class?: string;
+  children: () => ComponentChildren;
+}) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class={extra} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{summary}</summary>
+      {open && children()}
+    </details>
+  );
+}
