@@ -28,6 +28,7 @@ import base64
 import datetime
 import decimal
 import errno
+import fractions
 import hashlib
 import json
 import math
@@ -35,6 +36,7 @@ import os
 import re
 import sys
 import unicodedata
+import warnings
 
 FIELDS = ("origin", "id", "timestamp", "event_type", "change_id", "tenant", "detail", "previous_hash", "current_hash")
 HASHED = ("origin", "previous_hash", "id", "timestamp", "event_type", "change_id", "tenant", "detail")
@@ -2357,12 +2359,24 @@ def given(value, default):
 
 
 def mandates_rule(rule):
-    """The mandates that people may sign: (targets, most days, most a day, whether they approve what applies by itself)."""
+    """The mandates that people may sign: targets, days, most changes of a day and open ones, and those that apply by themselves."""
     days = given(rule.get("max_days"), 30)
     if not is_count(days):
         raise InvalidIntent("max_days")
-    targets, most = given(texts_in(rule, "targets"), []), given(count_in(rule, "max_per_day", 1), 50)
-    return targets, days, most, given(member(rule, "apply_when", bool), False)
+    most, most_open = given(count_in(rule, "max_per_day", 1), 50), given(count_in(rule, "max_open", 1), 20)
+    targets, automatic = given(texts_in(rule, "targets"), []), given(member(rule, "apply_when", bool), False)
+    return {"targets": targets, "days": days, "most": most, "most_open": most_open, "automatic": automatic}
+
+
+def directions_in(kpis):
+    """By KPI, 1 where up is good and -1 where down is."""
+    directions = {}
+    for kpi, goal in kpis.items():
+        goal = goal if isinstance(goal, dict) else {}
+        if not is_count(goal.get("baseline")) or not is_count(goal.get("target")):
+            raise InvalidIntent("kpis")
+        directions[kpi] = 1 if goal["target"] >= goal["baseline"] else -1
+    return directions
 
 
 def bounds_rollouts(stages):
@@ -2412,6 +2426,7 @@ class Intent:
             self.minor_agents = given(member(self.minor, "agents", bool), False)
             self.minor_automatic = given(member(self.minor, "apply_when", bool), False)
         self.mandates = None if mandates is None else mandates_rule(mandates)
+        self.directions = directions_in(given(member(manifest, "kpis", dict), {}))
         self.bounds_rollouts = stages is not None and bounds_rollouts(stages)
         self.owners = [
             (
@@ -2540,8 +2555,7 @@ class Certificate:
         erased, content = parts[0][0] == "erased", parts[0][1][:-1]
         intents, known = self.read_intents(texts("intent"))
         everything = [(entry, detail_of(entry)) for entry, _, _ in proven]
-        mandates = [one for one in everything if is_of_mandate(one[0])]
-        life = [one for one in everything if not is_of_mandate(one[0])]
+        life, mandates = divide_entries(everything)
         named = {manifest_in(detail) for _, detail in everything}
         others = [text.decode("utf-8", "replace") for text in self.intents if sha256(text).hex() in named]
         for found, into in zip(self.read_intents([f"{text}\n" for text in others if object_in(text) is not None]), (intents, known)):
@@ -2579,9 +2593,13 @@ class Certificate:
                 if why:
                     self.found(entry["id"], "content", why)
         self.remarks.extend(rollouts.remarks())
+        for entry in (entry for entry, _ in mandates if is_loss(entry)):
+            again = "a mandate that was signed before it counts after it once it is resumed"
+            self.remarks.append(f"{loss_text(loss_in(entry))}; {again}")
         for entry in (entry for entry, _ in life if is_loss(entry)):
             self.remarks.append(f"{loss_text(loss_in(entry))}; consents before it do not count after it")
-        consents = Consents(life, said, erased, intents, signed, unsigned, self.people, mandates)
+        folded = [one for one in everything if is_of_mandate(one[0]) or is_loss(one[0])]
+        consents = Consents(life, said, erased, intents, signed, unsigned, self.people, folded)
         for finding in consents.faults(statuses):
             self.found(*finding)
         checkpoint = self.checkpoint_under(proven[0][2]) if proven else None
@@ -2842,38 +2860,41 @@ class Consents:
         mandate = mandate if isinstance(mandate, dict) else {}
         intent = self.intents.get(manifest_in(step[1]))
         name = text_of(mandate.get("mandate_id"))
+        said = canonical_text(mandate.get("mandate_id"))
         own = [
             one
-            for one in self.mandates
-            if one[0]["id"] < step[0]["id"] and canonical_text(one[1].get("mandate_id")) == canonical_text(mandate.get("mandate_id"))
+            for one in sorted(self.mandates, key=lambda one: one[0]["id"])
+            if one[0]["id"] < step[0]["id"] and (is_loss(one[0]) or canonical_text(one[1].get("mandate_id")) == said)
         ]
-        if not own or consent[1].get("approver") != f"mandate:{name or ''}":
+        if all(is_loss(one[0]) for one in own) or consent[1].get("approver") != f"mandate:{name or ''}":
             return "the entries of its mandate are not in this file"
-
-        folded = fold_mandate(own, self.intents, self.signed)
-        if isinstance(folded, str):
-            return folded
-        state, revision, bounds, signatures, resumes = folded
-        if state != "active":
-            return f"its mandate was {state}"
-        if step is consent and not (is_whole(mandate.get("revision"), 1) and mandate["revision"] == revision):
+        folded = Mandate()
+        for one in own:
+            why = folded.advance(one, (self.intents, self.signed))
+            if why:
+                return why
+        if folded.state != "active":
+            return f"its mandate was {folded.state}"
+        if step is consent and not (is_whole(mandate.get("revision"), 1) and mandate["revision"] == folded.revision):
             return "it names another revision of its mandate"
+        if step is consent and not (is_whole(mandate.get("entry"), 0) and mandate["entry"] == folded.counts_from):
+            return "it names another entry than that since which its mandate counts"
         if intent is None:
             return None
         if intent.mandates is None:
             return "its intent allows no mandate"
-        for entries in (signatures,) if resumes is None else (signatures, resumes):
-            why = why_mandate_unsigned(entries, bounds, intent, self.signed)
+        for entries in (folded.signatures,) if folded.resumes is None else (folded.signatures, folded.resumes):
+            why = why_mandate_unsigned(entries, folded.bounds, intent, self.signed)
             if why:
                 return why
-        number = given(mandate.get("number"), 0) if step is consent else None
-        saw = own[0][1].get("systems")
-        saw = [one.get("name") if isinstance(one, dict) else None for one in saw] if isinstance(saw, list) else []
-        places = self.life[0][1].get("places")
-        reached = [one.get("system") if isinstance(one, dict) else ABSENT for one in places] if isinstance(places, list) else []
-        seen = all(isinstance(one, str) and one in saw for one in reached)
-        in_time = milliseconds(step[0]["timestamp"]) < mandate_latest(signatures, intent.mandates[1])
-        bound = mandate_breach(step[0], self.content, self.erased, bounds, intent, number, seen, in_time)
+        rule, sets = intent.mandates, mandate_sets(self.content)
+        bound = (
+            mandate_place_breach(self.content, self.life[0][1], folded, rule)
+            or mandate_content_breach(self.content, self.erased, folded)
+            or mandate_rule_breach(self.content, intent)
+            or (None if is_in_mandate_time(step[0]["timestamp"], folded, rule) else "until")
+            or (mandate_count_breach(mandate, len(sets), folded, rule) if step is consent else None)
+        )
         return bound and f"it lies outside its mandate: {bound}"
 
     def count(self, index, urgent, at):
@@ -2932,56 +2953,99 @@ def is_by_mandate(entry, detail):
     return entry["event_type"] == "consent_decision" and (text_of(detail.get("approver")) or "").startswith("mandate:")
 
 
-def fold_mandate(entries, intents, signed):
-    """State, revision, bounds, signatures, and those of the last resumption (None: never suspended); text: why one does not follow."""
-    state, revision, bounds, signatures, resumes, draft = "draft", 1, {}, [], None, ""
-    not_next = "an entry of its mandate does not follow from those before it"
-    for index, one in enumerate(entries):
-        event, detail = one[0]["event_type"], one[1]
-        revision += event not in ("mandate_signed", "mandate_resumed")
-        if not is_whole(detail.get("revision"), 1) or detail["revision"] != revision:
-            return not_next
+def divide_entries(everything):
+    """The entries of a certificate: those of the change, and those of its mandates with the losses from their first to the proposal."""
+    first = lambda found: next((entry["id"] for entry, _ in everything if found(entry)), math.inf)  # noqa: E731
+    signed, proposed = first(is_of_mandate), first(lambda entry: entry["event_type"] == "change_proposed")
+    of_mandates = [is_of_mandate(entry) or (is_loss(entry) and signed < entry["id"] < proposed) for entry, _ in everything]
+    life = [one for one, apart in zip(everything, of_mandates) if not apart]
+    return life, [one for one, apart in zip(everything, of_mandates) if apart]
+
+
+class Mandate:
+    """A mandate by its entries, one after another, and by the accepted losses of the log's end between them."""
+
+    NOT_NEXT = "an entry of its mandate does not follow from those before it"
+
+    def __init__(self):
+        self.state, self.revision, self.bounds, self.systems, self.first = "draft", 1, {}, None, None
+        self.counts_from, self.signatures, self.resumes = 0, [], None
+
+    def advance(self, one, grounds=None):
+        """Takes in the next entry; why it does not follow, or None. `grounds`: intents and signing keys, of what is not checked elsewhere."""
+        entry, detail = one
+        event = entry["event_type"]
+        if is_loss(entry):
+            return self.lose()
+        self.revision += event not in ("mandate_signed", "mandate_resumed")
+        if not is_whole(detail.get("revision"), 1) or detail["revision"] != self.revision:
+            return self.NOT_NEXT
         if event == "mandate_signed":
-            own = detail.get("bounds")
-            own = own if isinstance(own, dict) else {}
-            stated = canonical_text([own, detail.get("systems")])
-            if state != "draft" or (index > 0 and stated != draft):
-                return not_next
-            bounds, draft = own, stated
-            signatures.append(one)
-            state = "active" if detail.get("status") == "active" else state
-        elif state not in ("active", "suspended"):
-            return not_next
-        elif event == "mandate_narrowed":
-            narrow = detail.get("narrow")
-            if not is_narrowing(bounds, narrow):
-                return "a narrowing of its mandate makes a bound wider"
-            if not is_brake(one, bounds, intents, signed):
-                return "a narrowing of its mandate is not signed by one who may sign the mandate"
-            bounds = {**bounds, **narrow}
-            resumes = [] if state == "suspended" else resumes
-        elif event == "mandate_suspended":
-            state, resumes = "suspended", []
+            return self.sign(one)
+        taken_back = event == "mandate_ended" and self.state == "draft" and self.first is not None
+        if self.state not in ("active", "suspended") and not taken_back:
+            return self.NOT_NEXT
+        if event == "mandate_narrowed":
+            return self.narrow(one, grounds)
+        if event == "mandate_suspended":
+            self.state, self.resumes = "suspended", []
         elif event == "mandate_resumed":
-            resumes = [*(given(resumes, []) if state == "suspended" else []), one]
-            state = "active" if detail.get("status") == "active" else "suspended"
+            self.resumes = [*(given(self.resumes, []) if self.state == "suspended" else []), one]
+            self.state = "active" if detail.get("status") == "active" else "suspended"
+            self.counts_from = entry["id"] if self.state == "active" else self.counts_from
         else:
-            state = "ended"
-    return state, revision, bounds, signatures, resumes
+            self.state = "ended"
+        return None
+
+    def lose(self):
+        """After a loss nobody knows who took a signature back: what lacks some starts again, and what is active is suspended."""
+        if self.state == "draft":
+            self.signatures = []
+        elif self.state != "ended":
+            self.state, self.resumes = "suspended", []
+
+    def sign(self, one):
+        entry, detail = one
+        bounds = detail["bounds"] if isinstance(detail.get("bounds"), dict) else {}
+        systems = detail.get("systems")
+        same = canonical_text([bounds, systems]) == canonical_text([self.bounds, self.systems])
+        if self.state != "draft" or (self.first is not None and not same):
+            return self.NOT_NEXT
+        self.first, self.bounds, self.systems = one if self.first is None else self.first, bounds, systems
+        self.signatures.append(one)
+        if detail.get("status") == "active":
+            self.state, self.counts_from = "active", entry["id"]
+        return None
+
+    def narrow(self, one, grounds):
+        intents, signed = grounds or ({}, {})
+        narrow, intent = one[1].get("narrow"), intents.get(manifest_in(one[1]))
+        if not is_narrowing(self.bounds, narrow, intent and intent.directions):
+            return "a narrowing of its mandate makes a bound wider"
+        if grounds and not is_brake(one, self.bounds, intents, signed):
+            return "a narrowing of its mandate is not signed by one who may sign the mandate"
+        self.bounds = {**self.bounds, **narrow}
+        self.resumes = [] if self.state == "suspended" else self.resumes
+        return None
+
+    def saw(self):
+        """The names of the systems that its signers saw."""
+        listed = self.systems if isinstance(self.systems, list) else []
+        return [one["name"] for one in listed if isinstance(one, dict) and isinstance(one.get("name"), str)]
 
 
 def are_texts(value):
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def is_narrowing(bounds, narrow):
-    """Whether a narrowing makes no bound wider, as far as the bounds tell."""
+def is_narrowing(bounds, narrow, directions=None):
+    """Whether a narrowing makes no bound wider; `directions`: those of the KPIs, None where the intent is not known."""
     return isinstance(narrow, dict) and all(
-        is_bound_narrower(name, bounds.get(name, ABSENT), after) for name, after in narrow.items()
+        is_bound_narrower(name, bounds.get(name, ABSENT), after, directions) for name, after in narrow.items()
     )
 
 
-def is_bound_narrower(name, before, after):
+def is_bound_narrower(name, before, after, directions):
     if name == "tenants" and before == "all":
         return after == "all" or are_texts(after)
     if name in ("targets", "kinds", "tenants"):
@@ -2989,11 +3053,216 @@ def is_bound_narrower(name, before, after):
     if name in ("max_affected_users", "max_per_day", "max_open"):
         whole = is_whole(after, 0 if name == "max_affected_users" else 1)
         return whole and (before is ABSENT or (is_whole(before, 0) and after <= before))
-    if name in ("limits", "kpi_floor"):
-        # The direction of a KPI is not in its bounds: who signed knew it.
-        before = {} if before is ABSENT else before
-        return isinstance(before, dict) and isinstance(after, dict) and all(one in after for one in before)
+    if name == "limits":
+        return are_limits_narrower(before, after)
+    if name == "kpi_floor":
+        return is_floor_higher(before, after, directions)
     return name == "until" and isinstance(before, str) and isinstance(after, str) and after <= before
+
+
+DOWN_IS_GOOD = ("sales_cycle_days_p50", "incident_rate")
+
+
+def is_floor_higher(before, after, directions):
+    """Whether floors are added, or moved in the direction that is good for their KPIs."""
+    before = {} if before is ABSENT else before
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return False
+    for kpi, floor in before.items():
+        moved = after.get(kpi)
+        if not is_count(floor) or not is_count(moved):
+            return False
+        if directions is not None and directions.get(kpi, -1 if kpi in DOWN_IS_GOOD else 1) * (float(moved) - float(floor)) < 0:
+            return False
+    return True
+
+
+def is_whole_multiple(number, factor):
+    """Whether a number is a whole multiple of another, by the decimal text of both."""
+    return fractions.Fraction(repr(float(number))) % fractions.Fraction(repr(float(factor))) == 0
+
+
+def same_json(one, other):
+    return canonical_text(one) == canonical_text(other)
+
+
+def are_among(values, listed):
+    texts = {canonical_text(one) for one in listed}
+    return all(canonical_text(one) in texts for one in values)
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def is_keyword_narrower(keyword, before, after):
+    """Whether a keyword of a schema is at least as strict as before."""
+    counts, lists = is_count(before) and is_count(after), isinstance(before, list) and isinstance(after, list)
+    if keyword in ("minimum", "exclusiveMinimum", "minLength", "minItems"):
+        return counts and after >= before
+    if keyword in ("maximum", "exclusiveMaximum", "maxLength", "maxItems"):
+        return counts and after <= before
+    if keyword == "multipleOf":
+        return counts and before > 0 and after > 0 and is_whole_multiple(after, before)
+    if keyword in ("const", "pattern"):
+        return same_json(before, after)
+    if keyword == "type":
+        allowed = as_list(before)
+        return all(one in allowed or (one == "integer" and "number" in allowed) for one in as_list(after))
+    if keyword == "enum":
+        return lists and are_among(after, before)
+    if keyword == "required":
+        return lists and are_among(before, after)
+    if keyword == "items":
+        return is_schema_narrower(before, after)
+    if keyword == "uniqueItems":
+        return before is False or after is True
+    if keyword == "properties":
+        return (
+            isinstance(before, dict)
+            and isinstance(after, dict)
+            and all(name in after and is_schema_narrower(before[name], after[name]) for name in before)
+        )
+    return keyword == "additionalProperties" and (before is True or after is False or is_schema_narrower(before, after))
+
+
+def is_schema_narrower(before, after):
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return False
+    if not all(keyword in after and is_keyword_narrower(keyword, before[keyword], after[keyword]) for keyword in before):
+        return False
+    # A member that gets a schema of its own leaves that of all others.
+    others, own = before.get("additionalProperties", True), before.get("properties")
+    if others is True or not isinstance(after.get("properties"), dict):
+        return True
+    free = [name for name in after["properties"] if not (isinstance(own, dict) and name in own)]
+    return all(others is not False and is_schema_narrower(others, after["properties"][name]) for name in free)
+
+
+def is_step_narrower(before, after):
+    def is_kind(kind):
+        if kind not in before:
+            return kind not in after
+        return is_count(before[kind]) and is_count(after.get(kind)) and after[kind] <= before[kind]
+
+    members = "members" not in after
+    if "members" in before:
+        members = isinstance(after.get("members"), list) and are_among(as_list(before["members"]), after["members"])
+    hours = is_count(before.get("hours")) and is_count(after.get("hours")) and after["hours"] >= before["hours"]
+    return is_kind("relative") and is_kind("absolute") and hours and members
+
+
+def are_limits_narrower(before, after):
+    """Whether limits allow no value or step that those before exclude."""
+    if not isinstance(after, dict):
+        return False
+    if before is ABSENT:
+        return True
+    if not isinstance(before, dict) or not same_json(before.get("unit"), after.get("unit")):
+        return False
+    if "schema" in before and not is_schema_narrower(before["schema"], after.get("schema")):
+        return False
+    if "max_step" not in before:
+        return True
+    step, own = before["max_step"], after.get("max_step")
+    return isinstance(step, dict) and isinstance(own, dict) and is_step_narrower(step, own)
+
+
+# A pattern that every engine decides in a moment; others match nothing.
+VALUE_PATTERN = re.compile(
+    r"\^(?:(?:\[\^?(?:[^\]\[\\^-]|\\[\\\]\[^$.*+?(){}|/-]|\\[dw]|-)+\]|\\(?:[\\^$.*+?()\[\]{}|/]|[dw])|[^\\^$.*+?()\[\]{}|])"
+    r"(?:\{[0-9]{1,3}(?:,[0-9]{1,3})?\})?)*\$"
+)
+RANGE = re.compile(r"\{[0-9]+,[0-9]+\}")
+MAX_PATTERN_LENGTH = 256
+JSON_TYPES = {
+    "string": lambda value: isinstance(value, str),
+    "number": is_count,
+    "integer": lambda value: is_count(value) and value == int(value),
+    "boolean": lambda value: isinstance(value, bool),
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "null": lambda value: value is None,
+}
+ABOUT = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), "string"),
+    **dict.fromkeys(("items", "minItems", "maxItems", "uniqueItems"), "array"),
+    **dict.fromkeys(("properties", "required", "additionalProperties"), "object"),
+}
+
+
+def matches_pattern(pattern, text):
+    if not isinstance(pattern, str) or not VALUE_PATTERN.fullmatch(pattern) or len(text) > MAX_PATTERN_LENGTH:
+        return False
+    if len(RANGE.findall(pattern)) > 2:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return re.fullmatch(pattern[1:-1], text, re.ASCII) is not None
+    except re.error:
+        return False
+
+
+def matches_keyword(keyword, stated, value, schema):
+    """Whether a value matches a keyword that is about its type."""
+    if keyword == "type":
+        return any(isinstance(one, str) and one in JSON_TYPES and JSON_TYPES[one](value) for one in as_list(stated))
+    if keyword == "enum":
+        return isinstance(stated, list) and are_among([value], stated)
+    if keyword == "const":
+        return same_json(stated, value)
+    if ABOUT[keyword] == "number":
+        if not is_count(stated):
+            return False
+        if keyword == "multipleOf":
+            return stated > 0 and is_whole_multiple(value, stated)
+        return {
+            "minimum": value >= stated,
+            "maximum": value <= stated,
+            "exclusiveMinimum": value > stated,
+            "exclusiveMaximum": value < stated,
+        }[keyword]
+    if keyword in ("minLength", "minItems"):
+        return is_whole(stated, 0) and len(value) >= stated
+    if keyword in ("maxLength", "maxItems"):
+        return is_whole(stated, 0) and len(value) <= stated
+    if keyword == "pattern":
+        return matches_pattern(stated, value)
+    if keyword == "items":
+        return all(matches_schema(stated, one) for one in value)
+    if keyword == "uniqueItems":
+        return stated is False or len({canonical_text(one) for one in value}) == len(value)
+    if keyword == "properties":
+        return isinstance(stated, dict) and all(name not in value or matches_schema(stated[name], value[name]) for name in stated)
+    if keyword == "required":
+        return isinstance(stated, list) and all(isinstance(name, str) and name in value for name in stated)
+    own = schema.get("properties")
+    own = own if isinstance(own, dict) else {}
+    return stated is True or all(name in own or matches_schema(stated, value[name]) for name in value)
+
+
+def matches_schema(schema, value):
+    """Whether a value matches a schema; a keyword that no service knows matches nothing."""
+    if not isinstance(schema, dict):
+        return False
+    for keyword, stated in schema.items():
+        if keyword not in ABOUT and keyword not in ("type", "enum", "const"):
+            return False
+        about = keyword not in ABOUT or JSON_TYPES[ABOUT[keyword]](value)
+        if about and not matches_keyword(keyword, stated, value, schema):
+            return False
+    return True
+
+
+def shares_of(value):
+    """The values of the shares of a split; of any other value itself."""
+    split = value["$split"] if isinstance(value, dict) and set(value) == {"$split"} else None
+    shares = split.get("shares") if isinstance(split, dict) else None
+    if isinstance(shares, list) and len(shares) > 1 and all(isinstance(one, list) and len(one) == 3 for one in shares):
+        return [one[1] for one in shares]
+    return [value]
 
 
 def mandate_signer(detail):
@@ -3077,28 +3346,43 @@ def patterns_overlap(one, other):
     return behind[0]
 
 
-def mandate_latest(signatures, days):
+def mandate_latest(first, days):
     """The end that the policy sets, in ms since 1970; a draft is no younger than its first signature."""
-    entry, detail = signatures[0]
+    entry, detail = first
     signed, drafted = milliseconds(entry["timestamp"]), milliseconds(text_of(detail.get("created_at")) or "")
     return (drafted if drafted < signed else signed) + days * 24 * 3600 * 1000
 
 
-def mandate_breach(entry, content, erased, bounds, intent, number, seen, in_time):
-    """The first bound that a change breaks, or None; `number`: a consent's, None at an apply. Steps need the log."""
-    places, (covered, _, most_a_day, automatic) = minor_places(content) or [], intent.mandates
+def mandate_sets(content):
+    """The targets of a change with their values."""
+    return content["sets"] if isinstance(content.get("sets"), list) else [content]
+
+
+def mandate_place_breach(own, proposal, mandate, rule=None):
+    """The first bound that a proposal breaks by what its entry states, or None; `own`: its content, or the entry's detail with its tenant."""
+    bounds, places, reached = mandate.bounds, minor_places(own) or [], proposal.get("places")
     texts = {name: bounds[name] if isinstance(bounds.get(name), list) else [] for name in ("targets", "kinds", "tenants")}
     texts = {name: [one for one in listed if isinstance(one, str)] for name, listed in texts.items()}
-    users, reached = bounds.get("max_affected_users", ABSENT), content.get("affected_users", ABSENT)
-    begins, ends = text_of(bounds.get("from")) or "", text_of(bounds.get("until")) or ""
-    if same_name(text_of(content.get("proposer")) or "") != bounds.get("agent"):
+    if same_name(text_of(own.get("proposer")) or "") != bounds.get("agent"):
         return "agent"
-    if content.get("kind") not in texts["kinds"]:
+    if own.get("kind") not in texts["kinds"]:
         return "kinds"
-    if not places or not all(matches_any(one, texts["targets"]) and matches_any(one, covered) for one, _ in places):
+    covered = all(
+        matches_any(one, texts["targets"]) and (rule is None or matches_any(one, rule["targets"])) for one, _ in places
+    )
+    if not places or not covered:
         return "targets"
     if bounds.get("tenants") != "all" and not all(tenant in texts["tenants"] for _, tenant in places):
         return "tenants"
+    reached, saw = reached if isinstance(reached, list) else [], mandate.saw()
+    seen = all(isinstance(one, dict) and isinstance(one.get("system"), str) and one["system"] in saw for one in reached)
+    return None if seen else "systems"
+
+
+def mandate_content_breach(content, erased, mandate):
+    """The first bound that a content breaks by itself, or None; after an erasure values and users are gone."""
+    bounds = mandate.bounds
+    users, reached = bounds.get("max_affected_users", ABSENT), content.get("affected_users", ABSENT)
     if content.get("reversible") is not True:
         return "reversible"
     if content.get("risk") not in ("low", "medium"):
@@ -3106,20 +3390,48 @@ def mandate_breach(entry, content, erased, bounds, intent, number, seen, in_time
     few = reached is None if erased else is_whole(reached, 0) and is_whole(users, 0) and reached <= users
     if users is not ABSENT and not few:
         return "max_affected_users"
-    if "apply_when" in content and not (content["apply_when"] == "approved" and automatic):
-        return "apply_when"
-    if "stages" in content and not intent.bounds_rollouts:
-        return "stages"
-    sets = content["sets"] if isinstance(content.get("sets"), list) else [content]
-    if "limits" in bounds and not erased and not all(isinstance(one, dict) and "value" in one for one in sets):
+    if "limits" not in bounds or erased:
+        return None
+    limits, sets = bounds["limits"], mandate_sets(content)
+    if not all(isinstance(one, dict) and "value" in one for one in sets):
         return "limits"
-    if not seen:
-        return "systems"
-    if entry["timestamp"] < begins or entry["timestamp"] >= ends or not in_time:
-        return "until"
-    most = bounds.get("max_per_day")
-    counted = is_whole(number, len(sets)) and is_whole(most, 1) and number <= min(most, most_a_day)
-    return None if number is None or counted else "max_per_day"
+    if not isinstance(limits, dict) or "schema" not in limits:
+        return None
+    allowed = all(matches_schema(limits["schema"], value) for one in sets for value in shares_of(one["value"]))
+    return None if allowed else "schema"
+
+
+def mandate_rule_breach(content, intent):
+    """The bound that a content breaks under the intent, or None."""
+    if "apply_when" in content and not (content["apply_when"] == "approved" and intent.mandates["automatic"]):
+        return "apply_when"
+    return "stages" if "stages" in content and not intent.bounds_rollouts else None
+
+
+def is_in_mandate_time(timestamp, mandate, rule=None):
+    """Whether a mandate has begun and not ended at a moment."""
+    begins, ends = text_of(mandate.bounds.get("from")) or "", text_of(mandate.bounds.get("until")) or ""
+    in_time = rule is None or milliseconds(timestamp) < mandate_latest(mandate.first, rule["days"])
+    return begins <= timestamp < ends and in_time
+
+
+def mandate_count_breach(stated, entries, mandate, rule=None, used=None, opened=1):
+    """The count that a consent breaks or misstates, or None; `used`: of its day before it, `opened`: its changes that are open with this one."""
+    number, left = stated.get("number"), stated.get("left")
+    a_day, at_once = mandate.bounds.get("max_per_day"), mandate.bounds.get("max_open")
+    if not is_whole(number, entries) or not is_whole(a_day, 1) or (used is not None and number != used + entries):
+        return "max_per_day"
+    at_once = at_once if is_whole(at_once, 1) else 0
+    most = a_day if rule is None else min(a_day, rule["most"])
+    at_once = at_once if rule is None else min(at_once, rule["most_open"])
+    if number > most:
+        return "max_per_day"
+    if opened > at_once:
+        return "max_open"
+    left = left if isinstance(left, dict) else {}
+    today, room = left.get("today"), left.get("open")
+    exact = is_whole(today, 0) and (today <= most - number if rule is None else today == most - number)
+    return None if exact and is_whole(room, 0) and room <= at_once - opened else "left"
 
 
 def is_loss(entry):

@@ -16,6 +16,7 @@ import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { once } from "../kit/once.ts";
 import type { Reads } from "../store/store.ts";
+import { readMandateEntries } from "./mandates/read_mandate.ts";
 import { consultLog } from "./evidence.ts";
 import { refuseBroken } from "./reading.ts";
 import { findVisibleChange } from "./read_scope.ts";
@@ -77,8 +78,9 @@ export function certifier(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
       );
-    const losses = await lossesWithin(deps, change, own, await newestLoss());
-    const entries = [...own, ...losses, ...(await listMandateEntries(store, own))].sort((a, b) => a.id - b.id);
+    const mandates = await listMandateEntries(deps, own);
+    const losses = await lossesWithin(deps, change, [...mandates, ...own], await newestLoss());
+    const entries = [...own, ...losses, ...mandates].sort((a, b) => a.id - b.id);
     const last = entries.at(-1)!.id;
     const { length, note } = await checkpointOver(last);
     if (length < last) throw notCovered(deps, change_id, length);
@@ -107,8 +109,8 @@ export function certifier(
 }
 
 /**
- * The accepted losses of the log's end that ended consents of a change: those between its proposal and its apply, or up to
- * now where it is not applied yet.
+ * The accepted losses of the log's end that ended consents of a change: those between the first signature of its mandate, or its
+ * proposal, and its apply, or up to now where it is not applied yet.
  */
 async function lossesWithin(
   deps: WitnessDeps,
@@ -116,29 +118,28 @@ async function lossesWithin(
   own: readonly AuditEntry[],
   newestLoss: number,
 ): Promise<AuditEntry[]> {
-  const proposed = own[0]!.id;
-  if (newestLoss < proposed) return [];
+  const first = own[0]!.id;
+  if (newestLoss < first) return [];
   if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
   const applied = own.find(({ event_type }) => event_type === "change_applied");
   const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
-  const losses = await consultLog(deps, (evidence) => evidence.allOf("loss_accepted", proposed));
+  const losses = await consultLog(deps, (evidence) => evidence.allOf("loss_accepted", first));
   return losses.filter(({ id }) => id < end);
 }
 
-/** Lists the entries of the mandates that approved a change, up to its last entry. */
-async function listMandateEntries(
-  store: Pick<Reads, "get" | "getMany">,
-  own: readonly AuditEntry[],
-): Promise<AuditEntry[]> {
+/** Lists the entries of the mandates that approved a change, up to its last entry, as the log has them. */
+async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[]): Promise<AuditEntry[]> {
   const ids = new Set(own.flatMap(({ detail }) => detailIn(detail).mandate?.mandate_id ?? []));
   if (ids.size === 0) return [];
-  const listed = await Promise.all([...ids].map((id) => store.get("mandates", id)));
+  if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
   const last = own.at(-1)!.id;
-  const named = listed.flatMap((mandate) => mandate?.value.audit ?? []).filter((id) => id <= last);
-  return entriesOf(
-    store,
-    named.sort((a, b) => a - b),
+  const listed = await consultLog(deps, (evidence) =>
+    Promise.all([...ids].map((id) => readMandateEntries({ tx: deps.store, evidence }, id))),
   );
+  return listed
+    .flat()
+    .filter(({ id }) => id <= last)
+    .sort((a, b) => a.id - b.id);
 }
 
 /** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */

@@ -6,15 +6,18 @@ import { Unreadable } from "./kept.ts";
 import { type Intent, parseIntent } from "./intent.ts";
 import { type Detail, parseObject, asText } from "./json.ts";
 import { decoded, parseDetail, readManifestHash, type RecordedEntry } from "./detail.ts";
-import { type Found, requireConsents, findSigner, deriveStatuses, isLoss } from "./life.ts";
+import { type Found, requireConsents, findSigner, deriveStatuses } from "./life.ts";
 import { lossText, readLoss } from "./losses.ts";
+import { signatures } from "./certificate_proofs.ts";
+import { divideEntries, requireMandates } from "./mandate_entries.ts";
+import { isLoss } from "./mandate_fold.ts";
 import { isOfMandate } from "./mandates.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
-import { type Policy, sameName } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import { createAutomationCheck } from "./automation.ts";
 import { createPlanCheck } from "./plan_targets.ts";
 import { createRolloutCheck } from "./rollouts.ts";
-import { createProofCheck, readProposal, whyUnclear } from "./proofs.ts";
+import { whyUnclear } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
 import { remarkUnread } from "./verify.ts";
 import { provenBy, type Proven } from "./tlog_proof.ts";
@@ -98,7 +101,7 @@ function judge(
   });
   const { intents, known } = readIntents(parts.intents, found);
   const all = proven.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
-  const [life, mandates] = [all.filter((one) => !isOfMandate(one)), all.filter(isOfMandate)];
+  const { life, mandates } = divideEntries(all);
   const named = new Set(all.map(({ detail }) => readManifestHash(detail)));
   const others = (trusted.intents ?? []).filter((text) => named.has(sha256(text)) && parseObject(text));
   const { intents: outside, known: alsoKnown } = readIntents(others, found);
@@ -139,12 +142,25 @@ function judge(
       if (why !== undefined) found(entry.id, "content", why);
   }
   remarks.push(...remarkUnread(rollouts.countUnread()));
+  for (const { entry } of mandates.filter(isLoss))
+    remarks.push(
+      `${lossText(readLoss(entry)!)}; a mandate that was signed before it counts after it once it is resumed`,
+    );
   for (const { entry } of life.filter(isLoss))
     remarks.push(`${lossText(readLoss(entry)!)}; consents before it do not count after it`);
   requireConsents(
     life,
     statuses,
-    { content, isErased, proposal: life[0]?.detail ?? {}, intents, signed, unsigned, mandates, people: trusted.people },
+    {
+      content,
+      isErased,
+      proposal: life[0]?.detail ?? {},
+      intents,
+      signed,
+      unsigned,
+      mandates: all.filter((one) => isOfMandate(one) || isLoss(one)),
+      people: trusted.people,
+    },
     found,
   );
   const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;
@@ -228,16 +244,6 @@ function requireOneChange(life: readonly RecordedEntry[], digest: string, found:
   }
 }
 
-/** Entries about mandates are of the same log, about no change, and in order. */
-function requireMandates(mandates: readonly RecordedEntry[], first: RecordedEntry | undefined, found: Found): void {
-  for (const [index, { entry }] of mandates.entries()) {
-    if (entry.changeId !== "") found(entry.id, "form", "it is about a change and a mandate");
-    if (entry.origin !== first?.entry.origin) found(entry.id, "origin", "it is of another log than the first");
-    if (index > 0 && entry.id <= mandates[index - 1]!.entry.id)
-      found(entry.id, "id", "it does not stand behind the one before");
-  }
-}
-
 /** An entry says that the content was erased, and what was left of it. */
 function requireErasure(life: readonly RecordedEntry[], left: string, { found, remarks }: Findings): void {
   const erasure = life.find(({ entry }) => entry.eventType === "content_erased");
@@ -284,41 +290,6 @@ function missingIntents(life: readonly RecordedEntry[], intents: ReadonlySet<str
   );
   const named = new Set(needed.map(({ detail }) => readManifestHash(detail)));
   return [...named].filter((manifest) => !intents.has(manifest));
-}
-
-/** The keys that signed decisions, by entry, where the signature is valid with a key that is the approver's; and what lacks one. */
-function signatures(
-  life: readonly RecordedEntry[],
-  intents: ReadonlyMap<string, Intent>,
-  people: Policy | undefined,
-  found: Found,
-): { signed: Map<number, string>; unsigned: Set<number> } {
-  const signed = new Map<number, string>();
-  const unsigned = new Set<number>();
-  const { entry: proposal, detail: proposed } = life[0] ?? {};
-  const proposals = new Map(proposal && [[decoded(proposal.changeId), readProposal(proposed!)]]);
-  const lacks = (entry: number, message: string): void => {
-    unsigned.add(entry);
-    found(entry, "proof", message);
-  };
-  for (const step of life) {
-    const { entry, detail } = step;
-    const intent = intents.get(readManifestHash(detail));
-    const keys = people ?? intent?.keys;
-    if (detail["proof"] === undefined) {
-      const signer = findSigner(step);
-      if (!signer) continue;
-      const { by } = signer;
-      const hasKeys = by !== undefined && (keys?.get(sameName(by)) ?? []).length > 0;
-      if (hasKeys || intent?.signedOnly)
-        lacks(entry.id, `${by ?? "somebody without a name"} had to sign it, and did not`);
-    } else if (keys) {
-      const finding = createProofCheck(keys, proposals).check(entry, 0);
-      if (finding) lacks(entry.id, finding.message);
-      else signed.set(entry.id, asText(detail["key"]) ?? "");
-    }
-  }
-  return { signed, unsigned };
 }
 
 /** The checkpoint that everything is under, where the policy trusts it. */

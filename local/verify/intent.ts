@@ -18,6 +18,8 @@ export interface Intent {
   emergency: { approvers: readonly string[]; required: number } | undefined;
   minor: Minor | undefined;
   mandates: Mandates | undefined;
+  /** By KPI, +1 where up is good and -1 where down is. */
+  directions: ReadonlyMap<string, number>;
   /** Each rollout is watched and fed within bounds. */
   boundsRollouts: boolean;
   /** The targets that have owners. */
@@ -41,6 +43,7 @@ interface Mandates {
   targets: readonly string[];
   maxDays: number;
   maxPerDay: number;
+  maxOpen: number;
   /** They approve changes that apply by themselves. */
   automatic: boolean;
 }
@@ -85,6 +88,7 @@ export function parseIntent(manifest: Detail): Intent {
     signedOnly: signedOnly ?? [...keys.values()].some(({ length }) => length > 0),
     selfApproval,
     mandates: mandates && mandatesIn(mandates),
+    directions: directionsIn(section(manifest, "kpis") ?? {}),
     boundsRollouts: stages !== undefined && boundsRollouts(stages),
     approvers,
     required: { standard, major },
@@ -113,8 +117,23 @@ function requiredIn(required: Detail): Intent["required"] {
 function mandatesIn(rule: Detail): Mandates {
   const maxDays = rule["max_days"] ?? 30;
   if (!isCount(maxDays)) throw new TypeError("max_days");
-  const [targets, maxPerDay] = [texts(rule, "targets") ?? [], count(rule, "max_per_day", 1) ?? 50];
-  return { targets, maxDays, maxPerDay, automatic: flag(rule, "apply_when") ?? false };
+  const [maxPerDay, maxOpen] = [count(rule, "max_per_day", 1) ?? 50, count(rule, "max_open", 1) ?? 20];
+  return {
+    targets: texts(rule, "targets") ?? [],
+    maxDays,
+    maxPerDay,
+    maxOpen,
+    automatic: flag(rule, "apply_when") ?? false,
+  };
+}
+
+function directionsIn(kpis: Detail): Map<string, number> {
+  const goals = Object.entries(kpis).map(([kpi, goal]) => {
+    const { baseline, target } = isObject(goal) ? goal : {};
+    if (!isCount(baseline) || !isCount(target)) throw new TypeError("kpis");
+    return [kpi, target >= baseline ? 1 : -1] as const;
+  });
+  return new Map(goals);
 }
 
 function boundsRollouts(stages: Detail): boolean {

@@ -3,6 +3,7 @@ import type { Finding } from "./chain.ts";
 import { readManifestHash, type RecordedEntry } from "./detail.ts";
 import { type Intent, isMinor, mayDecide, mayProposeMinor } from "./intent.ts";
 import { type Detail, isWhole, asText } from "./json.ts";
+import { isLoss } from "./mandate_fold.ts";
 import { MANDATE_DECISIONS } from "./mandate_statement.ts";
 import { isByMandate, type MandateGrounds, whyNotMandated } from "./mandates.ts";
 import { type Policy, sameName } from "./policy.ts";
@@ -29,9 +30,6 @@ const OPERATIONS: ReadonlyMap<string, { from: string; to: string }> = new Map([
   ["stage_resumed", { from: "applied", to: "applied" }],
   ["stage_stopped", { from: "applied", to: "applied" }],
 ]);
-
-/** Checks that an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it. */
-export const isLoss = ({ entry }: RecordedEntry): boolean => entry.eventType === "loss_accepted";
 
 /** Returns the status after each entry; each step must follow from those before it, so that none that decides is left out. */
 export function deriveStatuses(life: readonly RecordedEntry[], tier: unknown, found: Found): string[] {

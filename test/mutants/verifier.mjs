@@ -169,7 +169,8 @@ export const verifier = [
     replace: "if (false)",
   },
   {
-    ...certificate,
+    file: "local/verify/certificate_proofs.ts",
+    tests: CERTIFICATE,
     name: "a certificate's consents need no signature",
     find: "if (hasKeys || intent?.signedOnly)",
     replace: "if (false)",

@@ -40,13 +40,28 @@ export async function readMandate(
   const stored = (await tx.get("mandates", mandateId))?.value;
   const fold = (entries: readonly AuditEntry[]): MandateRecord | undefined =>
     foldMandate(entries.filter(({ id }) => id <= until).map(mandateEvent));
-  const first = stored?.audit[0];
-  const held = evidence ? await evidence.aboutMandate(mandateId, first) : await readNamed(tx, stored?.audit ?? []);
+  const held = await readHeld({ tx, evidence }, mandateId, stored);
   if (held.length > 0 || (evidence && isNamed)) {
     // No entry that the log has is left out by the record: where those do not follow, all are read.
     return fold(held) ?? (evidence ? fold(await evidence.aboutMandate(mandateId, 1)) : undefined);
   }
   return stored?.state === "draft" && stored.audit.length === 0 ? stored : undefined;
+}
+
+const readHeld = (
+  { tx, evidence }: MandateSources,
+  mandateId: string,
+  stored: MandateRecord | undefined,
+): Promise<AuditEntry[]> =>
+  evidence ? evidence.aboutMandate(mandateId, stored?.audit[0]) : readNamed(tx, stored?.audit ?? []);
+
+/** Returns the entries of a mandate that an entry names, oldest first. */
+export async function readMandateEntries(
+  { tx, evidence }: Required<MandateSources>,
+  mandateId: string,
+): Promise<AuditEntry[]> {
+  const held = await readHeld({ tx, evidence }, mandateId, (await tx.get("mandates", mandateId))?.value);
+  return foldMandate(held.map(mandateEvent)) ? held : evidence!.aboutMandate(mandateId, 1);
 }
 
 async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { verifyCertificate } from "../../../local/verify/certificate.ts";
 import { rebuilt } from "../../support/certificate_parts.ts";
-import { mandated } from "../../support/mandates.ts";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { mandated, PENS } from "../../support/mandates.ts";
+import { rewindingStore } from "../../support/rewinding_store.ts";
 
 type Report = Record<string, unknown> & {
   verdict: string;
@@ -84,6 +86,48 @@ test.each([
   ["mandate_resumed", 1, "its mandate was suspended"],
 ])("without %s %i it is rejected by both", (event, nth, why) => {
   expect(messages(without(honest, event, nth))).toEqual([`it was approved by a mandate: ${why}`]);
+});
+
+test("a loss suspends the mandate that was signed before it, until it is resumed", async () => {
+  const rewinding = rewindingStore();
+  const { active, propose, apply, decideOn, api, send, statement } = await mandated({ store: rewinding.store });
+  const id = await active();
+  const before = await rewinding.copy();
+  await send("kpi", { csat: 4.2 });
+  await rewinding.goBack(before);
+  await send("kpi", { csat: 4.2 });
+  const { length, head } = (await readHead(api.deps.store))!;
+  const loss = { note: "restored", length, head };
+  const text = await statement("accept_loss", "ana", loss);
+  const { at } = JSON.parse(text) as { at: string };
+  await send("audit/accept-loss", { actor: "ana", ...loss, proof: PENS["ana"]!.sign(text), at });
+  expect((await propose()).body).toMatchObject({ status: "pending_consent" });
+  await decideOn("mandate_resume", id, "ana");
+  await decideOn("mandate_resume", id, "bo");
+  const { change_id } = (await propose({ value: 103 })).body;
+  await apply(change_id);
+  const certificate = (await api.get(`changes/${change_id}/certificate`)).text;
+  const { findings, remarks, steps } = both(certificate);
+  expect([findings, JSON.stringify(remarks)]).toEqual([[], expect.stringContaining("once it is resumed")]);
+  expect(steps.map(({ event }) => event)).toContain("loss_accepted");
+  expect(messages(without(certificate, "mandate_resumed", 1))).toEqual([
+    "it was approved by a mandate: its mandate was suspended",
+  ]);
+});
+
+test("a certificate has the entries of a mandate that its stored record leaves out", async () => {
+  const { active, propose, apply, decideOn, api } = await mandated();
+  const id = await active();
+  const { change_id } = (await propose()).body;
+  await apply(change_id);
+  await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 9 } });
+  const { store } = api.deps;
+  const record = (await store.get("mandates", id))!.value;
+  for (const audit of [[], record.audit.slice(1)]) {
+    await store.transact(async (tx) => void tx.put("mandates", id, { ...record, audit }));
+    const { findings, steps } = both((await api.get(`changes/${change_id}/certificate`)).text);
+    expect([findings, steps.length]).toEqual([[], 5]);
+  }
 });
 
 test("without its intent nobody says that it is valid, and without its mandate it is rejected", () => {

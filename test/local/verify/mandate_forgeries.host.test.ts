@@ -26,7 +26,10 @@ function certify(log: readonly AuditEntry[], other?: string, from = honest): str
   const all = rehashed(log, 0);
   const leaves = all.map((entry) => data(entry.current_hash));
   const proofs = all
-    .filter(({ event_type, change_id }) => change_id !== "" || event_type.startsWith("mandate_"))
+    .filter(
+      ({ event_type, change_id }) =>
+        change_id !== "" || event_type.startsWith("mandate_") || event_type === "loss_accepted",
+    )
     .map((entry) =>
       [
         "c2sp.org/tlog-proof@v1",
@@ -110,6 +113,7 @@ function about(over: Detail): string {
 }
 
 const widened = { narrow: { targets: ["*"], tenants: "all", max_per_day: 9999, until: "9999-01-01T00:00:00.000Z" } };
+const STEP = { relative: 0.05, hours: 24 };
 const APPROVED = "it was approved by a mandate: ";
 const APPLIED = "it was applied by a mandate: ";
 const NOT_SIGNED = "ana had to sign it, and did not";
@@ -124,6 +128,58 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
     "a narrowing that gives it to another agent",
     () => certify(edit("mandate_narrowed", (one) => ({ ...unsigned(one), narrow: { agent: "agent:other" } }))),
     [NOT_SIGNED, `${APPROVED}a narrowing of its mandate makes a bound wider`],
+  ],
+  ...(
+    [
+      ["moves a floor down", { kpi_floor: { csat: 2 } }],
+      ["drops the schema", { limits: { max_step: { relative: 0.05, hours: 24 } } }],
+      ["allows larger values", { limits: { schema: { type: "number", maximum: 201 }, max_step: STEP } }],
+      [
+        "allows larger steps",
+        { limits: { schema: { type: "number", maximum: 200 }, max_step: { ...STEP, relative: 1 } } },
+      ],
+    ] as const
+  ).map(
+    ([name, narrow]) =>
+      [
+        `a narrowing that ${name}`,
+        () => certify(edit("mandate_narrowed", (one) => ({ ...one, narrow }))),
+        ["its statement is not of this entry", `${APPROVED}a narrowing of its mandate makes a bound wider`],
+      ] as const,
+  ),
+  [
+    "a loss between its signatures and the approval",
+    () => {
+      const at = entries.findIndex(({ event_type }) => event_type === "change_proposed");
+      const [before] = entries;
+      const detail = JSON.stringify({ ...JSON.parse(before!.detail), actor: "ana", note: "", length: 3, known: {} });
+      const loss = { ...entries[at]!, event_type: "loss_accepted", change_id: "", tenant: "", detail } as AuditEntry;
+      return certify(entries.toSpliced(at, 0, loss));
+    },
+    [NOT_SIGNED, `${APPROVED}its mandate was suspended`],
+  ],
+  [
+    "an entry that is not the one since which it counts",
+    () =>
+      certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), entry: 3 } }))),
+    [`${APPROVED}it names another entry than that since which its mandate counts`],
+  ],
+  ...[
+    { today: 9, open: 4 },
+    { today: 8, open: 5 },
+  ].map(
+    (left) =>
+      [
+        `more room than its bounds: ${JSON.stringify(left)}`,
+        () =>
+          certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), left } }))),
+        [`${APPROVED}it lies outside its mandate: left`],
+      ] as const,
+  ),
+  [
+    "a value outside the schema of its limits",
+    () => about({ value: 300 }),
+    [`${APPROVED}it lies outside its mandate: schema`],
   ],
   [
     "an unsigned narrowing",
@@ -214,8 +270,15 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
 
 beforeAll(async () => {
   const { active, propose, apply, decideOn, api } = await mandated();
-  const id = await active();
-  await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 9 } });
+  const limits = { schema: { type: "number", maximum: 200 }, max_step: { relative: 0.05, hours: 24 } };
+  const id = await active({ limits, kpi_floor: { csat: 3 } });
+  await decideOn("mandate_narrow", id, "ana", {
+    narrow: {
+      max_per_day: 9,
+      kpi_floor: { csat: 3.5 },
+      limits: { ...limits, schema: { ...limits.schema, minimum: 1 } },
+    },
+  });
   const { change_id } = (await propose()).body;
   await apply(change_id);
   honest = (await api.get(`changes/${change_id}/certificate`)).text;

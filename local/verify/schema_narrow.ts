@@ -1,0 +1,85 @@
+/** Narrowings of a mandate's limits: each keyword of a schema at least as strict, each step no wider, and nothing removed. */
+import { isWholeMultiple } from "../../lib/kit/decimal.ts";
+import { type Detail, isObject } from "./json.ts";
+import { canonicalText } from "./mandate_statement.ts";
+import { isCount } from "./plan.ts";
+
+type IsAsStrict = (before: unknown, after: unknown) => boolean;
+
+const isSame: IsAsStrict = (before, after) => canonicalText(before ?? null) === canonicalText(after ?? null);
+const numbers =
+  (holds: (before: number, after: number) => boolean): IsAsStrict =>
+  (before, after) =>
+    isCount(before) && isCount(after) && holds(before, after);
+const atLeast = numbers((before, after) => after >= before);
+const atMost = numbers((before, after) => after <= before);
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+const isAmong: IsAsStrict = (before, after) =>
+  listOf(after).every((one) => listOf(before).some((other) => isSame(one, other)));
+
+const KEYWORDS: ReadonlyMap<string, IsAsStrict> = new Map<string, IsAsStrict>([
+  [
+    "type",
+    (before, after) => {
+      const allowed = listOf(before);
+      return listOf(after).every((one) => allowed.includes(one) || (one === "integer" && allowed.includes("number")));
+    },
+  ],
+  ["enum", (before, after) => Array.isArray(before) && Array.isArray(after) && isAmong(before, after)],
+  ["const", isSame],
+  ["pattern", isSame],
+  ...["minimum", "exclusiveMinimum", "minLength", "minItems"].map((one) => [one, atLeast] as const),
+  ...["maximum", "exclusiveMaximum", "maxLength", "maxItems"].map((one) => [one, atMost] as const),
+  ["multipleOf", numbers((before, after) => before > 0 && after > 0 && isWholeMultiple(after, before))],
+  ["items", isSchemaNarrower],
+  ["uniqueItems", (before, after) => before === false || after === true],
+  ["required", (before, after) => Array.isArray(before) && Array.isArray(after) && isAmong(after, before)],
+  [
+    "properties",
+    (before, after) =>
+      isObject(before) &&
+      isObject(after) &&
+      Object.keys(before).every((name) => Object.hasOwn(after, name) && isSchemaNarrower(before[name], after[name])),
+  ],
+  [
+    "additionalProperties",
+    (before, after) =>
+      before === true || after === false || (isObject(before) && isObject(after) && isSchemaNarrower(before, after)),
+  ],
+]);
+
+function isSchemaNarrower(before: unknown, after: unknown): boolean {
+  if (!isObject(before) || !isObject(after)) return false;
+  const keepsAll = Object.keys(before).every(
+    (keyword) => Object.hasOwn(after, keyword) && KEYWORDS.get(keyword)?.(before[keyword], after[keyword]) === true,
+  );
+  if (!keepsAll) return false;
+  // A member that gets a schema of its own leaves that of all others.
+  const { additionalProperties: others = true, properties } = before;
+  if (others === true || !isObject(after["properties"])) return true;
+  const members = after["properties"];
+  return Object.keys(members)
+    .filter((name) => !(isObject(properties) && Object.hasOwn(properties, name)))
+    .every((name) => others !== false && isSchemaNarrower(others, members[name]));
+}
+
+function isStepNarrower(before: Detail, after: Detail): boolean {
+  const isKind = (kind: string): boolean =>
+    before[kind] === undefined ? after[kind] === undefined : atMost(before[kind], after[kind]);
+  const isMembers =
+    before["members"] === undefined
+      ? after["members"] === undefined
+      : Array.isArray(after["members"]) && isAmong(after["members"], before["members"]);
+  return isKind("relative") && isKind("absolute") && atLeast(before["hours"], after["hours"]) && isMembers;
+}
+
+/** Checks that limits allow no value or step that those before exclude; undefined before: there were none. */
+export function areLimitsNarrower(before: unknown, after: unknown): boolean {
+  if (!isObject(after)) return false;
+  if (before === undefined) return true;
+  if (!isObject(before) || !isSame(before["unit"], after["unit"])) return false;
+  const { schema, max_step } = before;
+  if (schema !== undefined && !isSchemaNarrower(schema, after["schema"])) return false;
+  if (max_step === undefined) return true;
+  return isObject(max_step) && isObject(after["max_step"]) && isStepNarrower(max_step, after["max_step"]);
+}
