@@ -1309,7 +1309,11 @@ class PlanTargets:
     OTHER = "it names other targets of its plan than its content"
     STILL_HELD = "it is rolled back, and its plan still holds a target"
     # Events that name the targets of a plan, after its proposal.
-    OPERATIONS = ("change_applied", "change_rolled_back", "change_rollback_failed", "value_restored")
+    FAILURES = ("change_apply_failed", "change_rollback_failed")
+    OPERATIONS = ("change_applied", "change_rolled_back", *FAILURES, "change_drifted", "value_restored")
+    # States of a host after a failure; that of a plan is the first that one of its targets has.
+    WORST_FIRST = ("unknown", "applied", "absent", "rolled_back")
+    NO_TARGETS = "its sets are no targets of a plan"
 
     def __init__(self):
         self.known = {}
@@ -1334,16 +1338,21 @@ class PlanTargets:
             keys = None if sets is ABSENT else plan_targets(sets)
             if keys:
                 self.known[change] = {"keys": keys, "left": set()}
-            return None if keys or sets is ABSENT else "its sets are no targets of a plan"
+            return None if keys or sets is ABSENT else self.NO_TARGETS
         plan = self.known.get(change)
         if plan is None:
             return None if sets is ABSENT else "it names targets of a plan, and its change is none"
-        if event == "change_rollback_failed":
+        if event == "change_drifted":
+            return self.unknown(plan, sets)
+        if event in self.FAILURES:
+            problem = self.left_fault(plan, sets, detail.get("host"))
+            if problem:
+                return problem
             back = [one for one in sets if isinstance(one, dict) and "target_holds" in one] if isinstance(sets, list) else []
             return self.take_back(plan, plan_targets(back, 0) or [])
         keys = plan_targets(sets, 1)
         if keys is None:
-            return "its sets are no targets of a plan"
+            return self.NO_TARGETS
         # Its owners are checked by themselves.
         if event == "value_restored":
             return None
@@ -1351,6 +1360,21 @@ class PlanTargets:
             return self.take_back(plan, keys) or (self.STILL_HELD if plan["left"] else None)
         plan["left"] = set(keys)
         return None if plan["left"] == set(plan["keys"]) else "it was applied to other targets than those of its plan"
+
+    def unknown(self, plan, sets):
+        keys = plan_targets(sets, 1)
+        return None if keys and all(key in plan["keys"] for key in keys) else self.NO_TARGETS
+
+    def left_fault(self, plan, sets, host):
+        """What is not valid of how a failure left the targets of its plan; or None. A change whose content was edited names none."""
+        if sets is ABSENT:
+            return None
+        problem = self.unknown(plan, sets)
+        if problem:
+            return problem
+        hosts = [one.get("host") for one in sets]
+        worst = next((state for state in self.WORST_FIRST if state in hosts), ABSENT)
+        return None if worst == host else "its state is not the worst of its targets"
 
     @staticmethod
     def take_back(plan, keys):

@@ -6,6 +6,7 @@ import type { Entry } from "./line.ts";
 
 const OTHER_TARGETS = "it names other targets of its plan than its content";
 const STILL_HELD = "it is rolled back, and its plan still holds a target";
+const OTHER_STATE = "its state is not the worst of its targets";
 const NO_TARGETS = "its sets are no targets of a plan";
 
 /** Lists the keys of the targets that `sets` names; undefined where these are not two different ones at least. */
@@ -26,9 +27,15 @@ export const targetKey = ([tenant, target]: [tenant: string, target: string]): s
 const OPERATIONS: ReadonlySet<string> = new Set([
   "change_applied",
   "change_rolled_back",
+  "change_apply_failed",
   "change_rollback_failed",
+  "change_drifted",
   "value_restored",
 ]);
+const FAILURES: ReadonlySet<string> = new Set(["change_apply_failed", "change_rollback_failed"]);
+
+/** States of a host after a failure; that of a plan is the first that one of its targets has. */
+const WORST_FIRST: readonly unknown[] = ["unknown", "applied", "absent", "rolled_back"];
 
 interface Known {
   keys: readonly string[];
@@ -39,7 +46,7 @@ interface Known {
 export function createPlanCheck() {
   const known = new Map<string, Known>();
 
-  const findProblem = ({ eventType, changeId }: Entry, { sets }: Detail): string | undefined => {
+  const findProblem = ({ eventType, changeId }: Entry, { sets, host }: Detail): string | undefined => {
     if (eventType === "change_proposed") {
       if (sets === undefined) return undefined;
       const keys = readTargets(sets);
@@ -50,7 +57,8 @@ export function createPlanCheck() {
     if (!OPERATIONS.has(eventType)) return undefined;
     const plan = known.get(changeId);
     if (!plan) return sets === undefined ? undefined : "it names targets of a plan, and its change is none";
-    if (eventType === "change_rollback_failed") return takeBack(plan, readTakenBack(sets));
+    if (eventType === "change_drifted") return findUnknown(plan, sets);
+    if (FAILURES.has(eventType)) return findLeftProblem(plan, sets, host) ?? takeBack(plan, readTakenBack(sets));
     const keys = readTargets(sets, 1);
     if (!keys) return NO_TARGETS;
     // Its owners are checked by themselves.
@@ -60,6 +68,18 @@ export function createPlanCheck() {
     plan.left = new Set(keys);
     const isAll = keys.length === plan.keys.length && keys.every((key) => plan.keys.includes(key));
     return isAll ? undefined : "it was applied to other targets than those of its plan";
+  };
+
+  const findUnknown = ({ keys }: Known, sets: unknown): string | undefined =>
+    readTargets(sets, 1)?.every((key) => keys.includes(key)) ? undefined : NO_TARGETS;
+
+  /** Checks how a failure left the targets of its plan; a change whose content was edited names none. */
+  const findLeftProblem = (plan: Known, sets: unknown, host: unknown): string | undefined => {
+    if (sets === undefined) return undefined;
+    const problem = findUnknown(plan, sets);
+    if (problem !== undefined) return problem;
+    const hosts = (sets as Detail[]).map((one) => one["host"]);
+    return WORST_FIRST.find((state) => hosts.includes(state)) === host ? undefined : OTHER_STATE;
   };
 
   const takeBack = ({ left }: Known, keys: readonly string[]): string | undefined =>

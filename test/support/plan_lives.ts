@@ -147,6 +147,8 @@ export interface PlanFigures {
   takenBack: number;
   unknown: number;
   partly: number;
+  /** The log of each, as JSON lines. */
+  exports: string[];
 }
 
 /** Runs lives with the seeds of a range, each with a plan of its own. */
@@ -154,7 +156,7 @@ export async function runPlanLives(
   systems: readonly LivingSystem[],
   [first, last]: readonly [number, number],
 ): Promise<PlanFigures> {
-  const figures: PlanFigures = { lives: 0, faults: 0, applied: 0, takenBack: 0, unknown: 0, partly: 0 };
+  const figures: PlanFigures = { lives: 0, faults: 0, applied: 0, takenBack: 0, unknown: 0, partly: 0, exports: [] };
   for (let seed = first; seed <= last; seed++) {
     try {
       await live(systems, seed, figures);
@@ -253,5 +255,6 @@ async function live(systems: readonly LivingSystem[], seed: number, figures: Pla
   assert.deepEqual(await contents(), before, "a plan that was rolled back is not as before");
   assert.deepEqual((await reconcile(api.deps)).mismatches, []);
   assert.equal(chainFault(await api.audit("?limit=1000")), null);
+  figures.exports.push((await api.get("audit?format=jsonl")).text);
   figures.lives++;
 }

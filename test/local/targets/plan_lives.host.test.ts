@@ -18,6 +18,7 @@ import { rounds } from "../../support/length.ts";
 import { bringPlan, planEntry } from "../../support/plan_bench.ts";
 import { type LivingSystem, openFaulty, runPlanLives } from "../../support/plan_lives.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
+import { judgeExports } from "../verify/judge_export.ts";
 import { startWebhookHost } from "../../support/webhook_host.ts";
 
 const SECRET = "a-secret-of-the-webhook";
@@ -144,9 +145,10 @@ test.skipIf(!postgres)(
   async () => {
     const systems = [onFile(), await onFlagd(), onGit(), onPostgres(postgres!), onWebhook()];
     const [first = 1, last = rounds(5, 10, 1000)] = process.env["PLANS"]?.split("-").map(Number) ?? [];
-    const figures = await runPlanLives(systems, [first, last]);
+    const { exports, ...figures } = await runPlanLives(systems, [first, last]);
     process.stderr.write(`plans: ${JSON.stringify(figures)}\n`);
     expect(figures.lives).toBe(last - first + 1);
+    for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
   },
 );
 

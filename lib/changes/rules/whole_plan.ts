@@ -1,0 +1,20 @@
+/** The entries of a plan by the targets that they name: an apply sets all, and a rollback takes back all that are left. Pure. */
+import type { ChangeEvent } from "./event.ts";
+import type { ChangeState } from "./record.ts";
+import { type Place, samePlace } from "./same_target.ts";
+
+/** Returns true for an event that names the targets it must; `proposal`: the first event of its change. */
+export function isOfWholePlan(proposal: ChangeEvent, state: ChangeState | undefined, event: ChangeEvent): boolean {
+  const { sets: proposed } = proposal.detail;
+  const { sets } = event.detail;
+  if (event.event_type === "change_applied") return areSame(proposed, sets);
+  if (event.event_type !== "change_rolled_back") return true;
+  const applied = state?.applied?.sets;
+  return areSame(
+    applied?.filter(({ rolled_back_at }) => rolled_back_at === undefined),
+    sets,
+  );
+}
+
+const areSame = (all: readonly Place[] | undefined, named: readonly Place[] | undefined): boolean =>
+  all?.length === named?.length && (all ?? []).every((place) => named!.some((one) => samePlace(one, place)));

@@ -1,0 +1,28 @@
+/** A log in which an apply or a rollback of a plan names some of its targets does not follow. */
+import { expect, test } from "vitest";
+import type { AuditEntry } from "../../../../lib/audit/entry.ts";
+import { foldEntries } from "../../../../lib/changes/ledger/verify_record.ts";
+import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
+
+type Sets = { target: string }[];
+
+test.each<[string, (sets: Sets) => Sets | undefined]>([
+  ["some of them", (sets) => sets.slice(1)],
+  ["another one", (sets) => [{ ...sets[0]!, target: "a/9" }, ...sets.slice(1)]],
+  ["one more", (sets) => [...sets, { ...sets[0]!, target: "a/9" }]],
+  ["none", () => undefined],
+])("an apply or a rollback of %s does not follow", async (_, edit) => {
+  const { api } = await planBench(memorySystems(["a", "b"]));
+  const id = await bringPlan(api, "applied", [planEntry("a", 1), planEntry("a", 2), planEntry("b", 1)]);
+  await api.must("rollback", id);
+  const entries = (await api.audit()).filter((one: AuditEntry) => one.change_id === id) as AuditEntry[];
+  expect(foldEntries(entries)?.change.status).toBe("rolled_back");
+  for (const type of ["change_applied", "change_rolled_back"]) {
+    const edited = entries.map((entry) => {
+      if (entry.event_type !== type) return entry;
+      const detail = JSON.parse(entry.detail) as { sets: Sets };
+      return { ...entry, detail: JSON.stringify({ ...detail, sets: edit(detail.sets) }) };
+    });
+    expect(foldEntries(edited), type).toBeUndefined();
+  }
+});

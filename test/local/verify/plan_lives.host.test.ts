@@ -1,0 +1,63 @@
+/** Both verifiers accept the log of each life of a plan, and reject another outcome of one of its targets. */
+import { expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { rounds } from "../../support/length.ts";
+import { livingSystems } from "../../support/living_memory.ts";
+import { runPlanLives } from "../../support/plan_lives.ts";
+import { rehashed } from "../../tamper/world.ts";
+import { judgeExports } from "./judge_export.ts";
+
+type Left = Record<string, unknown> & { host: string };
+type Failure = Record<string, unknown> & { host: string; sets: Left[] };
+
+const readEntries = (text: string): AuditEntry[] =>
+  text
+    .trimEnd()
+    .split("\n")
+    .filter((line) => line.includes('"event_type"'))
+    .map((line) => JSON.parse(line) as AuditEntry);
+const toText = (entries: readonly AuditEntry[]): string => entries.map((one) => `${JSON.stringify(one)}\n`).join("");
+
+const FAILURES = ["change_apply_failed", "change_rollback_failed"];
+const BETTER = ["rolled_back", "absent", "applied", "unknown"];
+
+/** Each log with the state of one target replaced by another: without new hashes, and with them. */
+function forgeStates(entries: readonly AuditEntry[]): string[] {
+  return entries.flatMap((entry, at) => {
+    const detail = JSON.parse(entry.detail) as Failure;
+    if (!FAILURES.includes(entry.event_type) || !detail.sets) return [];
+    const worst = detail.sets.filter(({ host }) => host === detail.host);
+    // A target that is in a better state than the worst may be in any other such state for all that the log says.
+    const from = worst.length === 1 ? worst[0]! : detail.sets.find(({ host }) => host !== detail.host);
+    const host = worst.length === 1 ? BETTER.find((one) => one !== from!.host)! : "unknown";
+    if (!from || (worst.length > 1 && detail.host === "unknown")) return [];
+    const sets = detail.sets.map((one) => (one === from ? { ...one, host } : one));
+    const forged = entries.with(at, { ...entry, detail: JSON.stringify({ ...detail, sets }) });
+    return [toText(forged), toText(rehashed(forged, 0))];
+  });
+}
+
+/** A log in which a failed rollback has taken back one target less than it did, with new hashes. */
+const forgeLeft = (entries: readonly AuditEntry[]): string[] =>
+  entries.flatMap((entry, at) => {
+    const detail = JSON.parse(entry.detail) as Failure;
+    const taken = detail.sets?.findIndex((one) => "target_holds" in one) ?? -1;
+    if (entry.event_type !== "change_rollback_failed" || taken < 0) return [];
+    const { target_holds: _, ...left } = detail.sets[taken]!;
+    const sets = detail.sets.with(taken, left as Left);
+    return [toText(rehashed(entries.with(at, { ...entry, detail: JSON.stringify({ ...detail, sets }) }), 0))];
+  });
+
+test("the log of each life verifies, and another outcome of a target does not", { timeout: 600_000 }, async () => {
+  const { exports } = await runPlanLives(livingSystems(), [1001, 1000 + rounds(12, 24, 200)]);
+  for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
+  const logs = exports.map(readEntries);
+  const forged = [logs.flatMap(forgeStates), logs.flatMap(forgeLeft)];
+  for (const texts of forged) {
+    expect(texts.length).toBeGreaterThan(0);
+    for (const { typescript, python } of await judgeExports(texts)) {
+      expect(typescript).not.toEqual([]);
+      expect(python).toEqual(typescript);
+    }
+  }
+});
