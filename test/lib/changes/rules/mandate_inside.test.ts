@@ -1,0 +1,147 @@
+/** Each bound of a mandate by the rules alone: a change inside it, and the first bound that one outside breaks. */
+import { expect, test } from "vitest";
+import { findBreach } from "../../../../lib/changes/rules/mandate_inside.ts";
+
+const BOUNDS = {
+  ...{ agent: "agent:pricing", targets: ["price.*"], kinds: ["config"], tenants: ["t1", "t2"] },
+  ...{ max_per_day: 10, max_open: 5, from: "2026-11-01T00:00:00.000Z", until: "2026-12-01T00:00:00.000Z" },
+};
+const CHANGE = {
+  ...{ proposer: "Agent:Pricing", kind: "config", tenant_id: "t1", target: "price.basic", value: 5 },
+  ...{ reversible: true, risk: "low", affected_users: 100 },
+};
+const FLAGS = { name: "flags", address: "file:flags.json" };
+const AT = "2026-11-20T00:00:00.000Z";
+const RULE = { targets: ["price.*", "plan.*"], apply_when: false };
+const PLACE = { tenant_id: "t1", target: "price.basic", system: "flags", place: "file:flags.json#t1/price.basic" };
+const plan = (...targets: string[]) => ({
+  ...{ target: "price.plan", tenant_id: "t1", value: undefined },
+  sets: targets.map((target) => ({ tenant_id: "t2", target, value: 1 })),
+});
+
+interface Over {
+  change?: object;
+  bounds?: object;
+  facts?: object;
+  signed?: object[];
+}
+
+const breach = ({ change = {}, bounds = {}, facts = {}, signed = [FLAGS] }: Over) =>
+  findBreach(
+    { ...CHANGE, ...change } as never,
+    { systems: signed } as never,
+    { ...BOUNDS, ...bounds } as never,
+    { at: AT, rule: RULE, stages: undefined, places: undefined, systems: [FLAGS], ...facts } as never,
+  );
+
+const ROLLOUT = { steps: [], watch: [], fed_by: "agent:analytics" };
+const BOUND_STAGES = { targets: ["*"], watch: ["errors"], fed_by: ["agent:analytics"], max_allowed: { errors: 0.1 } };
+
+test.each<[string, Over]>([
+  ["as it is", {}],
+  ["at its first moment", { facts: { at: BOUNDS.from } }],
+  ["of any tenant, where it covers all", { change: { tenant_id: "t9" }, bounds: { tenants: "all" } }],
+  ["of medium risk", { change: { risk: "medium" } }],
+  ["with as many users as it bounds", { bounds: { max_affected_users: 100 } }],
+  ["without its users, which it does not bound", { change: { affected_users: undefined } }],
+  ["without a value, which it does not limit", { change: { value: undefined } }],
+  ["with a value that it limits", { bounds: { limits: { schema: { type: "number" } } } }],
+  [
+    "that applies by itself, where the policy allows that",
+    { change: { apply_when: "approved" }, facts: { rule: { ...RULE, apply_when: true } } },
+  ],
+  ["with stages that the policy bounds", { change: { stages: ROLLOUT }, facts: { stages: BOUND_STAGES } }],
+  ["at a place of a system that was signed", { facts: { places: [PLACE] } }],
+  [
+    "of a plan, each of whose entries it covers",
+    { change: plan("price.basic"), bounds: { limits: { schema: { type: "number" } } } },
+  ],
+])("a change %s lies inside", (_, over) => {
+  expect(breach(over)).toBeUndefined();
+});
+
+test.each<[string, Over, string, string]>([
+  ["of nobody", { change: { proposer: undefined } }, "agent", "It is for agent:pricing alone."],
+  ["of another agent", { change: { proposer: "agent:other" } }, "agent", "It is for agent:pricing alone."],
+  ["before it begins", { facts: { at: "2026-10-31T23:59:59.999Z" } }, "from", `It begins at ${BOUNDS.from}.`],
+  ["at its end", { facts: { at: BOUNDS.until } }, "until", `It ended at ${BOUNDS.until}.`],
+  ["of another kind", { change: { kind: "workflow" } }, "kinds", "It covers no workflow."],
+  ["of another target", { change: { target: "plan.a" } }, "targets", "It does not cover plan.a."],
+  [
+    "of a target that the policy no longer covers",
+    { change: { target: "price.basic" }, facts: { rule: { ...RULE, targets: ["plan.*"] } } },
+    "targets",
+    "policy.mandates does not cover price.basic.",
+  ],
+  ["of another tenant", { change: { tenant_id: "t9" } }, "tenants", "It does not cover tenant t9."],
+  ["of a plan with another target", { change: plan("price.a", "ui.b") }, "targets", "It does not cover ui.b."],
+  [
+    "that cannot be undone",
+    { change: { reversible: false } },
+    "reversible",
+    "It covers no change that cannot be undone.",
+  ],
+  [
+    "that does not say whether it can be undone",
+    { change: { reversible: undefined } },
+    "reversible",
+    "State reversible: true.",
+  ],
+  ["of high risk", { change: { risk: "high" } }, "risk", "It covers no change of high risk."],
+  ["of no stated risk", { change: { risk: undefined } }, "risk", "State risk, below high."],
+  [
+    "that states no users",
+    { change: { affected_users: undefined }, bounds: { max_affected_users: 100 } },
+    "max_affected_users",
+    "State affected_users, which it bounds.",
+  ],
+  ["of too many users", { bounds: { max_affected_users: 99 } }, "max_affected_users", "It covers 99 users at most."],
+  [
+    "that applies by itself",
+    { change: { apply_when: "approved" } },
+    "apply_when",
+    "policy.mandates allows no such change to apply by itself.",
+  ],
+  [
+    "that applies at a time",
+    { change: { apply_when: "2026-11-21T00:00:00.000Z" }, facts: { rule: { ...RULE, apply_when: true } } },
+    "apply_when",
+    "policy.mandates allows no such change to apply by itself.",
+  ],
+  [
+    "with stages that nothing bounds",
+    { change: { stages: ROLLOUT } },
+    "stages",
+    "policy.stages does not set watch, fed_by and a max_allowed of each KPI in watch.",
+  ],
+  [
+    "without a value that it limits",
+    { change: { value: undefined }, bounds: { limits: { schema: { type: "number" } } } },
+    "limits",
+    "State the value of price.basic, which it limits.",
+  ],
+  ...(
+    [
+      ["at a place of a system that was not signed", { signed: [], facts: { places: [PLACE] } }],
+      ["at a place of a system that is no more", { facts: { places: [PLACE], systems: [] } }],
+      [
+        "at a place of a system that is at another address now",
+        { facts: { places: [PLACE], systems: [{ ...FLAGS, address: "file:other.json" }] } },
+      ],
+      [
+        "at a place of a second system, of two that were signed",
+        {
+          signed: [{ name: "other", address: "file:flags.json" }, FLAGS],
+          facts: { places: [PLACE], systems: [{ name: "other", address: "file:flags.json" }] },
+        },
+      ],
+    ] satisfies [string, Over][]
+  ).map(([title, over]): [string, Over, string, string] => [
+    title,
+    over,
+    "systems",
+    "price.basic is set in flags, which its signers did not see as it is now.",
+  ]),
+])("a change %s lies outside", (_, over, bound, message) => {
+  expect(breach(over)).toEqual({ bound, message });
+});

@@ -1,0 +1,122 @@
+/** Whose signatures a mandate needs, by quorum and owners, and which consents of mandates count. */
+import { expect, test } from "vitest";
+import { approvingMandate, isMandated } from "../../../../lib/changes/rules/mandate_approval.ts";
+import { findPartlyOwned, maySignMandate, missingSignatures } from "../../../../lib/changes/rules/mandate_signers.ts";
+import { intentOf } from "../../../support/intents.ts";
+import { passkey, sshPen } from "../../../support/passkeys.ts";
+import { person } from "../../../support/signed.ts";
+
+const owner = (over: object = {}) => ({ targets: ["price.*"], approvers: ["fin", "ona"], required: 2, ...over });
+const covering = (targets: string[], tenants: string[] | "all" = ["t1"]) => ({ targets, tenants });
+
+test.each<[string, ReturnType<typeof covering>, object[], { pattern: string; owned: string } | undefined]>([
+  ["a pattern that nobody owns", covering(["ui.*"]), [owner()], undefined],
+  ["a pattern that is owned as a whole", covering(["price.a.*"]), [owner()], undefined],
+  ["the same for its tenants", covering(["price.*"]), [owner({ tenants: ["t1", "t2"] })], undefined],
+  ["a pattern of which another tenant's is owned", covering(["price.*"]), [owner({ tenants: ["t2"] })], undefined],
+  [
+    "a pattern that is wider than the owned one",
+    covering(["ui.*", "pr*"]),
+    [owner({ targets: ["price.*", "cost.*"] })],
+    { pattern: "pr*", owned: "price.*, cost.*" },
+  ],
+  [
+    "a pattern that is owned for one of its tenants",
+    covering(["price.*"], ["t1", "t2"]),
+    [owner({ tenants: ["t2"] })],
+    { pattern: "price.*", owned: "price.*" },
+  ],
+  [
+    "a pattern of all tenants that is owned for one",
+    covering(["price.*"], "all"),
+    [owner({ tenants: ["t2"] })],
+    { pattern: "price.*", owned: "price.*" },
+  ],
+  [
+    "a pattern that a second rule owns in part",
+    covering(["price.*"]),
+    [owner(), owner({ targets: ["price.a"] })],
+    { pattern: "price.*", owned: "price.a" },
+  ],
+])("%s is owned in part, or not", (_, bounds, owners, expected) => {
+  expect(findPartlyOwned(bounds, { owners } as never)).toEqual(expected);
+});
+
+const UNATTENDED = { ...sshPen("ssh-ed25519"), key: { ...sshPen("ssh-ed25519").key, unattended: true as const } };
+const NAMES = ["ana", "bo", "fin", "ona", "una"];
+const principals = {
+  ...Object.fromEntries(NAMES.slice(0, 4).map((name) => [name, person(passkey())])),
+  // Her key signs unattended.
+  una: person(UNATTENDED),
+};
+const intent = (over: object = {}) =>
+  intentOf({
+    policy: {
+      approvers: ["ana", "bo", "una"],
+      required_approvers: { standard: 1, major: 2 },
+      owners: [owner({ tenants: ["t1"] }), owner({ targets: ["plan.*"], approvers: ["bo"], required: 1 })],
+      ...over,
+    },
+    principals,
+  }).intent;
+const PRICE = covering(["price.a", "ui.*"]);
+
+test.each<[string, ReturnType<typeof covering>, boolean]>([
+  ["Ana", covering(["ui.*"]), true],
+  ["fin", covering(["ui.*"]), false],
+  ["FIN", PRICE, true],
+  ["fin", covering(["price.a"], ["t2"]), false],
+  ["fin", covering(["plan.a"]), false],
+])("%s may sign a mandate over %j: %s", (name, bounds, expected) => {
+  expect(maySignMandate(name, bounds, intent())).toBe(expected);
+});
+
+const OWNERS = "owners price.* for t1";
+
+test.each<[string, string[], ReturnType<typeof covering>, object[]]>([
+  [
+    "nobody",
+    [],
+    PRICE,
+    [
+      { rule: "required_approvers", count: 2, of: ["ana", "bo"] },
+      { rule: OWNERS, count: 2, of: ["fin", "ona"] },
+    ],
+  ],
+  [
+    "one of each",
+    ["ANA", "fin"],
+    PRICE,
+    [
+      { rule: "required_approvers", count: 1, of: ["bo"] },
+      { rule: OWNERS, count: 1, of: ["ona"] },
+    ],
+  ],
+  ["the quorum", ["ana", "bo"], PRICE, [{ rule: OWNERS, count: 2, of: ["fin", "ona"] }]],
+  ["all", ["ana", "bo", "fin", "ona"], PRICE, []],
+  ["the quorum, over what nobody owns", ["ana", "bo"], covering(["ui.*"]), []],
+  ["the quorum, of which one is the owner", ["ana", "bo"], covering(["plan.a"]), []],
+])("a mandate that is signed by %s lacks the others", (_, signers, bounds, missing) => {
+  expect(missingSignatures(signers, bounds, intent())).toEqual(missing);
+});
+
+test("a mandate that too few can sign attended says so", () => {
+  const few = intent({ required_approvers: { standard: 1, major: 3 } });
+  expect(missingSignatures([], covering(["ui.*"]), few)).toEqual([
+    { rule: "required_approvers", count: 3, of: ["ana", "bo"], unreachable: true },
+  ]);
+});
+
+const MANDATES = { targets: ["*"] };
+const by = (approver: string, over: object = {}) => ({ approver, note: "", ...over });
+
+test.each<[string, object[], object, string | undefined, boolean]>([
+  ["people", [by("ana")], { mandates: MANDATES }, undefined, false],
+  ["a mandate", [by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  ["a person and a mandate", [by("ana"), by("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
+  ["a mandate that is suspended", [by("mandate:man_1", { inactive: true })], { mandates: MANDATES }, "man_1", false],
+  ["a mandate, which the policy no longer allows", [by("mandate:man_1")], {}, "man_1", false],
+])("a change approved by %s", (_, approvals, policy, mandate, counts) => {
+  expect(approvingMandate({ approvals } as never)).toBe(mandate);
+  expect(isMandated({ approvals } as never, policy as never)).toBe(counts);
+});
