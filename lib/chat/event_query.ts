@@ -11,16 +11,13 @@ import type { Store } from "../store/store.ts";
 export interface EventQuery {
   from?: string | undefined;
   to?: string | undefined;
-  types?: readonly EventType[] | undefined;
-  tenant_id?: readonly string[] | undefined;
-  /** Only about these changes. */
-  change_ids?: ReadonlySet<string> | undefined;
-  /** Only what was done by this person, or by any of these. */
-  person?: string | readonly string[] | undefined;
-  /** Only what this holds of. */
-  where?: ((entry: Entry) => boolean) | undefined;
-  /** How many entries at most; 20. */
-  limit?: number | undefined;
+  type?: EventType | undefined;
+  tenant_id?: string | undefined;
+  change_id?: string | undefined;
+  /** The person, agent or part of the service that did it. */
+  person?: string | undefined;
+  /** Most entries. */
+  limit: number;
 }
 
 /** What was found. */
@@ -36,13 +33,12 @@ export interface EventAnswer {
 }
 
 /** So many of the newest entries of a period are looked at. */
-export const MOST_ENTRIES = 20_000;
+const MOST_ENTRIES = 20_000;
 const SLICE = 500;
-const ROWS = 20;
 
 /** Answers a query from the log. */
 export async function queryEvents(store: Store, query: EventQuery): Promise<EventAnswer> {
-  const { limit = ROWS, from, to } = query;
+  const { limit, from, to } = query;
   const length = (await readHead(store))?.length ?? 0;
   const begin = from === undefined ? 0 : await before(store, length, from);
   const end = to === undefined ? length : await before(store, length, to);
@@ -54,7 +50,7 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
       answer.looked += slice.length;
       for (const { value } of slice.toReversed()) {
         const entry = parseEntry(value);
-        if (!isAsked(entry, query)) continue;
+        if (!isRequested(entry, query)) continue;
         answer.total++;
         answer.counts[entry.event_type] = (answer.counts[entry.event_type] ?? 0) + 1;
         if (answer.entries.length < limit) answer.entries.push(entry);
@@ -78,9 +74,8 @@ async function before(store: Store, length: number, moment: string): Promise<num
   return low;
 }
 
-const isAsked = (entry: Entry, { types, tenant_id, change_ids, person, where }: EventQuery): boolean =>
-  where?.(entry) !== false &&
-  (types === undefined || types.includes(entry.event_type)) &&
-  (tenant_id === undefined || tenant_id.includes(entry.tenant)) &&
-  (change_ids === undefined || change_ids.has(entry.change_id)) &&
+const isRequested = (entry: Entry, { type, tenant_id, change_id, person }: EventQuery): boolean =>
+  (type === undefined || type === entry.event_type) &&
+  (tenant_id === undefined || tenant_id === entry.tenant) &&
+  (change_id === undefined || change_id === entry.change_id) &&
   (person === undefined || isOneOf(findActor(entry) ?? "", person));

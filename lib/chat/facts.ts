@@ -43,7 +43,6 @@ export async function overview(deps: OperationsDeps) {
 
 /** The first ten of what waits for consent and of what waits for its apply. */
 export const waiting = (deps: OperationsDeps) => approvals(deps, { limit: LISTED });
-export type Waiting = Awaited<ReturnType<typeof waiting>>;
 
 /** E and what each KPI adds to it. */
 export async function kpiStanding({ store, product, clock }: OperationsDeps): Promise<Effect> {

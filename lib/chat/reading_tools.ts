@@ -5,7 +5,6 @@ import { queryLine } from "../find/found_text.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
 import { changeId, freeText, line, time, wholeNumber, word } from "../kit/fields.ts";
-import type { OperationsDeps } from "../operations/deps.ts";
 import { queryEvents } from "./event_query.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { changeById, kpiStanding } from "./facts.ts";
@@ -61,7 +60,19 @@ export const READING: Readonly<Record<string, Tool>> = {
       ...between,
       limit,
     }),
-    run: ({ type, ...asked }, { deps }) => eventsIn(deps, { ...asked, types: type && [type] }),
+    async run(query, { deps }) {
+      const found = await queryEvents(deps.store, query);
+      // A model can do nothing with hashes.
+      const entries = found.entries.map(({ id, event_type, change_id, tenant, timestamp, facts }) => ({
+        audit_id: id,
+        event_type,
+        change_id,
+        tenant_id: tenant,
+        at: timestamp,
+        facts,
+      }));
+      return { ...found, entries };
+    },
   }),
   get_kpis: tool({
     description: "E and what each KPI adds to it.",
@@ -69,30 +80,3 @@ export const READING: Readonly<Record<string, Tool>> = {
     run: (_, { deps }) => kpiStanding(deps),
   }),
 };
-
-type Events = Parameters<typeof queryEvents>[1];
-
-/** What happened, without the hashes, of which a model could make nothing. */
-async function eventsIn(
-  { store }: OperationsDeps,
-  {
-    change_id,
-    tenant_id,
-    ...asked
-  }: Omit<Events, "change_ids" | "tenant_id"> & Partial<Record<"change_id" | "tenant_id", string | undefined>>,
-) {
-  const found = await queryEvents(store, {
-    ...asked,
-    tenant_id: tenant_id === undefined ? undefined : [tenant_id],
-    change_ids: change_id === undefined ? undefined : new Set([change_id]),
-  });
-  const entries = found.entries.map(({ id, event_type, change_id: about, tenant, timestamp, facts }) => ({
-    audit_id: id,
-    event_type,
-    change_id: about,
-    tenant_id: tenant,
-    at: timestamp,
-    facts,
-  }));
-  return { ...found, entries };
-}

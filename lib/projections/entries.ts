@@ -11,28 +11,15 @@ interface Facts extends Detail {
   proposer?: Change["proposer"];
   authenticated?: Actor["authenticated"];
   target?: string;
-  progress?: string;
-  stage?: string;
   error?: string;
-  host?: string;
   /** The result of an operation whose failure is in the log already. */
   late?: boolean;
-  state?: string;
   by?: string;
   actor?: string | null;
-  until?: string | null;
-  /** For an accepted loss: the entries that may be lost. */
-  message?: string;
-  /** For an accepted clock: the timestamp of the entry before. */
-  last?: string;
   adapter?: object | null;
   E?: number | null;
-  code?: string;
   /** Figures of a decision on a rollout. */
   readings?: readonly Reading[];
-  /** Rejections of a day that have no entry. */
-  count?: number;
-  day?: string;
 }
 
 /** An entry with its detail parsed. */

@@ -72,9 +72,7 @@ export interface Detail {
   sets_nothing?: Change["sets_nothing"];
   value_hint?: Change["value_hint"];
   places?: Change["places"];
-  /** When the proposed change applies by itself. */
-  apply_when?: string;
-  /** Why it no longer does; of a rollout why it holds. */
+  /** Why a change no longer applies by itself; of a rollout why it holds. */
   reason?: string;
   /** The stages of a proposal: the shares of its steps, and their feeder. */
   stages?: { shares: readonly number[]; fed_by: string };
