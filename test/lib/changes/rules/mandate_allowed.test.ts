@@ -36,7 +36,7 @@ test.each<[string, object, object, string | undefined]>([
     { owners: OWNERS },
     "price.b.* is owned in part, by the owners of price.b.x; use patterns that they own wholly or not at all",
   ],
-])("a mandate %s is allowed, or told why not", (_, over, policy, message) => {
+])("a mandate %s is allowed, or not and why", (_, over, policy, message) => {
   const ask = () =>
     requireAllowed({ ...BOUNDS, ...over } as never, { mandates: RULE, owners: [], ...policy } as never, NOW);
   if (message === undefined) expect(ask).not.toThrow();

@@ -66,7 +66,7 @@ test("a suspension ends with the last signature of its resumption", () => {
   expect(again).toMatchObject({ state: "suspended", revision: 3, resumes: [] });
 });
 
-test("an active mandate that lacks signatures after a loss is suspended by the first one given again", () => {
+test("an active mandate is suspended by the first signature that is given again after a loss", () => {
   expect(fold(SIGN, ACTIVATE, at(RESUME, 1))).toMatchObject({
     ...{ state: "suspended", suspension: { reason: "loss_accepted", at: when(3) }, resumes: [signature("ana", 3)] },
   });
