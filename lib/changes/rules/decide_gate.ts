@@ -1,5 +1,7 @@
 /** Decides whether others may deploy a release, from the changes of its target. Pure. */
 import type { AppError, ErrorCode } from "../../kit/errors.ts";
+import type { Freeze } from "./freeze.ts";
+import { describeFreeze } from "./hold.ts";
 import type { Lifecycle } from "./record.ts";
 import type { Missing } from "./missing.ts";
 
@@ -70,9 +72,13 @@ function judgeNewest(newest: Release, { owner, obstacle }: GateFacts): GateDecis
     return refused(newest, `${owner ?? "no change"} holds the target now, and no longer ${change_id}`);
   if (status === "applied" && obstacle?.code === "consent_incomplete")
     return waiting(newest, `${obstacle.message}; ${change_id} is applied and takes none, so propose the release again`);
-  if (obstacle) return (PASSING.has(obstacle.code) ? waiting : refused)(newest, obstacle.message);
+  if (obstacle) return (PASSING.has(obstacle.code) ? waiting : refused)(newest, describeObstacle(obstacle));
   return { state: "allowed", change_id, reasons: [] };
 }
+
+/** Words an obstacle. Tools print reasons in their own logs and comments: what somebody noted about a freeze is not for these. */
+const describeObstacle = ({ code, message, details }: AppError): string =>
+  code === "frozen" ? describeFreeze(details["freeze"] as Freeze) : message;
 
 function judgePending({ release, overdue, missing }: NonNullable<GateFacts["pending"]>): GateDecision {
   const { change_id } = release.change;

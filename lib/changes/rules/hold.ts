@@ -38,11 +38,14 @@ export function findFreeze(freeze: Freeze | undefined, now: number): Hold[] {
   return frozen ? [frozenBy(frozen)] : [];
 }
 
+/** Says who froze the service and until when, without the note. */
+export const describeFreeze = ({ actor, until }: Pick<Freeze, "actor" | "until">): string =>
+  `the service is frozen by ${actor} ${until === null ? "until somebody lifts it" : `until ${until}`}`;
+
 function frozenBy(freeze: Freeze): Hold {
-  const { actor, note, until } = freeze;
-  const ends = until === null ? "until somebody lifts it" : `until ${until}`;
+  const { note } = freeze;
   // In quotes, so that nobody takes what somebody noted for a word of the service.
-  const message = `the service is frozen by ${actor} ${ends}${note === "" ? "" : `: ${JSON.stringify(note)}`}`;
+  const message = `${describeFreeze(freeze)}${note === "" ? "" : `: ${JSON.stringify(note)}`}`;
   return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema().parse(freeze) } };
 }
 

@@ -309,12 +309,15 @@ test("a consent that is taken back before a failed answer is repeated releases n
 test("a freeze holds a deployment back, and its end releases it", async () => {
   const { api, github, clock, hook } = await withGithub();
   await release(api, X);
-  expect((await api.post("freeze", { actor: "ana", note: "incident" })).status).toBe(200);
+  expect((await api.post("freeze", { actor: "ana", note: "incident of Carla" })).status).toBe(200);
   const deployment = github.deploy(PRODUCTION);
   await github.request(deployment, hook);
   const { pass } = answers(api.deps);
   await pass();
   expect(deployment.state).toBe("waiting");
+  // Anybody who reads the repository reads comments, and an erasure reaches none of them.
+  expect(deployment.comments[0]).toContain("the service is frozen by ana until somebody lifts it ");
+  expect(JSON.stringify([deployment.comments, await checks(api)])).not.toContain("Carla");
   expect((await api.post("unfreeze", { actor: "ana" })).status).toBe(200);
   clock.advance(MINUTE);
   await pass();
