@@ -37,7 +37,7 @@ export function inFlight(): InFlight {
     begin(response) {
       pending.set(response, 2);
       if (closing) response.shouldKeepAlive = false;
-      response.once("close", closed);
+      response.on("close", closed);
     },
     handled: settle,
     on: (connection) => [...pending.keys()].filter((response) => response.socket === connection),

@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { HttpDeps } from "../lib/http/deps.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 import type { TargetObserver } from "../lib/targets/observed.ts";
+import { BUCKETS, requestMetrics } from "./request_metrics.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
@@ -14,9 +15,6 @@ const SAMPLED = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(
 );
 /** The interval of that timer, which cannot be switched off. */
 const UNSAMPLED_MS = 24 * 3600 * 1000;
-
-/** In seconds: a durable write takes a few milliseconds, an adapter up to ten seconds. */
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /** The `metrics` of a Node process, and what measures its requests. */
 export interface ProcessMetrics extends NonNullable<OperationsDeps["metrics"]> {
@@ -46,19 +44,7 @@ export function processMetrics(version: string): ProcessMetrics {
   new Gauge({ name: "countersign_build_info", help: "1, labelled by version.", labelNames: ["version"], registers })
     .labels(version)
     .set(1);
-  const requests = new Counter({
-    name: "countersign_http_requests_total",
-    help: "Requests answered.",
-    labelNames: ["method", "route", "status"] as const,
-    registers,
-  });
-  const durations = new Histogram({
-    name: "countersign_http_request_duration_seconds",
-    help: "Time until the answer was ready; of a stream, until it began.",
-    labelNames: ["method", "route"] as const,
-    buckets: BUCKETS,
-    registers,
-  });
+  const observerOf = requestMetrics(registry);
   const wrongTokens = new Counter({
     name: "countersign_http_wrong_tokens_total",
     help: "Requests with a token or secret that is nobody's.",
@@ -69,21 +55,11 @@ export function processMetrics(version: string): ProcessMetrics {
     wrongToken: () => wrongTokens.inc(),
     targets: targetMetrics(registers),
     measured(handler, route) {
-      const labelled = (method: string, status: number) => ({
-        count: requests.labels({ method, route, status: String(status) }),
-        time: durations.labels({ method, route }),
-      });
-      /** By method and status: prom-client takes longer over labels than over figures. */
-      const made = new Map<string, ReturnType<typeof labelled>>();
+      const observe = observerOf(route);
       return async (request) => {
         const began = performance.now();
         const response = await handler(request);
-        const method = methodOf(request);
-        const key = `${method} ${response.status}`;
-        let figures = made.get(key);
-        if (!figures) made.set(key, (figures = labelled(method, response.status)));
-        figures.count.inc();
-        figures.time.observe((performance.now() - began) / 1000);
+        observe(methodOf(request), response.status, (performance.now() - began) / 1000);
         return response;
       };
     },

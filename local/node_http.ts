@@ -67,7 +67,8 @@ export async function serveHttp(
       const problem = problemWith(req);
       if (problem) return refuseRequest(res, problem, newId());
       const request = new NodeRequest({ req, res, maxRequestBodySize: limits.maxBodySize });
-      await sendResponse(res, await fetch(request));
+      const sending = sendResponse(res, await fetch(request));
+      if (sending) await sending;
     } catch (error) {
       if (res.destroyed) return; // the client has gone; nobody is left to answer
       const requestId = newId();
@@ -121,9 +122,13 @@ export async function serveHttp(
 /** Matches a path that a URL parser would rewrite into another one: dot segments, also encoded, and backslashes. */
 const REWRITTEN_PATH = /\\|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
+/** Matches a path in which no segment begins with a dot or is encoded: most are. */
+const PLAIN_PATH = /^(?:\/[\w-][\w.:-]*)+$/;
+
 /** Returns what is wrong with a request that Node's parser accepts: no Host, a target of another host, or a path with `..`. */
 function problemWith({ url = "", headers, httpVersion }: IncomingMessage): Refusal | undefined {
   if (headers.host === undefined && httpVersion === "1.1") return "host_missing";
+  if (PLAIN_PATH.test(url)) return undefined;
   // A proxy in front has judged the path as it was sent.
   if (REWRITTEN_PATH.test(url.replace(/^https?:\/\/[^/?#]*/i, "").split(/[?#]/)[0]!)) return "bad_path";
   if (url.startsWith("/") || url === "*") return undefined;

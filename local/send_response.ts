@@ -26,19 +26,25 @@ function toCompressed(headers: readonly string[], length: number): string[] {
 /** What srvx's light responses have in place of a stream: head and body as they were given. */
 const PARTS = "_toNodeResponse";
 
-/** Sends text, which nearly every answer is, in one piece with its head, and bytes behind it; whatever else it is, srvx does. */
-export async function sendResponse(to: ServerResponse, response: Response): Promise<void> {
+/**
+ * Sends text, which nearly every answer is, in one piece with its head, and bytes behind it; whatever else it is, srvx does.
+ * Returns a promise of an answer that takes longer.
+ */
+export function sendResponse(to: ServerResponse, response: Response): Promise<void> | undefined {
   if (!(PARTS in response)) return sendNodeResponse(to, response);
   const parts = (response as NodeResponse)[PARTS]();
   const { status, statusText, headers, body } = parts;
-  if (body === null || body === undefined) return void to.writeHead(status, statusText, headers).end();
-  if (body instanceof Uint8Array) return void to.writeHead(status, statusText, headers).end(body);
-  if (typeof body !== "string") return sendNodeResponse(to, { [PARTS]: () => parts } as NodeResponse);
-  if (status === 200 && body.length >= MIN_COMPRESSED_LENGTH && acceptsGzip(to)) {
-    const packed = await compress(body);
-    return void to.writeHead(status, statusText, toCompressed(headers, packed.length)).end(packed);
+  if (body === null || body === undefined || body instanceof Uint8Array) {
+    to.writeHead(status, statusText, headers).end(body);
+    return undefined;
   }
+  if (typeof body !== "string") return sendNodeResponse(to, { [PARTS]: () => parts } as NodeResponse);
+  if (status === 200 && body.length >= MIN_COMPRESSED_LENGTH && acceptsGzip(to))
+    return compress(body).then(
+      (packed) => void to.writeHead(status, statusText, toCompressed(headers, packed.length)).end(packed),
+    );
   // ASCII has a byte for each character. Node would look for others once more, and make room for three times as many.
   const isAscii = Number(headers[headers.indexOf("content-length") + 1]) === body.length;
   to.writeHead(status, statusText, headers).end(body, isAscii ? "latin1" : "utf8");
+  return undefined;
 }

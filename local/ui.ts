@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { endpoints } from "../handlers/index.ts";
 import type { Log } from "../lib/kit/platform.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
-import { pathOf } from "../lib/http/path.ts";
+import { requestPath } from "../lib/http/path.ts";
 import { sha256 } from "./node_ports.ts";
 import { staticFiles, type StaticFiles } from "./static_files.ts";
 
@@ -27,7 +27,9 @@ export async function openUi(
 export function withUi(files: StaticFiles, api: Handler): Handler {
   const endpointPaths = new Set(endpoints.map(({ path }) => path));
   return (request) => {
-    const path = pathOf(request);
+    // Files answer no POST.
+    if (request.method === "POST") return api(request);
+    const path = requestPath(request);
     if (path.startsWith("/api/") || endpointPaths.has(path)) return api(request);
     return files(request).then((file) => file ?? api(request));
   };

@@ -58,7 +58,7 @@ export async function turnAway(request: Request, deps: HttpDeps, error: AppError
 async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
   const write = isWrite(terms);
   if (terms.method === "POST") requireSameSite(request, deps.allowedHosts);
-  if (!terms.open) await verifyPerson(deps, request);
+  if (!terms.open && deps.identityToken) await verifyPerson(deps, request);
   const agent = terms.open ? undefined : findAgent(request, deps);
   if (agent !== undefined) {
     const { name, readsOwn } = agent;

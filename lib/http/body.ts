@@ -19,12 +19,15 @@ const tooLarge = (limit = BODY_LIMIT) => new AppError("payload_too_large", `the 
 export async function readBody(request: Request): Promise<string> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > BODY_LIMIT) throw tooLarge();
-  // Without a declared length the body is read piece by piece, so that a flood stops at the limit.
-  const reading =
-    declared === null ? cappedText(request, BODY_LIMIT, (reader) => void passOver(reader)) : request.text();
-  const text = await reading.catch(() => {
+  let text: string | undefined;
+  try {
+    // Without a declared length the body is read piece by piece, so that a flood stops at the limit.
+    text = await (declared === null
+      ? cappedText(request, BODY_LIMIT, (reader) => void passOver(reader))
+      : request.text());
+  } catch {
     throw invalidField("body", "did not arrive whole");
-  });
+  }
   if (text === undefined) throw tooLarge();
   if (text.length * 3 > BODY_LIMIT && new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLarge();
   if (text.includes("\uFFFD")) throw invalidField("body", "is not valid UTF-8 (U+FFFD itself is to be sent escaped)");

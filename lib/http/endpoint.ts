@@ -18,7 +18,7 @@ import { expectedRevisions } from "./if_match.ts";
 import type { IdempotencyKey } from "../changes/idempotency.ts";
 import { idempotencyKey } from "./idempotency.ts";
 import { logAtIntervals } from "./log_at_intervals.ts";
-import { pathOf } from "./path.ts";
+import { requestPath } from "./path.ts";
 import { sharedReads } from "./shared_reads.ts";
 import { withPriority } from "./write_priority.ts";
 
@@ -133,7 +133,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const run = () => (reader ? maskErrors(call.deps, () => handle(given, call)) : handle(given, call));
       if (write && declaration.product) return withPriority(deps, run);
       // A shared answer shows every change.
-      if (reader || !together || !declaration.shared!(given)) return run();
+      if (reader || !together || !declaration.shared!(given)) return await run();
       return together(JSON.stringify(given), async () => {
         const answered = await handle(given, call);
         return isAnswer(answered) ? forMany(answered) : answered;
@@ -184,13 +184,13 @@ export async function answering(
     if (error instanceof StoreUnavailable)
       logAtIntervals(deps, "request refused", {
         ...logged,
-        path: pathOf(request),
+        path: requestPath(request),
         error: error.message,
       });
     else if (told.status >= 500 && told !== error)
       deps.log.error("request failed", {
         ...logged,
-        path: pathOf(request),
+        path: requestPath(request),
         error: String(error),
         stack: (error as Error | undefined)?.stack,
       });
@@ -225,14 +225,15 @@ function pathParameters({
   path,
   rest,
 }: Pick<Declaration, "path" | "rest">): (request: Request) => Record<string, string> {
-  if (rest) return (request) => ({ [/:(\w+)$/.exec(path)![1]!]: restOf(request, path) });
+  const [, name] = /:(\w+)$/.exec(path) ?? [];
+  if (rest && name) return (request) => ({ [name]: restOf(request, path) });
   const segments = path.split("/").reverse();
   const places = segments.flatMap((segment, place) =>
     segment.startsWith(":") ? [{ name: segment.slice(1), place }] : [],
   );
   if (places.length === 0) return () => ({});
   return (request) => {
-    const actual = pathOf(request).replace(/\/+$/, "").split("/").reverse();
+    const actual = requestPath(request).replace(/\/+$/, "").split("/").reverse();
     return Object.fromEntries(places.map(({ name, place }) => [name, decodeSegment(actual[place] ?? "")]));
   };
 }
@@ -240,7 +241,7 @@ function pathParameters({
 /** What stands in the place of a path's last parameter, to the end. */
 export function restOf(request: Request, path: string): string {
   const stem = path.slice(0, path.lastIndexOf(":"));
-  const whole = pathOf(request);
+  const whole = requestPath(request);
   const begin = whole.indexOf(stem);
   return begin === -1 ? "" : decodeSegment(whole.slice(begin + stem.length));
 }
@@ -255,6 +256,7 @@ function decodeSegment(segment: string): string {
 
 /** `?dry_run=1` beside an empty body must not apply. */
 function refuseQuery(request: Request, ignored: readonly string[] = []): void {
+  if (!request.url.includes("?")) return;
   for (const key of Object.keys(query(request)).filter((name) => !ignored.includes(name)))
     throw invalidField(key, "belongs in the body, not in the address");
 }

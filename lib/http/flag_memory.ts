@@ -50,11 +50,11 @@ export async function recall<T>(deps: ChangesDeps, key: string, evaluate: () => 
   const { store, integrity, reader } = deps;
   // A reader sees other values, and of a broken log nothing is certain.
   if (reader || integrity.breach) return (await evaluate()).result;
-  const position = await readPosition(deps);
+  const position = positionAt(await readHead(store), deps);
   const memory = memories.get(store);
   if (memory && isSame(memory, position) && memory.results.has(key)) return memory.results.get(key) as T;
   const { result, bytes, isCertain } = await evaluate();
-  if (isCertain && !integrity.breach && isSame(position, await readPosition(deps)))
+  if (isCertain && !integrity.breach && isSame(position, positionAt(await readHead(store), deps)))
     keep(memoryAt(store, position, bytes), key, result, bytes);
   return result;
 }
@@ -67,8 +67,8 @@ export function claimMemory(store: Store, bytes: number): boolean {
   return true;
 }
 
-const readPosition = async ({ store, integrity }: ChangesDeps): Promise<Position> => ({
-  head: await readHead(store),
+const positionAt = (head: Position["head"], { integrity }: ChangesDeps): Position => ({
+  head,
   indexed: integrity.outline?.durable.length,
 });
 

@@ -28,9 +28,12 @@ const MOST_FLAGS = 1000;
 
 const tenant = line(200);
 
+/** Plain names need no normalising, and nearly every request carries one. */
+const PLAIN_NAME = /^[\w.:-]{1,200}$/;
+
 /** The values of a tenant, those meant for every tenant where it has none of its own. No tenant is called what none can be. */
-function tenantsOf(targetingKey: string | undefined): string[] {
-  const { data: named } = targetingKey === undefined ? {} : tenant.safeParse(targetingKey);
+function tenantsOf(targetingKey = EVERY_TENANT): string[] {
+  const named = PLAIN_NAME.test(targetingKey) ? targetingKey : tenant.safeParse(targetingKey).data;
   return named === undefined || named === EVERY_TENANT ? [EVERY_TENANT] : [named, EVERY_TENANT];
 }
 

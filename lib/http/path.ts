@@ -1,2 +1,7 @@
 /** The path of a request, as `new URL` would give it: the address of a `Request` is normalised already. */
-export const pathOf = ({ url }: Request): string => /\/\/[^/]*([^?#]*)/.exec(url)![1]!;
+export function requestPath({ url }: Request): string {
+  const hash = url.indexOf("#");
+  const whole = hash === -1 ? url : url.slice(0, hash);
+  const query = whole.indexOf("?");
+  return whole.slice(whole.indexOf("/", whole.indexOf("//") + 2), query === -1 ? undefined : query);
+}

@@ -4,7 +4,7 @@ import { turnAway } from "./admission.ts";
 import type { HttpDeps } from "./deps.ts";
 import { answering, type Endpoint, type Handler, methodNotAllowed, methodsOf } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
-import { pathOf } from "./path.ts";
+import { requestPath } from "./path.ts";
 
 /** How endpoints are mounted. */
 export interface RouteOptions {
@@ -45,13 +45,12 @@ export function routed<D extends HttpDeps>(
     router.all(declared.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
   }
   const absent = measured(
-    (request) => refused(request, new AppError("not_found", `there is nothing at ${pathOf(request)}`)),
+    (request) => refused(request, new AppError("not_found", `there is nothing at ${requestPath(request)}`)),
     "other",
   );
   const dispatchOf = (path: string): Handler | undefined =>
     path.endsWith("/") ? undefined : (known.get(path) ?? known.get(path.slice(0, path.lastIndexOf("/") + 1)));
-  return async (request) =>
-    dispatchOf(pathOf(request))?.(request) ??
-    ((await router.fetch(request)) as Response | undefined) ??
-    absent(request);
+  const search = async (request: Request): Promise<Response> =>
+    ((await router.fetch(request)) as Response | undefined) ?? absent(request);
+  return (request) => (dispatchOf(requestPath(request)) ?? search)(request);
 }

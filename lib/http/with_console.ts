@@ -3,7 +3,7 @@ import { consoleHeaders } from "./console_headers.ts";
 import type { Handler } from "./endpoint.ts";
 import { typeOfFile } from "./file_types.ts";
 import { alreadyHas } from "./if_none_match.ts";
-import { pathOf } from "./path.ts";
+import { requestPath } from "./path.ts";
 
 /** The built files by their names (`index.html`, `chunks/…`), each with its ETag. */
 export type ConsoleFiles = Readonly<Record<string, { text: string; etag: string }>>;
@@ -29,7 +29,7 @@ export function consoleBefore(
 ): Handler {
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return api(request);
-    const path = pathOf(request);
+    const path = requestPath(request);
     // Its links are relative: from an address without the slash they would lead beside it.
     if (base !== "" && path === base) return new Response(null, { status: 308, headers: { location: `${base}/` } });
     const name = path.startsWith(`${base}/`) ? path.slice(base.length + 1) || "index.html" : "";

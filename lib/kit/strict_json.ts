@@ -22,24 +22,35 @@ export function parseStrictJson(text: string): unknown {
   } catch (cause) {
     throw new JsonRefused("is not valid JSON", { cause });
   }
-  if (isPlain(value, 0) && JSON.stringify(value) === text) return value;
+  if (countQuotes(value, 0) === countIn(text)) return value;
   scan(text);
   refuseUnkeepable(value);
   return value;
 }
 
 /**
- * Returns true for a value within the limits above. Where its own text is the one that was parsed, nothing of that was
- * repeated: most requests are written so, and need no second look at their text.
+ * Counts the quotes of a value's names and texts as JSON; NaN for a value beyond the limits above. A text that has as
+ * many repeats no member and escapes no quote, each of which adds some: most requests need no second look at their text.
  */
-function isPlain(value: unknown, depth: number): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null) return true;
-  if (depth === DEEPEST) return false;
-  for (const key in value)
-    if (!key.isWellFormed() || !isPlain((value as Record<string, unknown>)[key], depth + 1)) return false;
-  return true;
+function countQuotes(value: unknown, depth: number): number {
+  if (typeof value === "string") return value.isWellFormed() ? 2 : NaN;
+  if (typeof value === "number") return Number.isFinite(value) ? 0 : NaN;
+  if (typeof value !== "object" || value === null) return 0;
+  if (depth === DEEPEST) return NaN;
+  let count = 0;
+  if (Array.isArray(value)) for (const item of value) count += countQuotes(item, depth + 1);
+  else
+    for (const key in value)
+      count += (key.isWellFormed() ? 2 : NaN) + countQuotes((value as Record<string, unknown>)[key], depth + 1);
+  return count;
+}
+
+const QUOTE = 34;
+
+function countIn(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === QUOTE) count++;
+  return count;
 }
 
 /** What JSON text can say and a JSON value cannot keep. */

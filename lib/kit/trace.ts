@@ -15,7 +15,8 @@ const FIELDS = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{
 
 /** Reads a `traceparent` header, with a new span for this service; undefined for none and for a bad one. */
 export function parseTraceparent(header: string | null | undefined): Trace | undefined {
-  const [, version, traceId, , flags, rest] = FIELDS.exec(header ?? "") ?? [];
+  if (!header) return undefined;
+  const [, version, traceId, , flags, rest] = FIELDS.exec(header) ?? [];
   // Later versions may have more fields.
   if (traceId === undefined || (version === "00" && rest !== undefined)) return undefined;
   return { traceId, spanId: randomHex(8), flags: Number.parseInt(flags!, 16) & SAMPLED };
@@ -32,9 +33,34 @@ export const traceHeaders = (trace = currentTrace()): { traceparent?: string } =
 const AsyncLocalStorage = globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;
 const running = AsyncLocalStorage && new AsyncLocalStorage<Trace>();
 
-/** Runs a request or a cycle as part of a trace. */
-export const runInTrace = <T>(trace: Trace | undefined, run: () => T): T =>
-  trace && running ? running.run(trace, run) : run();
+/** Requests and cycles under way that have a trace. */
+let traced = 0;
+/** Workers have a storage that costs nothing and cannot be disabled. */
+const canDisable = globalThis.navigator?.userAgent !== "Cloudflare-Workers";
+
+/**
+ * Runs a request or a cycle as part of a trace. Between traces the storage is disabled: Node before version 24 otherwise
+ * follows each promise of the process, a fifth of the time of a short request. Work that outlives its request has no trace.
+ */
+export function runInTrace<T>(trace: Trace | undefined, run: () => T): T {
+  if (!trace || !running) return run();
+  traced++;
+  let isAwaited = false;
+  try {
+    const result = running.run(trace, run);
+    if (result instanceof Promise) {
+      isAwaited = true;
+      result.then(endTrace, endTrace);
+    }
+    return result;
+  } finally {
+    if (!isAwaited) endTrace();
+  }
+}
+
+function endTrace(): void {
+  if (--traced === 0 && canDisable) running!.disable();
+}
 
 /** Returns the trace of the request or cycle under way. */
 export const currentTrace = (): Trace | undefined => running?.getStore();

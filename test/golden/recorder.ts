@@ -3,7 +3,7 @@ import type { TestClock } from "../support/clock.ts";
 import { SECOND } from "../support/clock.ts";
 import { endpointOf } from "../support/checked_fetch.ts";
 import type { Fetch, Reply } from "../support/client.ts";
-import { ORIGIN, pathOf } from "../support/requests.ts";
+import { ORIGIN, requestPath } from "../support/requests.ts";
 
 /** A request with its answer, as a golden file has it. */
 export interface Exchange {
@@ -40,7 +40,7 @@ export function recorder(clock: TestClock): Recorder {
     headers: Record<string, string> = {},
   ): Promise<Exchange> {
     clock.advance(SECOND);
-    const url = ORIGIN + pathOf(path);
+    const url = ORIGIN + requestPath(path);
     const isText = typeof sent === "string";
     const response = await fetch(
       new Request(url, {
@@ -54,7 +54,7 @@ export function recorder(clock: TestClock): Recorder {
       }),
     );
     return {
-      request: `${method} ${pathOf(path)}`,
+      request: `${method} ${requestPath(path)}`,
       ...(sent && { sent: isText ? sent.split("\n") : sent }),
       status: response.status,
       headers: headersOf(response),
@@ -64,7 +64,7 @@ export function recorder(clock: TestClock): Recorder {
 
   async function recorded(...request: Parameters<Recorder["exchange"]>): Promise<Exchange> {
     const found = await exchange(...request);
-    const { operation } = endpointOf(request[0], new URL(ORIGIN + pathOf(request[1])).pathname)!;
+    const { operation } = endpointOf(request[0], new URL(ORIGIN + requestPath(request[1])).pathname)!;
     if (found.status < 300 && !answers.has(operation)) answers.set(operation, found);
     return found;
   }

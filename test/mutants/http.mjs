@@ -181,13 +181,13 @@ export const http = [
   {
     ...guards,
     name: "the beginning of the token is enough",
-    find: "return Boolean(adminToken) && token !== null && sameText(sha256(token), sha256(adminToken!));",
+    find: "return token !== null && sameText(sha256(token), sha256(adminToken));",
     replace: 'return Boolean(adminToken) && token !== null && token !== "" && adminToken!.startsWith(token);',
   },
   {
     ...guards,
     name: "tokens are compared letter by letter until one differs",
-    find: "return Boolean(adminToken) && token !== null && sameText(sha256(token), sha256(adminToken!));",
+    find: "return token !== null && sameText(sha256(token), sha256(adminToken));",
     replace: "return Boolean(adminToken) && token === adminToken;",
     tests: ["test/lib/http/guards.test.ts"],
     only: undefined,

@@ -86,7 +86,7 @@ function requestOf(event: Event, payload: Payload, basePath: string): Omit<Read,
     (name) => name && HOST.test(name) && URL.canParse(`https://${name}`),
   );
   const url = new URL(`https://${host ?? "localhost"}`);
-  const pathname = escaped(without(basePath, pathOf(event, payload)));
+  const pathname = escaped(without(basePath, requestPath(event, payload)));
   url.pathname = pathname;
   // A URL parser removes `..`. The gateway in front has judged the path as it was sent, so it is not rewritten.
   if (url.pathname !== pathname) throw invalidField("path", "must not contain . or .. segments or a backslash");
@@ -101,7 +101,7 @@ function requestOf(event: Event, payload: Payload, basePath: string): Omit<Read,
 }
 
 /** A REST API takes the stage from `path`; an HTTP API leaves it there, in payload format 1.0 too. */
-function pathOf({ rawPath, path, requestContext: context }: Event, payload: Payload): string {
+function requestPath({ rawPath, path, requestContext: context }: Event, payload: Payload): string {
   const [field, given] = payload === "2.0" ? ["rawPath", rawPath] : ["path", path];
   if (typeof given !== "string") throw invalidField("event", `is malformed at ${field}`);
   return payload === "2.0" || context.path === given ? withoutStage(given, context) : given;

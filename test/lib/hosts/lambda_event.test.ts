@@ -123,7 +123,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
 });
 
 describe("what stands before the path", () => {
-  const pathOf = (event: Event, basePath?: string) => new URL(readEvent(event, { basePath }).request.url).pathname;
+  const requestPath = (event: Event, basePath?: string) => new URL(readEvent(event, { basePath }).request.url).pathname;
   const http = async (path: string, over: Event = {}) => {
     const event = await eventOf(get(path));
     Object.assign(event["requestContext"], over);
@@ -131,33 +131,33 @@ describe("what stands before the path", () => {
   };
 
   test("a named stage on the gateway's own domain is taken off", async () => {
-    expect(pathOf(await http("/prod/api/log", { stage: "prod" }))).toBe("/api/log");
-    expect(pathOf(await http("/api/api/log", { stage: "api" }))).toBe("/api/log");
-    expect(pathOf(await http("/prod", { stage: "prod" }))).toBe("/");
-    expect(pathOf(await http("/production/api/log", { stage: "prod" }))).toBe("/production/api/log");
+    expect(requestPath(await http("/prod/api/log", { stage: "prod" }))).toBe("/api/log");
+    expect(requestPath(await http("/api/api/log", { stage: "api" }))).toBe("/api/log");
+    expect(requestPath(await http("/prod", { stage: "prod" }))).toBe("/");
+    expect(requestPath(await http("/production/api/log", { stage: "prod" }))).toBe("/production/api/log");
   });
 
   test("on a domain of one's own it is taken off where a mapping leaves it; a stage with the name of a path is not", async () => {
     const domainName = "countersign.example";
-    expect(pathOf(await http("/prod/api/log", { stage: "prod", domainName }))).toBe("/api/log");
-    expect(pathOf(await http("/api/log", { stage: "prod", domainName }))).toBe("/api/log");
-    expect(pathOf(await http("/api/log", { stage: "api", domainName }))).toBe("/api/log");
-    expect(pathOf(await http("/docs", { stage: "docs", domainName }))).toBe("/docs");
+    expect(requestPath(await http("/prod/api/log", { stage: "prod", domainName }))).toBe("/api/log");
+    expect(requestPath(await http("/api/log", { stage: "prod", domainName }))).toBe("/api/log");
+    expect(requestPath(await http("/api/log", { stage: "api", domainName }))).toBe("/api/log");
+    expect(requestPath(await http("/docs", { stage: "docs", domainName }))).toBe("/docs");
   });
 
   test("a REST API has taken it off already; an HTTP API in payload format 1.0 has not", async () => {
     const rest = await eventOf(get("/api/log"), "rest_api");
     rest["requestContext"].stage = "api";
     rest["requestContext"].path = "/api/api/log";
-    expect(pathOf(rest)).toBe("/api/log");
+    expect(requestPath(rest)).toBe("/api/log");
     Object.assign(rest, { version: "1.0", path: "/api/api/log" });
-    expect(pathOf(rest)).toBe("/api/log");
+    expect(requestPath(rest)).toBe("/api/log");
   });
 
   test("a base path is taken off where it is told of", async () => {
-    expect(pathOf(await http("/governance/api/log"), "/governance")).toBe("/api/log");
-    expect(pathOf(await http("/governance/api/log"))).toBe("/governance/api/log");
-    expect(pathOf(await http("/governances/x"), "/governance")).toBe("/governances/x");
+    expect(requestPath(await http("/governance/api/log"), "/governance")).toBe("/api/log");
+    expect(requestPath(await http("/governance/api/log"))).toBe("/governance/api/log");
+    expect(requestPath(await http("/governances/x"), "/governance")).toBe("/governances/x");
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pathOf } from "../../../lib/http/path.ts";
+import { requestPath } from "../../../lib/http/path.ts";
 
 test.each([
   "http://localhost",
@@ -11,5 +11,5 @@ test.each([
   "http://a.example/a%2Fb/../c//d?e",
   "http://a.example//a.example/b",
 ])("the path of %s is that of its URL", (url) => {
-  expect(pathOf(new Request(url))).toBe(new URL(url).pathname);
+  expect(requestPath(new Request(url))).toBe(new URL(url).pathname);
 });

@@ -9,6 +9,7 @@ test.each([
   '{"":1,"\\u0000":2}',
   '{"__proto__":1,"constructor":2}',
   '["x","x"]',
+  '{ "a": "x", "b": { "c": ["y", 1, null, true] } }',
   '"text with , and { and ]"',
   "-1.5e-3",
   " [ ] ",
@@ -26,6 +27,8 @@ test.each([
   ['{"a":[],"b":{},"a":null}', '"a"'],
   ['{"__proto__":1,"__proto__":2}', '"__proto__"'],
   ['{ "a" : 1 ,\n "a" : 2 }', '"a"'],
+  ['{"a":["x","y"],"a":1,"b":"z"}', '"a"'],
+  ['{"a":"x","b":"y","a":["u","v"]}', '"a"'],
 ])("%s repeats a member", (text, name) => {
   expect(() => parseStrictJson(text)).toThrow(new JsonRefused(`repeats the member ${name}`));
 });

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { newTrace, parseTraceparent, traceHeaders } from "../../../lib/kit/trace.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { expect, test, vi } from "vitest";
+import { currentTrace, newTrace, parseTraceparent, runInTrace, traceHeaders } from "../../../lib/kit/trace.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
@@ -36,4 +37,30 @@ test("a trace of its own is sampled and new each time", () => {
   const [first, second] = [newTrace(), newTrace()];
   expect(parseTraceparent(traceHeaders(first).traceparent)).toMatchObject({ traceId: first.traceId, flags: 1 });
   expect(first.traceId).not.toBe(second.traceId);
+});
+
+test("the storage is disabled when the last trace has returned, thrown or rejected", async () => {
+  const disable = vi.spyOn(AsyncLocalStorage.prototype, "disable");
+  const ends: (() => void)[] = [];
+  const read = async () => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return currentTrace()?.traceId;
+  };
+  const [one, other] = [newTrace(), newTrace()];
+  const reads = [runInTrace(one, read), runInTrace(other, read)];
+  ends[0]!();
+  expect(await reads[0]).toBe(one.traceId);
+  expect(disable).not.toHaveBeenCalled();
+  ends[1]!();
+  expect(await reads[1]).toBe(other.traceId);
+  expect(disable).toHaveBeenCalledTimes(1);
+  expect(runInTrace(one, () => currentTrace())).toBe(one);
+  const fail = (): never => {
+    throw new Error("no");
+  };
+  expect(() => runInTrace(one, fail)).toThrow("no");
+  await expect(runInTrace(one, () => Promise.reject(new Error("later")))).rejects.toThrow("later");
+  expect(disable).toHaveBeenCalledTimes(4);
+  expect(currentTrace()).toBeUndefined();
+  disable.mockRestore();
 });

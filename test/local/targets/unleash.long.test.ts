@@ -41,11 +41,11 @@ const flag = (percentage: number, enabled = true) => ({ enabled, strategies: [ro
 let flags = 0;
 const newFlag = (): string => `flag-${++flags}`;
 const ENVIRONMENT = "development";
-const pathOf = (name: string): string => `/api/admin/projects/default/features/${name}`;
+const requestPath = (name: string): string => `/api/admin/projects/default/features/${name}`;
 
 /** Another person's edit of a strategy, in Unleash itself. */
 async function editRollout(name: string, percentage: number): Promise<void> {
-  const path = `${pathOf(name)}/environments/${ENVIRONMENT}`;
+  const path = `${requestPath(name)}/environments/${ENVIRONMENT}`;
   const [strategy] = (await server.call("GET", path)).strategies;
   const parameters = { ...strategy.parameters, rollout: String(percentage) };
   await server.call("PUT", `${path}/strategies/${strategy.id}`, { ...strategy, parameters });
@@ -114,7 +114,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     await expectUsers().toSatisfy((on: number) => on > 60 && on < 140);
     await rollback(created);
     await expectUsers().toBe(0);
-    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+    await expect(server.call("GET", requestPath(name))).rejects.toThrow("404");
   });
 
   test("tags, description and the other environment stay, and the tag names the change", async () => {
@@ -125,12 +125,15 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
       type: "kill-switch",
     });
     await server.call("POST", `/api/admin/features/${name}/tags`, { type: "simple", value: "checkout" });
-    const production = `${pathOf(name)}/environments/production`;
+    const production = `${requestPath(name)}/environments/production`;
     await server.call("POST", `${production}/strategies`, { name: "default" });
     const { apply, adapter } = bench();
     const one = change(name, flag(30));
     await apply(one);
-    expect(await server.call("GET", pathOf(name))).toMatchObject({ description: "of the team", type: "kill-switch" });
+    expect(await server.call("GET", requestPath(name))).toMatchObject({
+      description: "of the team",
+      type: "kill-switch",
+    });
     expect((await server.call("GET", production)).strategies).toHaveLength(1);
     const { tags } = await server.call("GET", `/api/admin/features/${name}/tags`);
     expect(tags.map(({ type, value }: { type: string; value: string }) => `${type}:${value}`)).toEqual([
@@ -195,7 +198,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
       },
     }).system;
     expect(await remove(system, one)).toMatchObject({ done: true, overwrote: { value: flag(55) } });
-    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+    await expect(server.call("GET", requestPath(name))).rejects.toThrow("404");
   });
 
   test("a removed flag is deleted only when Unleash has recorded that it is archived", async () => {
@@ -214,7 +217,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     });
     expect(await remove(system, one)).toMatchObject({ done: true });
     expect(stages.toSorted()).toEqual(["archived", "initial"]);
-    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+    await expect(server.call("GET", requestPath(name))).rejects.toThrow("404");
   });
 
   test("a removed flag is deleted after 3 s in which Unleash does not record that it is archived", async () => {
@@ -235,7 +238,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     });
     expect(await remove(system, one)).toMatchObject({ done: true });
     expect(waits.reduce((sum, ms) => sum + ms)).toBe(3000);
-    await expect(server.call("GET", pathOf(name))).rejects.toThrow("404");
+    await expect(server.call("GET", requestPath(name))).rejects.toThrow("404");
   });
 
   test("an import over a flag that was archived in between is a conflict", async () => {
@@ -243,7 +246,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     await bench().apply(change(name, flag(10)));
     const { apply } = bench({
       async fetch(url, init) {
-        if (String(url).endsWith("/import")) await server.call("DELETE", pathOf(name));
+        if (String(url).endsWith("/import")) await server.call("DELETE", requestPath(name));
         return fetch(url, init);
       },
     });
@@ -256,7 +259,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     const { apply } = bench({
       async fetch(url, init) {
         if (String(url).endsWith("/import"))
-          await server.call("POST", `${pathOf(name)}/environments/production/strategies`, { name: "default" });
+          await server.call("POST", `${requestPath(name)}/environments/production/strategies`, { name: "default" });
         return fetch(url, init);
       },
     });
@@ -268,15 +271,15 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     const { apply, rollback } = bench();
     const one = change(name, flag(10));
     await apply(one);
-    await server.call("POST", `${pathOf(name)}/environments/production/strategies`, { name: "default" });
+    await server.call("POST", `${requestPath(name)}/environments/production/strategies`, { name: "default" });
     await expect(rollback(one)).rejects.toThrow("used in another environment");
-    expect((await server.call("GET", pathOf(name))).archived).toBe(false);
+    expect((await server.call("GET", requestPath(name))).archived).toBe(false);
   });
 
   test("an archived flag and a flag without strategies are rejected in a dry run and by an apply", async () => {
     const [archived, empty] = [newFlag(), newFlag()];
     for (const name of [archived, empty]) await server.call("POST", "/api/admin/projects/default/features", { name });
-    await server.call("DELETE", pathOf(archived));
+    await server.call("DELETE", requestPath(archived));
     const { adapter, apply } = bench();
     for (const [one, reason] of [
       [change(archived, flag(10)), "is archived"],
@@ -287,7 +290,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
       await expect(apply(one)).rejects.toThrow(reason);
     }
     await apply(change(empty, flag(10, false)));
-    expect((await server.call("GET", `${pathOf(empty)}/environments/${ENVIRONMENT}`)).enabled).toBe(false);
+    expect((await server.call("GET", `${requestPath(empty)}/environments/${ENVIRONMENT}`)).enabled).toBe(false);
   });
 
   test("a flag of another project and an unknown environment or segment are rejected", async () => {
@@ -341,7 +344,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
     watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
   });
   const readFlag = async (name: string) => {
-    const { enabled, strategies } = await server.call("GET", `${pathOf(name)}/environments/${ENVIRONMENT}`);
+    const { enabled, strategies } = await server.call("GET", `${requestPath(name)}/environments/${ENVIRONMENT}`);
     return { enabled, strategies: strategies.map(({ id: _, ...rest }: { id: string }) => rest) };
   };
 

@@ -38,12 +38,12 @@ function written({ files, args }: Input, index: number): string[] {
   const own = join(folder, String(index));
   mkdirSync(own, { recursive: true });
   for (const [name, content] of Object.entries(files)) writeFileSync(join(own, name), content);
-  const pathOf = (arg: string): string => {
+  const requestPath = (arg: string): string => {
     if (SHARED.includes(arg)) return join(folder, arg);
     return Object.hasOwn(files, arg) ? join(own, arg) : arg;
   };
   // The first word of a certificate's arguments is the command.
-  return [...args.map((arg, at) => (at === 0 && arg === "certificate" ? arg : pathOf(arg))), "--json"];
+  return [...args.map((arg, at) => (at === 0 && arg === "certificate" ? arg : requestPath(arg))), "--json"];
 }
 
 async function judged(args: string[]): Promise<Judged> {

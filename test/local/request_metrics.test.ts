@@ -1,0 +1,24 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { requestMetrics } from "../../local/request_metrics.ts";
+
+test("an answer is counted once by its status, and in each bucket from its duration on", async () => {
+  const registry = new Registry();
+  const observe = requestMetrics(registry)("/a");
+  observe("GET", 200, 0.001);
+  await registry.metrics();
+  observe("GET", 404, 0.0011);
+  observe("GET", 200, 11);
+  observe("POST", 200, 0.02);
+  const lines = (await registry.metrics()).split("\n");
+  const labels = 'method="GET",route="/a"';
+  const name = "countersign_http_request_duration_seconds";
+  const values = (start: string) =>
+    lines.filter((line) => line.startsWith(start)).map((line) => line.split(" ").at(-1));
+  expect(values(`countersign_http_requests_total{${labels}`)).toEqual(["2", "1"]);
+  const buckets = lines.filter((line) => line.startsWith(`${name}_bucket`) && line.includes(labels));
+  expect(buckets.map((line) => line.split(" ").at(-1)).join()).toBe("1,2,2,2,2,2,2,2,2,2,2,2,3");
+  expect(buckets.at(-1)).toContain('le="+Inf"');
+  expect(values(`${name}_sum{${labels}`)).toEqual([String(0.001 + 0.0011 + 11)]);
+  expect(values(`${name}_count{${labels}`)).toEqual(["3"]);
+});
