@@ -107,6 +107,9 @@ export function evidenceOf(
   const newestOf = (type: EventType): Walk => newest(named(type), ({ event_type }) => event_type === type);
 
   return {
+    /** The log as this process has read it, and its length in these reads. */
+    outline,
+    length: head.length,
     entries,
     /** The entry with this id; undefined where the log has none. */
     async entry(id: unknown): Promise<AuditEntry | undefined> {
@@ -160,17 +163,26 @@ export function evidenceOf(
       ),
     /** The consents of a mandate: since a moment, or as far as the log was read. */
     mandateConsents(name: string, moment?: string): Walk {
-      const isBy = ({ event_type, detail }: AuditEntry): boolean =>
-        event_type === "consent_decision" && detailIn(detail).approver === name;
+      const isBy = isConsentOf(name);
       return moment === undefined
         ? newest(mandateConsents(name), isBy)
         : newestSince(mandateConsents(name), isBy, moment);
+    },
+    /** The consents of a mandate from an id on, the lowest first. */
+    async consentsOf(name: string, from: number): Promise<AuditEntry[]> {
+      const ids = await held(from, () => [...outline.find(mandateConsents(name), head.length, from - 1)].reverse());
+      return (await get(ids)).filter(isConsentOf(name));
     },
     /** The minor changes since a moment. */
     minorSince: (moment: string): Walk =>
       newestSince(minor, ({ event_type }) => event_type === "change_proposed", moment),
   };
 }
+
+const isConsentOf =
+  (name: string) =>
+  ({ event_type, detail }: AuditEntry): boolean =>
+    event_type === "consent_decision" && detailIn(detail).approver === name;
 
 const mandateIdIn = (detail: string): string | undefined => (detailIn(detail) as unknown as MandateDetail).mandate_id;
 

@@ -23,7 +23,6 @@ import type { ChangesDeps } from "./deps.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { createLedger } from "./ledger/ledger.ts";
-import { mandateKey } from "./mandates/collections.ts";
 import { mismatch } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
 import { reading, refuseBroken } from "./reading.ts";
@@ -279,9 +278,6 @@ function begin(
         if (due !== undefined) tx.delete("applies_due", due);
         if (isDue !== undefined) tx.put("applies_due", isDue, true);
       }
-      const [open, isOpen] = [before && mandateKey(before.change), mandateKey(record.change)];
-      if (open !== undefined && isOpen === undefined) tx.delete("open_by_mandate", open);
-      if (open === undefined && isOpen !== undefined) tx.put("open_by_mandate", isOpen, true);
       return { record, change, entry };
     },
   };

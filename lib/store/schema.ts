@@ -60,7 +60,6 @@ export const COLLECTIONS = {
   leases: { key: "<target>\\n<tenant>\\n<change_id>", record: "Lease", writer: "changes", block: "product_runtime", retention: "the end of the operation", purpose: "Operations under way on a target system." },
   live_by_target: { key: "<target>\\n<tenant>\\n<change_id>", record: "true", writer: "changes", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by target." },
   live_by_agent: { key: "<agent>\\n<change_id>", record: "true", writer: "changes", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by the agent that proposed them." },
-  open_by_mandate: { key: "<mandate_id>\\n<change_id>", record: "true", writer: "changes", retention: "the change ends or is applied", purpose: "Index of pending and approved changes by the mandate that approved them." },
   mandates: { key: "<mandate_id>", record: "MandateRecord", writer: "changes", retention: "of a draft: 7 days", purpose: "Mandates and their drafts." },
   mandates_by_agent: { key: "<agent>\\n<mandate_id>", record: "true", writer: "changes", retention: "the mandate ends", purpose: "Index of signed mandates that have not ended." },
   owners: { key: "<target>\\n<tenant>\\n<applied entry>", record: "string", writer: "changes", retention: "the change is rolled back", purpose: "Index of applied changes by target; the last one owns it." },

@@ -5,7 +5,6 @@ import type { RecordOf, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { targetRows } from "../by_target.ts";
 import { agentPlace, applyKey, type Place, targetKey } from "../records.ts";
-import { mandateKey } from "../mandates/collections.ts";
 import { isLive, isReviewDue } from "../rules/in_force.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { appliedAt, type ChangeRecord } from "../rules/record.ts";
@@ -72,10 +71,6 @@ const INDEXES = {
   },
   live_by_agent: ({ change }: ChangeRecord) => {
     const key = agentPlace(change);
-    return key === undefined ? [] : [row(key, isLive(change.status), true)];
-  },
-  open_by_mandate: ({ change }: ChangeRecord) => {
-    const key = mandateKey({ ...change, status: "approved" });
     return key === undefined ? [] : [row(key, isLive(change.status), true)];
   },
   review_due: ({ change }: ChangeRecord) => [row(change.change_id, isReviewDue(change), true)],

@@ -16,6 +16,7 @@ import type { Enacted, Transaction } from "../transaction.ts";
 import { newestOnDay } from "../newest_on_day.ts";
 import { judgeStanding } from "./in_force.ts";
 import { toRule } from "./limits.ts";
+import { countOpen } from "./open.ts";
 import { listSigned, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
@@ -118,18 +119,19 @@ const sentence = ({ message }: AppError): string => `${message[0]!.toUpperCase()
 
 /** Counts one more change, on the day each of its entries, or returns the count that is used up. */
 async function count(
-  { tx, evidence, at }: Transaction,
-  { mandate_id, revision, counts_from }: MandateRecord,
+  { evidence, at }: Transaction,
+  mandate: MandateRecord,
   { max_per_day, max_open }: EffectiveBounds,
   entries: number,
 ): Promise<MandateApproval | Breach> {
+  const { mandate_id, revision, counts_from } = mandate;
   const number = (await usedToday(evidence, mandate_id, at)) + entries;
   if (number > max_per_day)
     return {
       bound: "max_per_day",
       message: `Its ${max_per_day} changes of this UTC day are used up, or too few for a plan.`,
     };
-  const open = await countOpen(tx, mandate_id, max_open);
+  const open = await countOpen(evidence, mandate);
   if (open >= max_open)
     return { bound: "max_open", message: `${max_open} of its changes wait to be applied or denied.` };
   const left = { today: max_per_day - number, open: max_open - open - 1 };
@@ -140,14 +142,4 @@ async function count(
 export async function usedToday(evidence: Transaction["evidence"], mandateId: string, at: string): Promise<number> {
   const newest = await newestOnDay(at, (since) => evidence.mandateConsents(mandateName(mandateId), since));
   return newest ? (detailIn(newest.detail).mandate?.number ?? Infinity) : 0;
-}
-
-/** Counts the changes that a mandate approved and that are neither applied nor denied, up to a limit. */
-export async function countOpen(
-  tx: Pick<Transaction["tx"], "list">,
-  mandateId: string,
-  limit: number,
-): Promise<number> {
-  return (await tx.list("open_by_mandate", { prefix: `${mandateId}\n`, limit: Math.max(1, limit), keysOnly: true }))
-    .length;
 }

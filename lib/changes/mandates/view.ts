@@ -3,7 +3,8 @@ import { BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
 import { missingSignatures } from "../rules/mandate_signers.ts";
 import type { Missing } from "../rules/missing.ts";
-import { countOpen, usedToday } from "./approve.ts";
+import { usedToday } from "./approve.ts";
+import { countOpen } from "./open.ts";
 import { type InForceSources, judgeStanding, listSigners } from "./in_force.ts";
 import type { Evidence } from "../evidence.ts";
 import type { Reads } from "../../store/store.ts";
@@ -32,7 +33,7 @@ type Viewing = InForceSources & { tx: Pick<Reads, "get" | "getMany" | "list">; e
 
 /** Returns a mandate as it stands now. */
 export async function showStanding(sources: Viewing, mandate: MandateRecord): Promise<MandateView> {
-  const { tx, evidence, at, product } = sources;
+  const { evidence, at, product } = sources;
   const { mandate_id, revision, created_at, signed_at, note, systems, signatures, bounds, suspension } = mandate;
   const standing = await judgeStanding(sources, mandate);
   const now = standing.bounds ?? bounds;
@@ -44,7 +45,7 @@ export async function showStanding(sources: Viewing, mandate: MandateRecord): Pr
   const missing = isSuspended && !isOver ? missingSignatures(resumed, bounds, product.intent) : standing.missing;
   const used = {
     today: await usedToday(evidence, mandate_id, at),
-    open: await countOpen(tx, mandate_id, now.max_open + 1),
+    open: await countOpen(evidence, mandate),
   };
   const left = {
     today: Math.max(0, now.max_per_day - used.today),

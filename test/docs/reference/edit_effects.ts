@@ -25,7 +25,6 @@ export const EDIT_EFFECTS: Readonly<Record<Exclude<keyof typeof COLLECTIONS, "me
     "The host is asked and its state recorded; what the log records as applied is not rolled back; the entry names the lease's person.",
   live_by_target: LISTED,
   live_by_agent: "An agent may exceed or miss its `max_open` (reported and rebuilt by cycles) or `max_per_day`.",
-  open_by_mandate: "A mandate may exceed or miss its `max_open`; reported and rebuilt by cycles.",
   mandates: "Rejected when used: a mandate is what its entries say; rebuilt.",
   mandates_by_agent: "A mandate that is not listed approves nothing; rebuilt.",
   owners: LISTED,

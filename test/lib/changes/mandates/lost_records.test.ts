@@ -1,7 +1,7 @@
 /** A mandate whose record or row is missing in the store is what its entries say. */
 import { expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
-import { AS_OTHER, mandated } from "../../../support/mandates.ts";
+import { AS_OTHER, MANDATED, mandated } from "../../../support/mandates.ts";
 
 type Mandated = Awaited<ReturnType<typeof mandated>>;
 
@@ -63,4 +63,23 @@ test("a record that is set back to a draft under the id of an ended mandate is n
   expect(signed).not.toMatchObject({ status: 200 });
   expect(await api.mandate(id)).toMatchObject({ state: "ended" });
   expect((await api.propose({}, AS_OTHER)).body).toMatchObject({ status: "pending_consent" });
+});
+
+test("what is open is counted by the log, whatever the store says of its changes", async () => {
+  const api = await mandated({}, { "price.basic": 100, "price.pro": 100 });
+  const id = await api.active({ max_open: 2 });
+  const applied = (await api.propose()).body.change_id;
+  const { change_id } = (await api.propose({ target: "price.pro" })).body;
+  const { store } = api.api.deps;
+  const record = (await store.get("changes", change_id))!.value;
+  const edited = { ...record, change: { ...record.change, status: "denied" as const, approvals: [] } };
+  await store.transact(async (tx) => void tx.put("changes", change_id, edited));
+  const over = { status: "pending_consent", outside: [{ bound: "max_open" }] };
+  expect((await api.propose({ value: 103 })).body).toMatchObject(over);
+  await api.apply(applied);
+  expect(await api.mandate(id)).toMatchObject({ used: { open: 1 }, left: { open: 1 } });
+  expect((await api.propose({ value: 102 })).body).toMatchObject({ status: "approved" });
+  const again = await api.restart({ intent: MANDATED });
+  expect(await again.mandate(id)).toMatchObject({ used: { open: 2 } });
+  expect((await again.propose({ value: 101 })).body).toMatchObject(over);
 });

@@ -1,0 +1,48 @@
+/** Changes that a mandate approved and that are neither applied nor denied, by the log: no row of the store says how many. */
+import type { Evidence } from "../evidence.ts";
+import { foldEntries } from "../ledger/verify_record.ts";
+import { isLive } from "../rules/in_force.ts";
+import { mandateName } from "../rules/mandate.ts";
+import type { MandateRecord } from "../rules/mandate_record.ts";
+
+/** Changes that were open at a durable entry; a change that was closed by then stays closed. */
+interface Counted {
+  upTo: number;
+  /** By change, the entry of the mandate's consent. */
+  open: ReadonlyMap<string, number>;
+}
+
+/** By what a process has read of a log, and by mandate: each consent is looked at once. */
+const known = new WeakMap<Evidence["outline"], Map<string, Counted>>();
+
+/** Counts the changes of a mandate that are open. */
+export async function countOpen(evidence: Evidence, { mandate_id, audit }: MandateRecord): Promise<number> {
+  const [first] = audit;
+  if (first === undefined) return 0;
+  const { outline } = evidence;
+  const counted = known.get(outline) ?? new Map<string, Counted>();
+  known.set(outline, counted);
+  const before = counted.get(mandate_id) ?? { upTo: first, open: new Map() };
+  const durable = Math.min(evidence.length, outline.durable.length);
+  const candidates = new Map(before.open);
+  for (const { id, change_id } of await evidence.consentsOf(mandateName(mandate_id), before.upTo + 1))
+    candidates.set(change_id, id);
+  const ids = [...candidates.keys()];
+  const last = await evidence.lastAbout(ids);
+  const remembered = new Map<string, number>();
+  let open = 0;
+  for (const [index, changeId] of ids.entries()) {
+    const consent = candidates.get(changeId)!;
+    const isOpen = last[index] === consent || (await isStillOpen(evidence, changeId, first));
+    if (isOpen) open++;
+    if (consent <= durable && (isOpen || last[index]! > durable)) remembered.set(changeId, consent);
+  }
+  if (before.upTo <= durable) counted.set(mandate_id, { upTo: durable, open: remembered });
+  return open;
+}
+
+/** Folds the entries of a change, of which each is behind the first of its mandate; where they do not follow, it counts as open. */
+async function isStillOpen(evidence: Evidence, changeId: string, first: number): Promise<boolean> {
+  const state = foldEntries(await evidence.about(changeId, first));
+  return state === undefined || isLive(state.change.status);
+}
