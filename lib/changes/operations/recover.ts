@@ -6,6 +6,7 @@ import { resolveOperation } from "./resolve_operation.ts";
 import { type Lease, type OperationLease, readRecord } from "../records.ts";
 import { listOperands } from "../rules/operands.ts";
 import { isAbandoned, isUnattended, listOtherLeases, readCurrentLease, readLease, readLeases } from "./lease.ts";
+import { writeMissingLeases } from "./missing_leases.ts";
 import { type Outcome, resolveRestore } from "./resolve_restore.ts";
 import { resolveAdvance } from "../rollouts/resolve_advance.ts";
 
@@ -70,7 +71,10 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
         if (current.operation === "restore") outcomes.push(await resolveRestore(deps, current));
         else if (current.operation === "stage") outcomes.push(await resolveAdvance(deps, current));
         else operations.push(current);
-      if (operations.length > 0) outcomes.push(await resolveOperation(deps, operations));
+      if (operations.length > 0) {
+        const lost = await writeMissingLeases(deps, operations);
+        outcomes.push(await resolveOperation(deps, [...operations, ...lost]));
+      }
     } catch (error) {
       // One change that does not match its lease must not stop the others, or the service.
       if (!(error instanceof AppError)) throw error;
@@ -82,7 +86,7 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
     return WORST_FIRST.find((outcome) => outcomes.includes(outcome));
   });
 
-const WORST_FIRST: readonly Outcome[] = ["silent", "open", "unknown", "resolved"];
+const WORST_FIRST: readonly Outcome[] = ["silent", "open", "stranded", "unknown", "resolved"];
 
 /** Reads the abandoned leases on the change of a lease, that one included where its change is missing. */
 async function readAbandoned(deps: ChangesDeps, lease: Lease, all: boolean): Promise<Lease[]> {

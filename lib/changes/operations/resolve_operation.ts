@@ -35,6 +35,8 @@ interface Asked {
   operand: Change;
   /** Undefined where it cannot be asked. */
   host: HostState | undefined;
+  /** It cannot be asked since the configuration gives another place. */
+  isMoved?: true;
 }
 
 /** How an operand was left, and its lease; `remains`: the host has yet to say it, or to take it back. */
@@ -82,7 +84,9 @@ export async function resolveOperation(deps: ChangesDeps, leases: readonly Opera
     }
   await recordResolved(deps, resolved);
   if (resolved.every(({ remains }) => !remains)) return "resolved";
-  return asked.some(({ host }) => host === undefined) ? "silent" : "unknown";
+  const silent = asked.filter(({ host }) => host === undefined);
+  if (silent.length === 0) return "unknown";
+  return silent.every(({ isMoved }) => isMoved) ? "stranded" : "silent";
 }
 
 /** Asks what the host shows of the operand of a lease. At another place than where it ran that would say nothing. */
@@ -101,7 +105,7 @@ async function askAboutLease(
     system: nameSystem(adapter, operand),
     error: describeMove(moved),
   });
-  return { lease, operand, host: undefined };
+  return { lease, operand, host: undefined, isMoved: true };
 }
 
 /** Returns true where an apply was interrupted, and has not failed on any target nor begun to be taken back. */

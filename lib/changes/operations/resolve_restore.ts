@@ -13,9 +13,9 @@ import { nameSystem } from "./ask_host.ts";
 
 /**
  * `resolved`, or the reason why not: the host shows the operation neither done nor undone, says that it may still come, or cannot
- * be asked.
+ * be asked; `stranded`: the configuration has moved each place that cannot be asked.
  */
-export type Outcome = "resolved" | "unknown" | "open" | "silent";
+export type Outcome = "resolved" | "unknown" | "stranded" | "open" | "silent";
 
 /** Records an effect on the host, whatever the clock says. */
 export const recordEffect = <T>(deps: ChangesDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
@@ -96,7 +96,7 @@ export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Pr
   const found = operand && (await findRestore(deps, operand, lease));
   if (found === undefined && operand && adapter) {
     await keepLease(deps, lease);
-    return "silent";
+    return moved ? "stranded" : "silent";
   }
   if (found === "open") return found;
   if (found === "not_done" && mayTakeEffect(lease, deps.clock.now())) return "unknown";

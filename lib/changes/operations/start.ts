@@ -83,13 +83,15 @@ export async function startOperation(
   const { change } = record;
   const leases = await readLeases(tx, change);
   const [lease] = leases;
-  const stranded = lease && describeStranded(product.adapter, change, lease);
   const outcome = lease && left && leases.every((one) => isAmong(left.leases, one)) ? left.outcome : undefined;
   const isSilent = outcome === "open" || outcome === "silent";
-  const isRepeated = outcome !== undefined && (!isSilent || (stranded !== undefined && input.over_drift === true));
+  const isRepeated = outcome !== undefined && !isSilent && (outcome !== "stranded" || input.over_drift === true);
   // A dry run resolves nothing and expires nothing.
   if (lease && dry_run) throw inProgressError(change_id);
-  if (lease && outcome !== undefined && !isRepeated) throw leaseError(lease, stranded);
+  if (lease && outcome !== undefined && !isRepeated) {
+    const stranded = leases.map((one) => describeStranded(product.adapter, change, one)).find((one) => one);
+    throw leaseError(lease, stranded);
+  }
   const expired = await expireIfDue(transaction, caller.deps, record);
   if (expired && dry_run) throw expired;
   if (expired) return expired;

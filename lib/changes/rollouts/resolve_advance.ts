@@ -57,7 +57,7 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
   const found = adapter && change && !moved ? await findStep(adapter, change, step) : undefined;
   if (found === undefined && change && adapter) {
     await keepLease(deps, lease);
-    return "silent";
+    return moved ? "stranded" : "silent";
   }
   if (found === "open") return found;
   if (found === "unverified" || (found === "not_done" && mayTakeEffect(lease, deps.clock.now()))) {

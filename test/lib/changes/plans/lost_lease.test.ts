@@ -1,0 +1,95 @@
+/** Leases of a plan that the store lost, or that the configuration has stranded: each is looked at. */
+import { expect, test } from "vitest";
+import type { Store } from "../../../../lib/store/store.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { MINUTE, testClock } from "../../../support/clock.ts";
+import { type Core, core, coreOf } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import type { WriteFault } from "../../../support/memory_target.ts";
+import { bringPlan, memorySystems, planBench, planEntry, routeSystems } from "../../../support/plan_bench.ts";
+
+const NO_FAULT = undefined as unknown as WriteFault;
+const ENTRIES = [planEntry("a", 1), planEntry("b", 1)];
+
+const dropLease = (store: Store, target: string): Promise<void> =>
+  store.transact(async (tx) => {
+    for (const { id } of await tx.list("leases", { limit: 9 }))
+      if (id.startsWith(`${target}\n`)) tx.delete("leases", id);
+  });
+
+test.each(["a/1", "b/1"])("a failed apply is taken back at %s, whose lease the store lost", async (lost) => {
+  const systems = memorySystems(["a", "b"]);
+  const bench = await planBench(systems);
+  const { api, store, clock } = bench;
+  const id = await bringPlan(api, "approved", ENTRIES);
+  systems.get("a")!.faults.push(NO_FAULT, "rejected");
+  systems.get("b")!.faults.push("lost answer");
+  expect((await api.act("apply", id)).status).toBe(502);
+  expect(ENTRIES.map(bench.raw)).not.toContain(undefined);
+  await dropLease(store, lost);
+  clock.advance(20 * MINUTE);
+  await api.cycle();
+  expect([ENTRIES.map(bench.raw), await bench.leases()]).toEqual([[undefined, undefined], []]);
+  const last = (await bench.details("change_apply_failed")).at(-1)!;
+  const left = last.sets!.map(({ target, host }) => [target, host]);
+  expect(left.toSorted()).toEqual(ENTRIES.map(({ target }) => [target, "rolled_back"]));
+  expect((await api.act("revoke", id)).status).toBe(200);
+});
+
+test.each(["a/1", "b/1"])("an interrupted apply goes back where the lease on %s was lost", async (lost) => {
+  const systems = memorySystems(["a", "b"]);
+  const [store, clock] = [memoryStore(), testClock()];
+  let isDead = false;
+  const mortal = {
+    ...store,
+    transact: (...work: Parameters<Store["transact"]>) =>
+      isDead ? Promise.reject(new Error("the process is gone")) : store.transact(...work),
+  } as Store;
+  const api = await core({ store: mortal, clock, adapter: routeSystems(systems, store, clock) });
+  const id = await bringPlan(api, "approved", ENTRIES);
+  systems.get("b")!.edits.push(() => (isDead = true));
+  await api.act("apply", id).catch(() => undefined);
+  const raw = () => ENTRIES.map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
+  expect(raw()).not.toContain(undefined);
+  await dropLease(store, lost);
+  clock.advance(20 * MINUTE);
+  const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  await next.cycle();
+  expect([raw(), await store.list("leases", { limit: 9 })]).toEqual([[undefined, undefined], []]);
+  expect((await next.change(id)).status).toBe("approved");
+});
+
+/** A rollback of which neither system answered, and the next process with another place for some of them. */
+async function stranded(moved: readonly string[], down: readonly string[]): Promise<{ next: Core; id: string }> {
+  const systems = memorySystems(["a", "b"]);
+  const [store, clock] = [memoryStore(), testClock()];
+  const api = await core({ store, clock, adapter: routeSystems(systems, store, clock) });
+  const id = await bringPlan(api, "applied", ENTRIES);
+  for (const name of ["a", "b"]) systems.get(name)!.faults.push("lost request");
+  expect((await api.act("rollback", id)).status).toBe(502);
+  const today = new Map(
+    [...systems].map(([name, { system }]) => {
+      const place: typeof system.place = (entry) => `moved ${system.place(entry)}`;
+      const read: typeof system.read = () => Promise.reject(new Error("it is down"));
+      return [
+        name,
+        { system: { ...system, ...(moved.includes(name) && { place }), ...(down.includes(name) && { read }) } },
+      ];
+    }),
+  );
+  clock.advance(20 * MINUTE);
+  return { next: coreOf(await restarted(api.deps, { store, adapter: routeSystems(today, store, clock) })), id };
+}
+
+test.each([
+  [["a"], [], 200],
+  [["b"], [], 200],
+  [["a", "b"], [], 200],
+  [["a"], ["b"], 409],
+  [["b"], ["a"], 409],
+] as const)("moved %j and down %j: a rollback over drift passes what nobody can ask", async (moved, down, status) => {
+  const { next, id } = await stranded(moved, down);
+  expect((await next.act("rollback", id)).status).toBe(409);
+  const over = await next.post("rollback", { change_id: id, actor: "ops", over_drift: "true", note: "n" });
+  expect([over.status, over.body.code]).toEqual([status, status === 409 ? "operation_in_progress" : undefined]);
+});
