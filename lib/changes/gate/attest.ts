@@ -4,6 +4,7 @@ import { type Envelope, type EnvelopeSigner, signEnvelope } from "../../kit/dsse
 import { AppError } from "../../kit/errors.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Change } from "../rules/change.ts";
+import { detailIn } from "../rules/event.ts";
 import { NoTargetSystem } from "../operations/adapter_port.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { HEAD, releaseHead } from "../rules/release.ts";
@@ -27,13 +28,16 @@ export interface Attester {
 export async function attest(deps: ChangesDeps, changeId: string, { signer, publicUrl }: Attester): Promise<Envelope> {
   const statement = await governed<object>({ deps }, async (transaction) => {
     const { fields } = await transaction.ledger.change(changeId);
-    const { change } = await transaction.change(changeId, "closing");
+    const { change, applied } = await transaction.change(changeId, "closing");
     if (fields.length > 0)
       throw new AppError("approval_stale", `the content of ${changeId} is not what was proposed; it is not attested`);
     const head = findHead(transaction, change);
     if (head === undefined) await requireOwner(transaction, change);
     else await requireAllowed(transaction, change, head);
-    return makeStatement(transaction, { change, head, publicUrl });
+    // A release was judged just now; the consents of another change were, last, when it was applied.
+    const entry = head === undefined ? await transaction.evidence.kept(applied?.entry) : undefined;
+    const policy = (entry && detailIn(entry.detail).manifest_hash) ?? transaction.product.manifest_hash;
+    return makeStatement(transaction, { change, head, policy, publicUrl });
   });
   return signEnvelope(PAYLOAD_TYPE, canonicalJson(statement), { signer, sha256: deps.sha256 });
 }
@@ -72,11 +76,16 @@ async function requireOwner({ ledger }: Transaction, change: Change): Promise<vo
 const notInForce = ({ change_id, status }: Change, why: string): AppError =>
   new AppError("not_in_force", `${change_id} is not in force: ${why}`, { change_id, current_status: status });
 
+interface Facts {
+  change: Change;
+  head: string | undefined;
+  /** Hash of the intent under which the consents were judged. */
+  policy: string;
+  publicUrl: string | undefined;
+}
+
 /** Makes an in-toto Statement v1 with a Simple Verification Result 0.2. */
-function makeStatement(
-  { product, origin, at }: Transaction,
-  { change, head, publicUrl }: { change: Change; head: string | undefined; publicUrl: string | undefined },
-): object {
+function makeStatement({ origin, at }: Transaction, { change, head, policy, publicUrl }: Facts): object {
   const { change_id, digest, tenant_id, target, status } = change;
   const annotations = { tenant_id };
   const id = publicUrl ?? `urn:countersign:${encodeURIComponent(origin)}`;
@@ -88,7 +97,7 @@ function makeStatement(
     ],
     predicateType: "https://in-toto.io/attestation/svr/v0.2",
     predicate: {
-      verifier: { id, policies: [{ uri: `${id}/api/product/intent`, digest: { sha256: product.manifest_hash } }] },
+      verifier: { id, policies: [{ uri: `${id}/api/product/intent`, digest: { sha256: policy } }] },
       timeCreated: at,
       properties: ["COUNTERSIGN_CHANGE_APPROVED", ...(status === "applied" ? ["COUNTERSIGN_CHANGE_APPLIED"] : [])],
     },

@@ -24,15 +24,11 @@ const signerOf = ({ privateKey, publicKey }: { privateKey: KeyObject; publicKey:
   sign: (text: Uint8Array) => new Uint8Array(sign(null, text, privateKey)),
 });
 
-const attesting = (options = {}) =>
-  service({
-    attestationSigner: signerOf(PAIR),
-    targets: [
-      { name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") },
-      { name: "rest", match: ["*"], adapter: scriptedAdapter() },
-    ],
-    ...options,
-  });
+const targets = () => [
+  { name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") },
+  { name: "rest", match: ["*"], adapter: scriptedAdapter() },
+];
+const attesting = (options = {}) => service({ attestationSigner: signerOf(PAIR), targets: targets(), ...options });
 const release = { target: TARGET, value: VALUE };
 const fetchOne = (api: TestService, id: string) => api.get(`changes/${id}/attestation`);
 const statementIn = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, "base64").toString("utf8"));
@@ -102,6 +98,20 @@ test("another change is attested while it is applied and owns its target", async
   expect((await fetchOne(api, id)).status).toBe(200);
   await api.must("rollback", id);
   await refused("it is rolled_back");
+});
+
+test("the policy of a statement is the intent under which the consents were judged", async () => {
+  const api = await attesting();
+  const [other, released] = [await api.bring("applied"), await api.bring("applied", release)];
+  const before = api.deps.product!.manifest_hash;
+  const intent = { update_epoch: 9, policy: { required_approvers: { standard: 2 } } };
+  const options = { adapter: undefined, intent, attestationSigner: signerOf(PAIR), targets: targets() };
+  const later = serviceOf(await restarted(api.deps, options));
+  // Today's intent asks for two consents, and this change has one: it was applied under the former.
+  const { policies } = statementIn((await fetchOne(later, other)).body).predicate.verifier;
+  expect(policies).toMatchObject([{ digest: { sha256: before } }]);
+  expect(later.deps.product!.manifest_hash).not.toBe(before);
+  expect((await fetchOne(later, released)).body.code).toBe("not_in_force");
 });
 
 test("a release that the gate does not allow is not attested", async () => {
