@@ -159,6 +159,9 @@ function keepSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: D
   };
 }
 
+/** Characters of version, trace, parent and flags. */
+const TRACEPARENT_LENGTH = 55;
+
 /** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */
 export async function answering(
   deps: Pick<HttpDeps, "clock" | "ids" | "log" | "Response">,
@@ -170,7 +173,8 @@ export async function answering(
   const requestId = requestIdOf(request, deps);
   const traceparent = request.headers.get("traceparent");
   const trace = parseTraceparent(traceparent);
-  const logged = { request_id: requestId, ...(trace && { traceparent }) };
+  // Later versions may be followed by anything.
+  const logged = { request_id: requestId, ...(trace && { traceparent: traceparent!.slice(0, TRACEPARENT_LENGTH) }) };
   let response: Response;
   const whole = (answered: Answer | Response): Response => {
     if (!(answered instanceof Response)) return responseOf(answered, requestId, ResponseType);

@@ -126,10 +126,11 @@ test("a cycle starts a trace of its own, whatever request asks for it", async ()
 test("the log line of a request that failed has its trace, as the caller sent it", async () => {
   const { api, lines } = await tracedService();
   api.deps.store.get = () => Promise.reject(new Error("broken"));
-  for (const headers of [tracedBy("a"), { traceparent: "nonsense" }])
-    await api.get("changes/chg_00000000-0000-7000-8000-000000000000", headers);
+  const later = tracedBy("b").traceparent.replace("00-", "01-");
+  for (const traceparent of [tracedBy("a").traceparent, `${later}-${"Carla ".repeat(2_000)}`, "nonsense"])
+    await api.get("changes/chg_00000000-0000-7000-8000-000000000000", { traceparent });
   const failed = lines.filter(({ message }) => message === "request failed");
-  expect(failed.map(({ traceparent }) => traceparent)).toEqual([tracedBy("a").traceparent, undefined]);
+  expect(failed.map(({ traceparent }) => traceparent)).toEqual([tracedBy("a").traceparent, later, undefined]);
 });
 
 test.each([
