@@ -8,6 +8,7 @@ import type { Shape, Tone } from "./statuses.ts";
 /** One step: what happened, by whom, with which note. */
 export interface Step {
   id: number;
+  change_id: string;
   at: string;
   what: Part[];
   /** How it is known whose doing it was, where that was proven. */
@@ -32,6 +33,7 @@ function stepOf(entry: AuditEntry): Step {
   const [shape, tone] = signOf(entry.event_type, facts);
   return {
     id: entry.id,
+    change_id: entry.change_id,
     at: entry.timestamp,
     what: [
       ...capitalize(what),
@@ -49,12 +51,12 @@ const QUIET: Sign = ["dash", "quiet"];
 
 /** Signs by the decision, the verdict or the event. */
 const SIGNS: readonly (readonly [RegExp, Sign])[] = [
-  [/failed|drifted|automation_stopped|rebuilt/, ["bang", "bad"]],
+  [/failed|drifted|automation_stopped|rebuilt|suspended/, ["bang", "bad"]],
   [/^change_applied/, ["full", "good"]],
   [/^change_rolled_back/, ["back", "warn"]],
   [/^change_proposed/, ["ring", "quiet"]],
   [/^not_accepted/, ["check", "bad"]],
-  [/^(?:approved|accepted)/, ["check", "good"]],
+  [/^(?:approved|accepted|mandate_signed|mandate_resumed)/, ["check", "good"]],
   [/^(?:denied|revoked)/, ["cross", "bad"]],
   [/^(?:withdrawn|lapsed|expired)/, ["cross", "quiet"]],
 ];

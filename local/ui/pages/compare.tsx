@@ -15,7 +15,7 @@ import { formatShare } from "../domain/rollout.ts";
 import { ValueDiff } from "../parts/diff.tsx";
 import { Choice } from "../parts/field.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
-import { PageHead, Panel } from "../parts/panel.tsx";
+import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
 import { CodeLine, Given } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { MAX_ENTRIES } from "./propose/form.tsx";
@@ -26,12 +26,7 @@ export function ComparePage({ route: { query } }: { route: Route }) {
   const { data: help, error: noHelp } = useFindHelp();
   useTitle("Compare environments");
   if (!intent || !help)
-    return (
-      <>
-        <PageHead title="Compare environments" />
-        <Pending error={error ?? noHelp} what="the environments" />
-      </>
-    );
+    return <PendingPage title="Compare environments" error={error ?? noHelp} what="the environments" />;
   const tenants = help.fields.find(({ field }) => field === "tenant")?.values ?? [];
   const known = listEnvironments(tenants, intent);
   const [rule] = intent.policy?.promotion ?? [];

@@ -13,8 +13,8 @@ import { ChangeRow } from "../parts/change_row.tsx";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Disclosure } from "../parts/disclosure.tsx";
 import { Sign } from "../parts/mark.tsx";
-import { Failure, Notice, Pending } from "../parts/notice.tsx";
-import { PageHead, Panel } from "../parts/panel.tsx";
+import { Failure, Notice } from "../parts/notice.tsx";
+import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
 import { Given } from "../parts/text.tsx";
 import { InboxRow } from "./inbox/row.tsx";
 
@@ -28,13 +28,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   const stands = data !== undefined && (state !== undefined || noState !== undefined);
   useTitle("Inbox");
   useWaiting(data && (data.totals.waiting_for_you ?? data.totals.pending));
-  if (!stands)
-    return (
-      <>
-        <PageHead title="Inbox" />
-        <Pending error={error} what="what waits" />
-      </>
-    );
+  if (!stands) return <PendingPage title="Inbox" error={error} what="what waits" />;
   const { totals, mine, approved, reviews, more } = data;
   const { pending, waiting_for_you } = totals;
   const others = waiting_for_you === null ? 0 : pending - waiting_for_you;

@@ -11,9 +11,8 @@ import { readOutcomes } from "../domain/outcomes.ts";
 import { offeredKpis } from "../domain/kpis.ts";
 import { titled } from "../domain/statuses.ts";
 import type { ChartLine } from "../parts/chart.tsx";
-import { Pending } from "../parts/notice.tsx";
 import { OutcomeTable } from "../parts/outcomes.tsx";
-import { PageHead, Panel } from "../parts/panel.tsx";
+import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
 import { FeedDialog } from "./kpis/feed.tsx";
 import { KpiChart, useOperations } from "./kpis/kpi_chart.tsx";
 import { KpiTable } from "./kpis/table.tsx";
@@ -33,13 +32,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
   // The first chart stands complete, or its legend would move what is below it.
   const stood = useRef(false);
   if (state && series && marks) stood.current = true;
-  if (!state || !series || !stood.current)
-    return (
-      <>
-        <PageHead title="KPIs" />
-        <Pending error={off ?? error} what="KPIs" />
-      </>
-    );
+  if (!state || !series || !stood.current) return <PendingPage title="KPIs" error={off ?? error} what="KPIs" />;
   return (
     <>
       <PageHead

@@ -15,11 +15,11 @@ import { describeSuspension } from "../domain/inbox.ts";
 import { describeBounds, STATE } from "../domain/mandates.ts";
 import { readOutcomes } from "../domain/outcomes.ts";
 import { statusMark, VERDICT } from "../domain/statuses.ts";
-import { stepsOf } from "../domain/timeline.ts";
 import { Mark } from "../parts/mark.tsx";
-import { Failure, Pending } from "../parts/notice.tsx";
-import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Given, Prose, Sentence } from "../parts/text.tsx";
+import { Failure } from "../parts/notice.tsx";
+import { Facts, PageHead, Panel, PendingPage } from "../parts/panel.tsx";
+import { Given, Prose } from "../parts/text.tsx";
+import { Timeline } from "../parts/timeline.tsx";
 import { Age, Moment } from "../parts/time.tsx";
 import { Allows } from "./mandates/draft.tsx";
 
@@ -33,12 +33,7 @@ export function MandatePage({ id }: { id: string }) {
   const title = data ? `Mandate of ${data.agent}` : "Mandate";
   useTitle(title);
   if (data) return <Shown mandate={data} title={title} error={error} reload={reload} />;
-  return (
-    <>
-      <PageHead title={title} />
-      <Pending error={error} what="the mandate" />
-    </>
-  );
+  return <PendingPage title={title} error={error} what="the mandate" />;
 }
 
 function Shown({
@@ -133,17 +128,7 @@ function Shown({
               ]}
             />
           </Panel>
-          {mandate.audit_entries.length > 0 && (
-            <Panel title="History">
-              <ol class="plain">
-                {stepsOf(mandate.audit_entries).map(({ id, at, what, note: said }) => (
-                  <li key={id}>
-                    <Sentence parts={what} /> <Moment at={at} /> {said !== "" && <Prose text={said} />}
-                  </li>
-                ))}
-              </ol>
-            </Panel>
-          )}
+          {mandate.audit_entries.length > 0 && <Timeline entries={mandate.audit_entries} />}
         </div>
       </div>
       {action && <DecideMandate action={action} mandate={mandate} onClose={() => setAction(undefined)} onDone={done} />}

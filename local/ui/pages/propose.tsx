@@ -23,8 +23,8 @@ import { offeredKpis } from "../domain/kpis.ts";
 import { statusMark } from "../domain/statuses.ts";
 import { ChangeName } from "../parts/change_name.tsx";
 import { Mark } from "../parts/mark.tsx";
-import { Failure, Notice, Pending } from "../parts/notice.tsx";
-import { PageHead, Panel } from "../parts/panel.tsx";
+import { Failure, Notice } from "../parts/notice.tsx";
+import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Given } from "../parts/text.tsx";
 import { useCurrentValue } from "./propose/current_value.ts";
@@ -122,13 +122,7 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
     }
     setBusy(false);
   };
-  if (!intent)
-    return (
-      <>
-        <PageHead title={title} />
-        <Pending error={off} what="the intent" />
-      </>
-    );
+  if (!intent) return <PendingPage title={title} error={off} what="the intent" />;
   const startOver = () => {
     keptDraft.set("");
     setDraft(begun);

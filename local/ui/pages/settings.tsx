@@ -65,11 +65,14 @@ const STATUS: Readonly<Record<Capability["status"], MarkOf>> = {
   failing: { word: "Failing", shape: "bang", tone: "bad" },
 };
 
+/** Projections are internals, which show only when they fail. */
+const isShown = ({ id, status }: Capability): boolean => !id.startsWith("follow_") || status !== "available";
+
 /** Capabilities, and what would switch on the rest. */
 const Health = ({ map: { capabilities } }: { map: CapabilityMap }) => (
   <Panel title="Health">
     <ul class="plain capabilities">
-      {capabilities.map(({ id, status, reason, enable_with }) => (
+      {capabilities.filter(isShown).map(({ id, status, reason, enable_with }) => (
         <li key={id}>
           <Mark of={STATUS[status]} />
           <div>

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
-import type { ChangeDetail, Outcome } from "../core/api_types.ts";
-import { get } from "../core/api.ts";
+import type { Outcome } from "../core/api_types.ts";
 import { signed } from "../core/format.ts";
-import { useResource } from "../core/resource.tsx";
 import { changeHref } from "../core/router.tsx";
+import { useFound } from "../core/shared.ts";
 import { shortly } from "../domain/sentences.ts";
 import { titled } from "../domain/statuses.ts";
 import { Table } from "./table.tsx";
@@ -11,8 +10,12 @@ import { Sentence, ShortId } from "./text.tsx";
 import { Moment } from "./time.tsx";
 import { Verdict } from "./verdict.tsx";
 
-/** Rows at a time: each asks for its change's name. */
+/** Rows at a time. */
 const STEP = 20;
+
+/** The newest changes that were ever applied, to name them. */
+const EVER_APPLIED = "applied:>2000-01-01 sort:applied";
+const NAMED = 200;
 
 const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
   horizon: "its time is over",
@@ -24,25 +27,31 @@ const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
 /** A table of what was expected of applied changes and what was measured. */
 export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
   const [shown, setShown] = useState(STEP);
+  const { data: found } = useFound(EVER_APPLIED, { limit: NAMED });
+  const names = new Map(found?.rows.map((row) => [row.change_id, row]));
   return (
     <>
       <Table
         columns={["Change", "Applied", "KPI", "Expected", "Realised", "Verdict", "State"]}
         numbers={["Expected", "Realised"]}
-        rows={outcomes
-          .slice(0, shown)
-          .map((one) => [
-            one.change_id,
-            [
-              <Name id={one.change_id} />,
-              <Moment at={one.applied_at} />,
-              one.kpi === null ? <span class="quiet">none named</span> : titled(one.kpi),
-              one.expected_delta_k === null ? "–" : signed(one.expected_delta_k),
-              one.realised_delta === null ? "–" : signed(one.realised_delta),
-              <Verdict of={one} />,
-              one.ended_by === null ? "open" : `final, ${ENDED[one.ended_by]}`,
-            ],
-          ])}
+        rows={outcomes.slice(0, shown).map((one) => [
+          one.change_id,
+          [
+            <a data-row href={changeHref(one.change_id)}>
+              {names.has(one.change_id) ? (
+                <Sentence parts={shortly(names.get(one.change_id)!)} />
+              ) : (
+                <ShortId of={one.change_id} />
+              )}
+            </a>,
+            <Moment at={one.applied_at} />,
+            one.kpi === null ? <span class="quiet">none named</span> : titled(one.kpi),
+            one.expected_delta_k === null ? "–" : signed(one.expected_delta_k),
+            one.realised_delta === null ? "–" : signed(one.realised_delta),
+            <Verdict of={one} />,
+            one.ended_by === null ? "open" : `final, ${ENDED[one.ended_by]}`,
+          ],
+        ])}
       />
       {outcomes.length > shown && (
         <button type="button" class="secondary small" onClick={() => setShown(shown + STEP)}>
@@ -50,17 +59,5 @@ export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
         </button>
       )}
     </>
-  );
-}
-
-function Name({ id }: { id: string }) {
-  const path = `api/product/changes/${encodeURIComponent(id)}`;
-  const { data: change } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal), {
-    concerns: (news) => news?.type === "audit" && news.data.change_id === id,
-  });
-  return (
-    <a data-row href={changeHref(id)}>
-      {change ? <Sentence parts={shortly(change)} /> : <ShortId of={id} />}
-    </a>
   );
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { useArrival } from "../core/hooks.tsx";
 import { Boundary } from "./boundary.tsx";
+import { Pending } from "./notice.tsx";
 
 /** A titled part of a page; `aside` stands beside the title. */
 export function Panel({
@@ -53,6 +54,14 @@ export const PageHead = ({
     </div>
     {children && <div class="page-actions">{children}</div>}
   </header>
+);
+
+/** A page whose content is being read, or why it cannot be. */
+export const PendingPage = ({ title, error, what }: { title: string; error: unknown; what: string }) => (
+  <>
+    <PageHead title={title} />
+    <Pending error={error} what={what} />
+  </>
 );
 
 /** Pairs of a name and what goes with it; `wide` gives each a line of its own. */

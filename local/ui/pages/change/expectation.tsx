@@ -43,7 +43,9 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
       </p>
       {outcome && (
         <p>
-          <Verdict of={outcome} /> {outcome.words}
+          <Verdict of={outcome} />
+          <br />
+          {outcome.words}
           {outcome.later && ` Later it ${outcome.later.words}.`}
           {outcome.side_effects.length > 0 &&
             ` Other KPIs since the apply: ${outcome.side_effects.map(({ words: moved }) => moved).join("; ")}.`}
@@ -54,7 +56,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
       {kpi !== null && <KpiChart kpi={kpi} change={change} intent={intent} />}
       <Peers change={change} />
       <Precedents change={change} />
-      {outcome?.basis !== "measurement" && (
+      {kpi !== null && outcome?.basis !== "measurement" && (
         <p class="quiet">All of this is correlation: nothing here shows that a change caused what came after it.</p>
       )}
     </Panel>

@@ -9,8 +9,8 @@ import { readHeld, type Side } from "../../domain/held.ts";
 import { statusMark } from "../../domain/statuses.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { Mark } from "../../parts/mark.tsx";
-import { Failure, Notice, Pending } from "../../parts/notice.tsx";
-import { PageHead } from "../../parts/panel.tsx";
+import { Failure, Notice } from "../../parts/notice.tsx";
+import { PendingPage } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";
 
@@ -51,10 +51,11 @@ export function InPlaceOf({
       </>
     );
   return (
-    <>
-      <PageHead title="Propose a change" />
-      <Pending error={of ? undefined : error} what={of ? "what the host product holds" : "the change"} />
-    </>
+    <PendingPage
+      title="Propose a change"
+      error={of ? undefined : error}
+      what={of ? "what the host product holds" : "the change"}
+    />
   );
 }
 

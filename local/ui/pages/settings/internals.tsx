@@ -47,7 +47,7 @@ export function Figures({ state }: { state: State }) {
   const items = N.items.map(
     ({ item, open, overdue }) => `${words(item)}: ${figure(open)}${overdue > 0 ? `, ${figure(overdue)} overdue` : ""}`,
   );
-  const need = `${figure(N.overdue)} of ${counted(N.open, "open item")} ${N.overdue === 1 ? "is" : "are"} overdue. ${items.join("; ")}.`; // prettier-ignore
+  const need = `${figure(N.overdue)} of ${counted(N.open, "open item")} ${N.overdue === 1 ? "is" : "are"} overdue (${items.join("; ")}).`; // prettier-ignore
   return (
     <Panel title="Figures">
       <Facts

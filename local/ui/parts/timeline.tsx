@@ -1,0 +1,39 @@
+import type { AuditEntry } from "../core/api_types.ts";
+import { href } from "../core/router.tsx";
+import { stepsOf } from "../domain/timeline.ts";
+import { Sign } from "./mark.tsx";
+import { Panel } from "./panel.tsx";
+import { Prose, Sentence } from "./text.tsx";
+import { Moment } from "./time.tsx";
+
+/** Lists who did what, and their reasons. */
+export const Timeline = ({ entries }: { entries: readonly AuditEntry[] }) => (
+  <Panel title="History">
+    <ol class="timeline">
+      {stepsOf(entries).map(({ id, at, what, proven, note, shape, tone, change_id }) => (
+        <li key={id} class={tone}>
+          <Sign shape={shape} />
+          <div>
+            <p>
+              <Sentence parts={what} />.
+            </p>
+            {proven.length > 0 && (
+              <p class="quiet">
+                <Sentence parts={proven} />
+              </p>
+            )}
+            {note !== "" && (
+              <blockquote>
+                <Prose text={note} />
+              </blockquote>
+            )}
+            <small class="quiet">
+              <Moment at={at} />,{" "}
+              <a href={href(["audit"], change_id === "" ? { before: String(id + 1) } : { change_id })}>entry {id}</a>
+            </small>
+          </div>
+        </li>
+      ))}
+    </ol>
+  </Panel>
+);
