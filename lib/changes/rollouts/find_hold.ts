@@ -13,9 +13,10 @@ import { requireConsented } from "../rules/state_machine.ts";
 import { requireSchemas } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
 import { validateValue } from "../validate_value.ts";
+import { findUnprovenAct } from "./unproven_act.ts";
 
 /**
- * Returns the error that an advance meets under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`,
+ * Returns the error that an advance meets under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`, `proof_invalid`,
  * 400 `value_not_allowed`, 409 `target_moved`, `promotion_not_ready`, `frozen`, `outside_window`; undefined where it may be taken.
  */
 export async function findHold(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
@@ -29,7 +30,8 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
     requireConsented(proven, intent);
     await requireInside(transaction, proven);
   });
-  if (held) return held;
+  const unproven = held ?? (await findUnprovenAct(transaction, record));
+  if (unproven) return unproven;
   const notAllowed = await catchError(() => requireSchemas(change, policy, validateValue));
   if (notAllowed) return notAllowed;
   const problem = findStagesProblem(change, policy.stages);

@@ -4,7 +4,7 @@ import { PROPOSAL } from "../../../support/client.ts";
 import { core, coreOf } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import { sshPen } from "../../../support/passkeys.ts";
-import { actOnRollout, AGENTS, AS_OTHER, rollout, STAGES } from "../../../support/rollouts.ts";
+import { actOnRollout, AGENTS, AS_OTHER, rollout, STAGES, totals } from "../../../support/rollouts.ts";
 import { person, proven, statementOf } from "../../../support/signed.ts";
 
 const WATCHED = { kpi: "incident_rate", kind: "binary", good: "down", allowed: 0.01 };
@@ -85,4 +85,42 @@ test("acts on a rollout are signed by who has keys, for one step and act", async
   expect((await act(0, "resume", "ana")).body.code).toBe("proof_required");
   expect((await signing.post("stage", { ...(await sign("resume")), action: "resume" })).status).toBe(200);
   expect((await exposure())!.waits_for).toBe("resumed");
+});
+
+test("the next step waits while the newest resume or manual advance lacks its signature", async () => {
+  const [ANA, OTHER] = [sshPen(), sshPen()];
+  const steps = [
+    { share: 1000, advance: "manual", min_hours: 1 },
+    { share: 5000, advance: "proven", min_hours: 1 },
+  ];
+  const { api, change_id } = await rollout({ stages: { steps } });
+  const under = async (pen: typeof ANA) => {
+    const principals = { ...AGENTS, bo: person(pen), eve: { kind: "person" } };
+    const signing = coreOf(await restarted(api.deps, { intent: { principals, policy: { signed_only: false } } }));
+    const rolling = actOnRollout(signing, change_id);
+    const act = async (step: number, action: string) => {
+      const fields = { change_id, step, action };
+      const statement = await statementOf(signing, { decision: "stage", approver: "bo", ...fields });
+      return (await signing.post("stage", { ...fields, actor: "bo", ...proven(pen, statement) })).status;
+    };
+    const judge = async () => {
+      await rolling.feedNow({ step: 1, ...totals(100_000, 5000) });
+      const { step, waits_for } = (await rolling.exposure())!;
+      return [step, waits_for];
+    };
+    return { ...rolling, act, judge };
+  };
+  const first = await under(ANA);
+  first.hours(2);
+  await first.feedNow();
+  expect(await first.act(0, "advance")).toBe(200);
+  first.hours(2);
+  // The step was advanced by a key that is not his any more.
+  const second = await under(OTHER);
+  expect(await second.judge()).toEqual([1, "proof_invalid"]);
+  expect(await second.detail("stage_held")).toMatchObject({ decision: "hold", error: expect.stringMatching("of bo") });
+  expect([await second.act(1, "hold"), await second.act(1, "resume")]).toEqual([200, 200]);
+  // Nor does a resume by a key that is gone let it go on.
+  expect(await (await under(ANA)).judge()).toEqual([1, "proof_invalid"]);
+  expect(await (await under(OTHER)).judge()).toEqual([2, null]);
 });

@@ -1,0 +1,56 @@
+/** Acts of people that brought a rollout to where it stands: each is verified again before the next step, as a consent is. */
+import { entryKey } from "../../audit/chain.ts";
+import { AppError } from "../../kit/errors.ts";
+import { isGiven } from "../proofs/consent.ts";
+import { type ChangeEvent, eventOf } from "../rules/event.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { mustSign, type Signing } from "../rules/signing.ts";
+import { changeFacts } from "../rules/statement.ts";
+import type { Transaction } from "../transaction.ts";
+
+/** Acts that let a rollout go on. A hold needs no proof: it is always safe. */
+const ACTIONS = new Map<string, "resume" | "advance">([
+  ["stage_resumed", "resume"],
+  ["stage_advanced", "advance"],
+]);
+
+/**
+ * Returns 403 `proof_invalid` where a resume or an advance lacks the signature that its actor owes under today's intent, and no
+ * proven one came after it.
+ */
+export async function findUnprovenAct(
+  { tx, origin, product }: Pick<Transaction, "tx" | "origin" | "product">,
+  { change, audit }: Pick<ChangeRecord, "change" | "audit">,
+): Promise<AppError | undefined> {
+  const { change_id } = change;
+  const { signing } = product.intent.policy;
+  const entries = await tx.getMany("audit", audit.map(entryKey));
+  let unproven: ChangeEvent | undefined;
+  for (const event of entries.flatMap((entry) => (entry ? [eventOf(entry.value)] : [])))
+    if (isByPerson(event)) {
+      const facts = { origin, ...changeFacts("stage", change) };
+      unproven = (await isProven(event, facts, signing)) ? undefined : event;
+    }
+  if (!unproven) return undefined;
+  const { id, event_type, detail } = unproven;
+  return new AppError(
+    "proof_invalid",
+    `entry ${id} (${event_type}) has no signature by a key of ${detail.actor}; hold the rollout of ${change_id} and resume it`,
+    { change_id, entry: id },
+  );
+}
+
+const isByPerson = ({ event_type, detail: { actor } }: ChangeEvent): boolean =>
+  ACTIONS.has(event_type) && typeof actor === "string" && !actor.startsWith("policy:");
+
+async function isProven(
+  { event_type, detail }: ChangeEvent,
+  facts: { origin: string } & ReturnType<typeof changeFacts>,
+  signing: Signing,
+): Promise<boolean> {
+  const { step, note, manifest_hash = "" } = detail;
+  const approver = detail.actor!;
+  if (!mustSign(approver, signing)) return true;
+  const act = { decision: "stage", step, action: ACTIONS.get(event_type), approver, note: note ?? "" } as const;
+  return isGiven({ ...facts, ...act, manifest_hash }, detail, signing);
+}
