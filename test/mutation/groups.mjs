@@ -19,7 +19,8 @@ export const GROUPS = {
   verifier: {
     sources: "local/verify/",
     tests: [
-      "test/local/verify/{automation,forged,fuzz,mandate_certificates,mandate_forgeries,mandates,owners,plans}.host.test.ts",
+      "test/local/verify/{automation,forged,fuzz,mandate_certificates,mandate_forgeries,mandates,owners,plans,rollouts}.host.test.ts",
+      "test/local/verify/mandate_rules.test.ts",
       "test/local/verify.host.test.ts",
     ],
     last: "fuzz",

@@ -4,119 +4,25 @@ import { narrowBounds } from "../../../../lib/changes/rules/mandate_narrow.ts";
 import type { MandateBounds } from "../../../../lib/changes/rules/mandate.ts";
 import { overlaps } from "../../../../lib/changes/rules/pattern_overlap.ts";
 import { findWiderKeyword } from "../../../../lib/changes/rules/schema_narrow.ts";
+import { BOUNDS, NARROWER, OVERLAPS, SCHEMAS, WIDER } from "../../../support/narrowings.ts";
 
-const BOUNDS: MandateBounds = {
-  agent: "agent:pricing",
-  targets: ["price.*", "plan.a"],
-  kinds: ["config", "workflow"],
-  tenants: ["t1", "t2"],
-  limits: { schema: { type: "number", minimum: 1, maximum: 10 }, max_step: { relative: 0.1, hours: 24 }, unit: "EUR" },
-  max_affected_users: 100,
-  max_per_day: 10,
-  max_open: 5,
-  kpi_floor: { csat: 4, incident_rate: 0.1 },
-  until: "2027-01-02T08:00:00.000Z",
-};
-const limits = (over: object, schema: object = {}, max_step: object = {}) => ({
-  limits: {
-    ...BOUNDS.limits,
-    schema: { ...BOUNDS.limits!.schema, ...schema },
-    max_step: { ...BOUNDS.limits!.max_step, ...max_step },
-    ...over,
-  },
-});
 const good = (kpi: string): 1 | -1 => (kpi === "csat" ? 1 : -1);
 const narrowed =
   (narrow: object, before: object = {}) =>
   () =>
     narrowBounds({ ...BOUNDS, ...before } as MandateBounds, narrow as never, good);
 
-test.each([
-  ["a target left out", { targets: ["price.*"] }],
-  ["a kind left out", { kinds: ["config"] }],
-  ["a tenant left out", { tenants: ["t2"] }],
-  ["some tenants of all", { tenants: ["t7"] }, { tenants: "all" }],
-  ["fewer users", { max_affected_users: 99 }],
-  ["users bounded that were not", { max_affected_users: 1000 }, { max_affected_users: undefined }],
-  ["fewer a day", { max_per_day: 9 }],
-  ["fewer open", { max_open: 1 }],
-  ["an earlier end", { until: "2027-01-01T08:00:00.000Z" }],
-  ["a floor moved up", { kpi_floor: { csat: 4.1, incident_rate: 0.1 } }],
-  ["a floor moved down", { kpi_floor: { csat: 4, incident_rate: 0.05 } }],
-  ["a floor added", { kpi_floor: { csat: 4, incident_rate: 0.1, nrr: 1 } }],
-  ["a smaller step", limits({}, {}, { relative: 0.05 })],
-  ["a longer time of a step", limits({}, {}, { hours: 48 })],
-  ["a smaller range", limits({}, { minimum: 2, maximum: 9 })],
-  ["another keyword", limits({}, { multipleOf: 0.5 })],
-  ["limits where there were none", limits({}), { limits: undefined }],
-])("%s narrows", (_, narrow, before?: object) => expect(narrowed(narrow, before)).not.toThrow());
+test.each(NARROWER)("%s narrows", (_, narrow, before?: object) => expect(narrowed(narrow, before)).not.toThrow());
 
-test.each([
-  ["another target", { targets: ["price.*", "plan.b"] }],
-  ["a wider pattern", { targets: ["*"] }],
-  ["another kind", { kinds: ["config", "experiment"] }],
-  ["another tenant", { tenants: ["t1", "t3"] }],
-  ["all tenants", { tenants: "all" }],
-  ["more users", { max_affected_users: 101 }],
-  ["more a day", { max_per_day: 11 }],
-  ["more open", { max_open: 6 }],
-  ["a later end", { until: "2027-01-03T08:00:00.000Z" }],
-  ["a floor moved down", { kpi_floor: { csat: 3.9, incident_rate: 0.1 } }],
-  ["a floor moved up", { kpi_floor: { csat: 4, incident_rate: 0.2 } }],
-  ["a floor left out", { kpi_floor: { csat: 4 } }],
-  ["a larger step", limits({}, {}, { relative: 0.11 })],
-  ["a shorter time of a step", limits({}, {}, { hours: 12 })],
-  ["a step of another kind", limits({ max_step: { absolute: 0.01, hours: 24 } })],
-  ["members in place of the value", limits({}, {}, { members: ["a"] })],
-  ["no step", limits({ max_step: undefined })],
-  ["no schema", limits({ schema: undefined })],
-  ["another unit", limits({ unit: "USD" })],
-  ["a larger range", limits({}, { maximum: 11 })],
-  ["a keyword left out", limits({ schema: { type: "number", minimum: 1 } })],
-  ["another type", limits({}, { type: ["number", "string"] })],
-  ["another agent", { agent: "agent:other" }],
-  ["another beginning", { from: "2027-01-01T08:00:00.000Z" }],
-  ["nothing", { max_per_day: 10 }],
-])("%s is 400", (_, narrow) => expect(narrowed(narrow)).toThrow(/narrow/));
+test.each([...WIDER, ["nothing", { max_per_day: 10 }] as const])("%s is 400", (_, narrow) =>
+  expect(narrowed(narrow)).toThrow(/narrow/),
+);
 
-test.each([
-  [{ type: "integer" }, { type: "number" }, false],
-  [{ type: "number" }, { type: "integer" }, true],
-  [{ enum: [1, 2] }, { enum: [2] }, true],
-  [{ enum: [1, 2] }, { enum: [2, 3] }, false],
-  [{ const: { a: 1 } }, { const: { a: 1 } }, true],
-  [{ const: 1 }, { const: 2 }, false],
-  [{ multipleOf: 0.1 }, { multipleOf: 0.3 }, true],
-  [{ multipleOf: 0.3 }, { multipleOf: 0.1 }, false],
-  [{ pattern: "^a$" }, { pattern: "^b$" }, false],
-  [{ minLength: 1, maxLength: 5 }, { minLength: 2, maxLength: 4 }, true],
-  [{ minLength: 2 }, { minLength: 1 }, false],
-  [{ maxItems: 2 }, { maxItems: 3 }, false],
-  [{ uniqueItems: true }, { uniqueItems: false }, false],
-  [{ items: { minimum: 1 } }, { items: { minimum: 0 } }, false],
-  [{ required: ["a"] }, { required: ["a", "b"] }, true],
-  [{ required: ["a"] }, { required: [] }, false],
-  [{ properties: { a: { minimum: 1 } } }, { properties: { a: { minimum: 2 } } }, true],
-  [{ properties: { a: { minimum: 1 } } }, { properties: {} }, false],
-  [{ additionalProperties: false }, { additionalProperties: true }, false],
-  [{ additionalProperties: false }, { additionalProperties: false, properties: { a: {} } }, false],
-  [{ additionalProperties: { minimum: 1 } }, { additionalProperties: false, properties: { a: { minimum: 0 } } }, false],
-  [{ additionalProperties: { minimum: 1 } }, { additionalProperties: false, properties: { a: { minimum: 1 } } }, true],
-  [{ exclusiveMinimum: 1 }, { minimum: 2 }, false],
-])("of schemas %j and %j the second is as strict: %s", (before, after, isNarrow) => {
+test.each(SCHEMAS)("of schemas %j and %j the second is as strict: %s", (before, after, isNarrow) => {
   expect(findWiderKeyword(before as never, after as never) === undefined).toBe(isNarrow);
 });
 
-test.each([
-  ["price.*", "price.basic", true],
-  ["price.*", "*.basic", true],
-  ["price.*", "plan.*", false],
-  ["a*b", "*c", false],
-  ["a*b*", "a*c", true],
-  ["Price.a", "price.A", true],
-  ["*", "x", true],
-  ["ab", "a*b*c", false],
-])("%s and %s have a target in common: %s", (a, b, shared) => {
+test.each(OVERLAPS)("%s and %s have a target in common: %s", (a, b, shared) => {
   expect(overlaps(a, b)).toBe(shared);
   expect(overlaps(b, a)).toBe(shared);
 });
