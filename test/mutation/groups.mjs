@@ -13,7 +13,7 @@ export const GROUPS = {
   },
   github: {
     sources: "lib/github/",
-    tests: ["test/lib/operations/github/*.test.ts", "test/local/targets/config.test.ts"],
+    tests: ["test/lib/github/*.test.ts", "test/lib/operations/github/*.test.ts"],
     last: "lives",
   },
   verifier: {

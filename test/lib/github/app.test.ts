@@ -1,0 +1,160 @@
+/** The client of a GitHub App: which requests it sends, how long it keeps a token, and what it makes of failures. */
+import { beforeAll, expect, test } from "vitest";
+import { decodeJwt } from "jose/jwt/decode";
+import { githubApp, parsed } from "../../../lib/github/app.ts";
+import { HOUR, MINUTE, testClock } from "../../support/clock.ts";
+import { API, appKeyPem } from "../../support/github_stub.ts";
+
+beforeAll(() => void appKeyPem());
+
+const ACME = { installation_id: 77, repository_id: 42 };
+type Sent = { url: string; init: RequestInit & { headers: Record<string, string> } };
+type Respond = (sent: Sent, number: number) => Response | Promise<Response>;
+
+/** An App whose tokens live for an hour; `respond` answers other requests, and those for tokens where it is `tokens`. */
+function app({ respond = () => new Response("{}"), tokens }: { respond?: Respond; tokens?: Respond } = {}) {
+  const clock = testClock();
+  const sent: Sent[] = [];
+  const made = { count: 0 };
+  const answer: Respond = (request, number) => {
+    if (!request.url.endsWith("/access_tokens")) return respond(request, number);
+    if (tokens) return tokens(request, number);
+    return Response.json({ token: `ghs_${++made.count}`, expires_at: new Date(clock.now() + HOUR).toISOString() });
+  };
+  const client = githubApp(
+    { app_id: 5, key: appKeyPem(), api: API },
+    {
+      clock,
+      timeout: 1500,
+      fetch: async (url, init) => {
+        const request = { url, init: init as Sent["init"] };
+        sent.push(request);
+        return answer(request, sent.length);
+      },
+    },
+  );
+  const send = (as: "app" | typeof ACME = ACME, over: object = {}) =>
+    client.send({ method: "POST", path: "/x", body: { a: 1 }, as, ...over });
+  const paths = () => sent.map(({ url }) => url.slice(API.length));
+  return { clock, client, send, sent, paths, made };
+}
+
+const TOKENS = "/app/installations/77/access_tokens";
+const failed = (message: string, facts: object = {}) =>
+  expect.objectContaining({ name: "GithubFailed", message, ...facts });
+
+test("a request carries a token of its installation, which is asked for one repository and one permission", async () => {
+  const { send, sent, paths } = app();
+  expect((await send()).text).toBe("{}");
+  expect(paths()).toEqual([TOKENS, "/x"]);
+  const [token, request] = sent;
+  expect(JSON.parse(String(token!.init.body))).toEqual({ repository_ids: [42], permissions: { deployments: "write" } });
+  expect(request!.init).toMatchObject({ method: "POST", redirect: "manual", body: '{"a":1}' });
+  expect(request!.init.headers).toEqual({
+    ...{ accept: "application/vnd.github+json", authorization: "Bearer ghs_1", "user-agent": "countersign" },
+    ...{ "x-github-api-version": "2022-11-28", "content-type": "application/json" },
+  });
+});
+
+test("a request without a body names no type", async () => {
+  const { send, sent } = app();
+  await send("app", { method: "GET", body: undefined });
+  expect(sent[0]!.init.headers).not.toHaveProperty("content-type");
+  expect(sent[0]!.init).not.toHaveProperty("body");
+});
+
+test("the App itself signs a JWT of nine minutes, dated a minute back", async () => {
+  const { send, sent, clock } = app();
+  await send("app");
+  const { iss, iat, exp } = decodeJwt(sent[0]!.init.headers["authorization"]!.slice("Bearer ".length));
+  const now = Math.floor(clock.now() / 1000);
+  expect({ iss, iat, exp }).toEqual({ iss: "5", iat: now - 60, exp: now + 540 });
+});
+
+test("a token is used until five minutes before its end, and asked for once by many", async () => {
+  const { client, send, clock, made } = app();
+  await Promise.all([send(), send(), client.authorize(ACME)]);
+  expect(made.count).toBe(1);
+  clock.advance(HOUR - 5 * MINUTE - 1);
+  await client.authorize(ACME);
+  expect(made.count).toBe(1);
+  clock.advance(1);
+  await client.authorize(ACME);
+  expect(made.count).toBe(2);
+  await client.authorize({ ...ACME, repository_id: 43 });
+  expect(made.count).toBe(3);
+});
+
+test("a token that could not be had is asked for again", async () => {
+  const { client, clock } = app({
+    tokens: (_, number) =>
+      number === 1
+        ? new Response("{}", { status: 502 })
+        : Response.json({ token: "ghs_x", expires_at: new Date(clock.now() + HOUR).toISOString() }),
+  });
+  await expect(client.authorize(ACME)).rejects.toEqual(failed("GitHub answered 502", { status: 502 }));
+  await expect(client.authorize(ACME)).resolves.toBeUndefined();
+});
+
+test.each([
+  [401, 2],
+  [403, 1],
+])("after %i the next request has had %i tokens", async (status, tokens) => {
+  const { send, made } = app({ respond: (_, number) => new Response("{}", { status: number === 2 ? status : 200 }) });
+  await expect(send()).rejects.toEqual(failed(`GitHub answered ${status}`, { status }));
+  await send();
+  expect(made.count).toBe(tokens);
+});
+
+test.each<[string, unknown]>([
+  ["no JSON", "<html>"],
+  ["no token", { expires_at: "2030-01-01T00:00:00Z" }],
+  ["a token with a line break", { token: "ghs\nx", expires_at: "2030-01-01T00:00:00Z" }],
+  ["a token behind a space", { token: " ghs", expires_at: "2030-01-01T00:00:00Z" }],
+  ["an empty token", { token: "", expires_at: "2030-01-01T00:00:00Z" }],
+  ["an end that is no time", { token: "ghs", expires_at: "soon" }],
+])("an answer with %s is no token", async (_, body) => {
+  const { client } = app({ tokens: () => new Response(typeof body === "string" ? body : JSON.stringify(body)) });
+  await expect(client.authorize(ACME)).rejects.toEqual(
+    failed("GitHub answered something other than an installation token"),
+  );
+});
+
+test("an end may be in another zone", async () => {
+  const { client } = app({
+    tokens: () => Response.json({ token: "ghs", expires_at: "2030-01-01T01:00:00+01:00" }),
+  });
+  await expect(client.authorize(ACME)).resolves.toBeUndefined();
+});
+
+test.each<[string, Respond, object]>([
+  [
+    "a status with the pause that it names",
+    () => new Response("{}", { status: 429, headers: { "retry-after": "90" } }),
+    failed("GitHub answered 429", { status: 429, after: 90_000 }),
+  ],
+  [
+    "no connection",
+    () => {
+      throw new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") });
+    },
+    failed("GitHub could not be reached: ECONNREFUSED", { status: undefined, after: undefined }),
+  ],
+  [
+    "more than it may",
+    () => new Response("x".repeat(1024 * 1024 + 1)),
+    failed(`GitHub answered more than ${1024 * 1024} bytes`),
+  ],
+])("%s is a failure", async (_, respond, expected) => {
+  await expect(app({ respond }).send("app")).rejects.toEqual(expected);
+});
+
+test("as much as it may is answered", async () => {
+  const text = "x".repeat(1024 * 1024);
+  expect((await app({ respond: () => new Response(text) }).send("app")).text).toBe(text);
+});
+
+test("JSON is parsed, and other text is undefined", () => {
+  expect(parsed("[1]")).toEqual([1]);
+  expect(parsed("{")).toBeUndefined();
+});

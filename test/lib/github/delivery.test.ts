@@ -1,0 +1,92 @@
+/** Deliveries of GitHub's webhook: what is read of them, and each way in which one is rejected. */
+import { expect, test } from "vitest";
+import { hasSignature, readDelivery } from "../../../lib/github/delivery.ts";
+import { API, HOOK_SECRET, sign } from "../../support/github_stub.ts";
+
+const SHA = "a".repeat(40);
+const CALLBACK = `${API}/repos/acme/shop.v2/actions/runs/9001/deployment_protection_rule`;
+const DELIVERY = {
+  action: "requested",
+  environment: "production",
+  deployment_callback_url: CALLBACK,
+  deployment: { id: 7, sha: SHA },
+  repository: { id: 42, full_name: "acme/shop.v2" },
+  installation: { id: 77 },
+};
+const EVENT = "deployment_protection_rule";
+const read = (body: unknown, event = EVENT) =>
+  readDelivery(new TextEncoder().encode(JSON.stringify(body)), new Headers({ "x-github-event": event }), API);
+const named = (full_name: string) => ({
+  repository: { id: 42, full_name },
+  deployment_callback_url: CALLBACK.replace("acme/shop.v2", full_name),
+});
+
+test("a delivery says which deployment of which commit waits", () => {
+  const request = {
+    ...{ installation_id: 77, repository_id: 42, repository: "acme/shop.v2", deployment_id: 7, run_id: "9001" },
+    ...{ environment: "production", head: SHA, callback: CALLBACK },
+  };
+  expect(read(DELIVERY)).toEqual(request);
+  expect(read({ ...DELIVERY, sha: SHA, event: "push" })).toEqual(request);
+  expect(read({ ...DELIVERY, deployment: { id: 7, sha: "b".repeat(64) } })!.head).toBe("b".repeat(64));
+});
+
+test.each([
+  ["another event", DELIVERY, "ping"],
+  ["another action", { ...DELIVERY, action: "created" }, EVENT],
+  ["no action", null, EVENT],
+])("a delivery of %s asks for no decision", (_, body, event) => {
+  expect(read(body, event)).toBeUndefined();
+});
+
+const COMMIT = "must be a full commit id";
+const NAME = "must be owner/name";
+const CALLED = "must be the run's deployment_protection_rule below the gate's api";
+
+test.each<[string, object, string, string]>([
+  ["no environment", { environment: undefined }, "environment", "must be text"],
+  ["a short commit", { deployment: { id: 7, sha: "a".repeat(39) } }, "deployment.sha", COMMIT],
+  ["a longer commit", { deployment: { id: 7, sha: "a".repeat(41) } }, "deployment.sha", COMMIT],
+  ["a commit behind something", { deployment: { id: 7, sha: `x${SHA}` } }, "deployment.sha", COMMIT],
+  ["a commit in capitals", { deployment: { id: 7, sha: "A".repeat(40) } }, "deployment.sha", COMMIT],
+  ["a commit of 64 characters that is none", { deployment: { id: 7, sha: "z".repeat(64) } }, "deployment.sha", COMMIT],
+  ["one hexadecimal character", { deployment: { id: 7, sha: "a" } }, "deployment.sha", COMMIT],
+  ["another commit beside it", { sha: "b".repeat(40) }, "sha", "must be equal to deployment.sha"],
+  ["an id that is text", { deployment: { id: "7", sha: SHA } }, "deployment.id", "must be a number"],
+  ["a repository of no owner", named("shop"), "repository.full_name", NAME],
+  ["a repository in a folder", named("x/acme/shop"), "repository.full_name", NAME],
+  ["a repository with a folder", named("acme/shop/x"), "repository.full_name", NAME],
+  ["a repository that is a step up", named("acme/.."), "repository.full_name", NAME],
+  ["a repository that is here", named("acme/."), "repository.full_name", NAME],
+  ["an owner with a dot", named("ac.me/shop"), "repository.full_name", NAME],
+  ["another host", { deployment_callback_url: CALLBACK.replace(API, "https://evil.example") }, "callback", CALLED],
+  ["another repository's run", { deployment_callback_url: CALLBACK.replace("shop.v2", "web") }, "callback", CALLED],
+  ["a longer address", { deployment_callback_url: `${CALLBACK}/x` }, "callback", CALLED],
+  ["a run without a number", { deployment_callback_url: CALLBACK.replace("9001", "0") }, "callback", CALLED],
+])("a delivery with %s is rejected", (_, over, field, message) => {
+  const name = field === "callback" ? "deployment_callback_url" : field;
+  const details = { fields: [{ field: name, message }] };
+  expect(() => read({ ...DELIVERY, ...over })).toThrow(expect.objectContaining({ code: "invalid_field", details }));
+});
+
+test("a name that begins with dots is a repository's", () => {
+  expect(read({ ...DELIVERY, ...named("acme/.github") })!.repository).toBe("acme/.github");
+  expect(read({ ...DELIVERY, ...named("acme/..x") })!.repository).toBe("acme/..x");
+});
+
+test("a body that is no JSON, or a list, is rejected or asks for nothing", () => {
+  const headers = new Headers({ "x-github-event": EVENT });
+  expect(() => readDelivery(new TextEncoder().encode("{"), headers, API)).toThrow(/is not valid JSON/);
+  expect(readDelivery(new TextEncoder().encode("[]"), headers, API)).toBeUndefined();
+});
+
+test.each([
+  ["its own", sign("x"), true],
+  ["that of another text", sign("y"), false],
+  ["that of another secret", sign("x", "another"), false],
+  ["that without its scheme", sign("x").slice("sha256=".length), false],
+  ["none", "", false],
+])("of signatures %s counts, or not", async (_, signature, expected) => {
+  const headers = new Headers(signature === "" ? {} : { "x-hub-signature-256": signature });
+  expect(await hasSignature(HOOK_SECRET, new TextEncoder().encode("x"), headers)).toBe(expected);
+});
