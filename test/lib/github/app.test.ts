@@ -43,7 +43,7 @@ const TOKENS = "/app/installations/77/access_tokens";
 const failed = (message: string, facts: object = {}) =>
   expect.objectContaining({ name: "GithubFailed", message, ...facts });
 
-test("a request carries a token of its installation, which is asked for one repository and one permission", async () => {
+test("a request carries a token of its installation for one repository and one permission", async () => {
   const { send, sent, paths } = app();
   expect((await send()).text).toBe("{}");
   expect(paths()).toEqual([TOKENS, "/x"]);

@@ -51,7 +51,7 @@ test.each<[string, object, string, string]>([
   ["a commit in capitals", { deployment: { id: 7, sha: "A".repeat(40) } }, "deployment.sha", COMMIT],
   ["a commit of 64 characters that is none", { deployment: { id: 7, sha: "z".repeat(64) } }, "deployment.sha", COMMIT],
   ["one hexadecimal character", { deployment: { id: 7, sha: "a" } }, "deployment.sha", COMMIT],
-  ["another commit beside it", { sha: "b".repeat(40) }, "sha", "must be equal to deployment.sha"],
+  ["another commit of the push", { sha: "b".repeat(40) }, "sha", "must be equal to deployment.sha"],
   ["an id that is text", { deployment: { id: "7", sha: SHA } }, "deployment.id", "must be a number"],
   ["a repository of no owner", named("shop"), "repository.full_name", NAME],
   ["a repository in a folder", named("x/acme/shop"), "repository.full_name", NAME],
