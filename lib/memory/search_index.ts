@@ -66,9 +66,6 @@ function newsBeside(known: ReadonlySet<string>): (row: Row) => boolean {
   };
 }
 
-/** Full-text search over documents that come at one end and mostly go at the other. */
-export type SearchIndex = ReturnType<typeof searchIndex>;
-
 /** An empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
 export function searchIndex() {
   let rows: Row[] = [];

@@ -182,7 +182,3 @@ export const META_RECORDS = {
 export type SweptCollection = {
   [C in Collection]: (typeof COLLECTIONS)[C] extends { erasure: "sweep" } ? C : never;
 }[Collection];
-
-/** Lists the collections that a part of the service writes. */
-export const listCollections = (writer: Writer): Collection[] =>
-  (Object.keys(COLLECTIONS) as Collection[]).filter((name) => COLLECTIONS[name].writer === writer);
