@@ -3,6 +3,7 @@ import { CONSENT_TOO_LATE, endAutomation, wakeForApply } from "../end_automation
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { requireUnmoved } from "../gate/require_unmoved.ts";
+import { asInside } from "../mandates/check_apply.ts";
 import { describeStranded, endLease, leaseError, readLeases } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
@@ -84,7 +85,8 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
           }
         : { type, name, note, signature };
     const actor = actorBehind(name, signature, findActor(caller, name));
-    const judged = type === "approve" ? await asProven(transaction, before) : before.change;
+    const judged =
+      type === "approve" ? await asInside(transaction, await asProven(transaction, before), before) : before.change;
     const isWaiting = isLive(before.change.status);
     const isLate = type === "approve" && isWaiting && comesAfterTime(before.change, transaction.at);
     const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;

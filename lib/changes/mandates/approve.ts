@@ -86,16 +86,25 @@ async function judge(
   });
   if (breach) return breach;
   if (seen === null) return { bound: "seen", message: "Its target system cannot be read now." };
-  for (const entry of listEntries(input)) {
-    const since = await unapprovedRollback(evidence, entry, at);
-    if (since !== undefined)
-      return {
-        bound: "rollback",
-        message: `${entry.target} was rolled back at ${since}, and for 24 hours a person must approve a change of it first.`,
-      };
-  }
+  const rollback = await findRecentRollback(evidence, input, at);
+  if (rollback) return rollback;
   const values = await judgeLimits(transaction, input, bounds, { readings });
   return findValueBreach(values) ?? count(transaction, mandate, bounds, listEntries(input).length);
+}
+
+/** Returns the breach of a change of a target that was rolled back in the last 24 hours. */
+export async function findRecentRollback(
+  evidence: Transaction["evidence"],
+  change: ProposeInput | Change,
+  at: string,
+): Promise<Breach | undefined> {
+  for (const entry of listEntries(change)) {
+    const since = await unapprovedRollback(evidence, entry, at);
+    if (since === undefined) continue;
+    const message = `${entry.target} was rolled back at ${since}, and for 24 hours a person must approve a change of it first.`;
+    return { bound: "rollback", message };
+  }
+  return undefined;
 }
 
 /** Judges the values of a change by the limits of a mandate. */

@@ -1,6 +1,6 @@
 /** Judges again, at each use of a change that a mandate alone approved, whether it still lies inside. */
 import { AppError } from "../../kit/errors.ts";
-import type { SystemReading } from "../judge_values.ts";
+import { readRecordedBases, type SystemReading } from "../judge_values.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { approvingMandate, isByMandate, isMandated } from "../rules/mandate_approval.ts";
@@ -8,9 +8,10 @@ import { effectiveBounds } from "../rules/mandate_allowed.ts";
 import { findBreach } from "../rules/mandate_inside.ts";
 import { missingConsents, missingOrdinary } from "../rules/missing.ts";
 import { allowedInstead } from "../rules/state_machine.ts";
+import type { ChangeRecord } from "../rules/record.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
-import { findValueBreach, judgeLimits } from "./approve.ts";
+import { findRecentRollback, findValueBreach, judgeLimits } from "./approve.ts";
 import { readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
@@ -20,40 +21,64 @@ interface InsideValues {
   recorded: readonly StepBase[];
 }
 
+type Judging = Pick<Transaction, "product" | "at" | "ledger" | "tx" | "evidence">;
+
 /**
  * Requires that a change whose only consent is a mandate's lies inside it at the moment of the transaction; its values are judged
  * where they are given. Returns the numbers that its target holds which no change of ours has set. Errors: 403 `consent_incomplete`.
  */
 export async function requireInside(
-  transaction: Pick<Transaction, "product" | "at" | "ledger" | "tx" | "evidence">,
+  transaction: Judging,
   change: Change,
   given?: InsideValues,
 ): Promise<readonly StepBase[] | undefined> {
-  const { product, at } = transaction;
-  const { intent } = product;
-  const { policy } = intent;
-  if (!isMandated(change, policy) || isEmergency(change, intent) || missingOrdinary(change, intent).length === 0)
-    return undefined;
-  const mandate = await readMandate(transaction, approvingMandate(change)!);
-  const bounds = mandate && effectiveBounds(mandate, policy.mandates!);
-  const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };
-  const values = bounds && given ? await judgeLimits(transaction, change, bounds, given) : {};
-  const breach = !mandate
-    ? { message: "It is not in the log." }
-    : (findBreach(asStated(change), mandate, bounds!, { ...facts, systems: listSystems(product.adapter) }) ??
-      findValueBreach(values));
-  if (!breach) return values.step_base;
+  const { intent } = transaction.product;
+  const { breach, step_base } = await findMandateBreach(transaction, change, given);
+  if (!breach) return step_base;
   const { change_id } = change;
-  const without = {
-    ...change,
-    approvals: change.approvals.map((one) => (isByMandate(one) ? { ...one, inactive: true as const } : one)),
-  };
+  const without = withoutMandate(change);
   const missing = missingConsents(without, intent);
   throw new AppError(
     "consent_incomplete",
     `${change_id} no longer lies inside mandate ${approvingMandate(change)}, so people must approve it: ${breach.message}`,
     { change_id, missing, allowed: allowedInstead(without, intent) },
   );
+}
+
+/** Returns the change as people decide on it: without the consent of a mandate outside of which it lies now. */
+export async function asInside(transaction: Judging, change: Change, record: ChangeRecord): Promise<Change> {
+  if (change.status !== "approved" || approvingMandate(change) === undefined) return change;
+  const recorded = await readRecordedBases(transaction.ledger, record);
+  const { breach } = await findMandateBreach(transaction, change, { readings: undefined, recorded });
+  return breach ? withoutMandate(change) : change;
+}
+
+const withoutMandate = (change: Change): Change => ({
+  ...change,
+  approvals: change.approvals.map((one) => (isByMandate(one) ? { ...one, inactive: true as const } : one)),
+});
+
+/** Returns why a change that a mandate alone approved lies outside it now. */
+async function findMandateBreach(
+  transaction: Judging,
+  change: Change,
+  given: InsideValues | undefined,
+): Promise<{ breach?: { message: string } | undefined; step_base?: readonly StepBase[] | undefined }> {
+  const { product, at, evidence } = transaction;
+  const { intent } = product;
+  const { policy } = intent;
+  if (!isMandated(change, policy) || isEmergency(change, intent) || missingOrdinary(change, intent).length === 0)
+    return {};
+  const mandate = await readMandate(transaction, approvingMandate(change)!);
+  if (!mandate) return { breach: { message: "It is not in the log." } };
+  const bounds = effectiveBounds(mandate, policy.mandates!);
+  const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };
+  const values = given ? await judgeLimits(transaction, change, bounds, given) : {};
+  const breach =
+    findBreach(asStated(change), mandate, bounds, { ...facts, systems: listSystems(product.adapter) }) ??
+    (given && (await findRecentRollback(evidence, change, at))) ??
+    findValueBreach(values);
+  return { breach, step_base: values.step_base };
 }
 
 const asStated = (change: Change) => ({

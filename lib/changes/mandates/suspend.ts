@@ -74,8 +74,9 @@ async function listStored({ tx }: Transaction): Promise<Set<string>> {
 /** Suspends the mandates whose changes have a contested value, as the last check of drift found it. */
 export async function suspendContested(deps: ChangesDeps): Promise<void> {
   for await (const page of listPages(deps.store, "drift", { limit: PAGE_SIZE }))
-    for (const { id, value } of page) {
-      const change = value.contested_until ? (await readRecord(deps.store, id))?.change : undefined;
+    for (const { value } of page) {
+      // The key of a row of a plan names the entry too.
+      const change = value.contested_until ? (await readRecord(deps.store, value.change_id))?.change : undefined;
       if (change?.approvals.some(isByMandate))
         await governed<void>({ deps }, (transaction) =>
           suspendApproving(transaction, change, "contested", Date.parse(value.contested_until!)),

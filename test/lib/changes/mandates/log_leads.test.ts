@@ -176,6 +176,30 @@ test.each(["rejected", "lost answer"] as const)(
   },
 );
 
+test("a contested value of a plan suspends the mandate that approved it", async () => {
+  const policy = { ...MANDATED.policy, on_drift: "restore" };
+  const held = { "price.basic": 100, "price.pro": 100 };
+  const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } }, held);
+  const id = await api.active();
+  const { deps } = api.api;
+  const sets = Object.keys(held).map((target) => ({ tenant_id: "t1", target, value: 101 }));
+  const plan = (await api.propose({ target: "price.plan", value: undefined, sets })).body;
+  expect((await api.apply(plan.change_id)).status).toBe(200);
+  for (let edit = 0; edit < 6; edit++) {
+    const place = { tenant_id: "t1", target: "price.pro", kind: "config", value: null };
+    api.target.overwrite(place as never, String(700 + edit));
+    await checkDrift(deps);
+    deps.clock.advance(4 * MINUTE);
+    await restoreEdited(deps);
+    await checkDueDrift(deps);
+    await keepMandates(deps);
+  }
+  expect(await api.mandate(id)).toMatchObject({
+    state: "suspended",
+    suspension: { reason: "contested", change_id: plan.change_id },
+  });
+});
+
 test("a mandate that was resumed after a contest is over stays active", async () => {
   const policy = { ...MANDATED.policy, on_drift: "restore" };
   const api = await mandated({ longLived: true, intent: { ...MANDATED, policy } });

@@ -220,6 +220,32 @@ test("people approve what a suspended mandate approved", async () => {
   expect(await apply(change_id)).toMatchObject({ status: 200 });
 });
 
+test("people approve what lies outside of a mandate that was narrowed", async () => {
+  const { active, decideOn, propose, apply, statement, send } = await mandated();
+  const id = await active();
+  const { change_id } = (await propose()).body;
+  await decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 40 } });
+  expect((await apply(change_id)).body).toMatchObject({ code: "consent_incomplete", allowed: ["approve", "revoke"] });
+  const text = await statement("approve", "ana", { change_id });
+  const approval = { change_id, approver: "ana", proof: PENS["ana"]!.sign(text), at: JSON.parse(text).at };
+  expect((await send("approve", approval)).status).toBe(200);
+  expect((await apply(change_id)).status).toBe(200);
+});
+
+test("a rollback keeps its target outside at apply too, until a person approves", async () => {
+  const { active, decideOn, propose, apply, send } = await mandated();
+  const first = await active();
+  const rolled = (await propose()).body.change_id;
+  await decideOn("mandate_narrow", first, "ana", { narrow: { max_open: 1 } });
+  await active();
+  const other = (await propose({ value: 103 })).body;
+  expect(other.status).toBe("approved");
+  await apply(rolled);
+  expect((await send("rollback", { change_id: rolled, actor: "ana" })).status).toBe(200);
+  const refused = (await apply(other.change_id)).body;
+  expect(refused).toMatchObject({ code: "consent_incomplete", error: expect.stringContaining("was rolled back at") });
+});
+
 test("a new intent: without the rule, without a signer's key, or with smaller bounds", async () => {
   const { active, restart } = await mandated();
   const id = await active();

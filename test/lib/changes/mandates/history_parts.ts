@@ -1,0 +1,266 @@
+/** The particulars of random histories of mandates: intents, bounds, proposals and narrowings, as the model and the service take them. */
+import { portableSha256 } from "../../../../lib/kit/platform.ts";
+import type { dice } from "../../../support/dice.ts";
+import type { Manifest } from "../../../support/intents.ts";
+import { sshPen } from "../../../support/passkeys.ts";
+import { person, type Pen } from "../../../support/signed.ts";
+import { type Bounds, DAY, HOUR, type Idea, notAllowed, type Rules, type World } from "./model.ts";
+
+type Roll = ReturnType<typeof dice>;
+const pick = <T>(list: readonly T[], roll: Roll): T => list[roll(list.length)]!;
+const maybe = <T>(roll: Roll, of: number, value: T): T | undefined => (roll(of) === 0 ? value : undefined);
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** Acts, those that happen often several times. */
+export const KINDS_OF_ACTS = (
+  "make make draft sign resume resume narrow narrow revoke propose propose propose propose propose propose propose " +
+  "propose approve approve approve close apply apply apply apply rollback contest feed cycle cycle wait wait intent move loss"
+).split(" ") as (
+  | "make"
+  | "draft"
+  | "sign"
+  | "resume"
+  | "narrow"
+  | "revoke"
+  | "propose"
+  | "approve"
+  | "close"
+  | "apply"
+  | "rollback"
+  | "contest"
+  | "feed"
+  | "cycle"
+  | "wait"
+  | "intent"
+  | "move"
+  | "loss"
+)[];
+
+/** Two keys of each person; the intent lists one of them. The keys of `una` sign unattended. */
+export const PENS: Readonly<Record<string, readonly Pen[]>> = Object.fromEntries(
+  ["ana", "bo", "cy", "una", "olga"].map((name) => {
+    const type = name === "una" ? "ssh-ed25519" : "sk-ssh-ed25519@openssh.com";
+    return [name, [sshPen(type), sshPen(type)]];
+  }),
+);
+
+const AGENTS = ["agent:one", "agent:two"];
+export const SECRETS: Readonly<Record<string, string>> = Object.fromEntries(AGENTS.map((name) => [name, `of ${name}`]));
+
+/** Places, and what the target system holds there at the beginning. */
+export const PLACES = ["t1", "t2"].flatMap((tenant) => [
+  { tenant, target: "p.a", value: 100 },
+  { tenant, target: "p.b", value: 100 },
+  { tenant, target: "p.c", value: undefined },
+  { tenant, target: "q.a", value: 100 },
+]);
+
+/** Draws an intent; the first of a history allows mandates. */
+export function drawRules(roll: Roll, isFirst: boolean): Rules {
+  const approvers = pick(
+    [
+      ["ana", "bo"],
+      ["ana", "bo", "cy", "una"],
+      ["ana", "bo", "una"],
+      ["ana", "cy"],
+    ],
+    roll,
+  );
+  const owners = pick(
+    [
+      [],
+      [],
+      [{ targets: ["p.*"], approvers: ["olga"] }],
+      [{ targets: ["p.a"], approvers: ["olga"] }],
+      [{ targets: ["q.*"], tenants: ["t1"], approvers: ["olga", "cy"] }],
+    ],
+    roll,
+  );
+  const keys = Object.fromEntries(Object.keys(PENS).map((name) => [name, name === "bo" && roll(5) === 0 ? 1 : 0]));
+  const mandates = {
+    targets: pick([["*"], ["*"], ["p.*"], ["p.a", "q.*"]], roll),
+    days: pick([30, 30, 5], roll),
+    per_day: pick([50, 50, 4], roll),
+    open: pick([20, 20, 2], roll),
+    apply_when: roll(3) > 0,
+  };
+  return {
+    approvers,
+    major: 1 + roll(2),
+    owners,
+    keys,
+    agents: !isFirst && roll(6) === 0 ? ["agent:one"] : AGENTS,
+    mandates: !isFirst && roll(8) === 0 ? undefined : mandates,
+  };
+}
+
+/** The intent as the service reads it. A step is limited for every target, so that what it held is recorded. */
+export const intentFor = ({ approvers, major, owners, keys, agents, mandates }: Rules): Manifest => ({
+  principals: {
+    ...Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, person(PENS[name]![key]!)])),
+    ...Object.fromEntries(
+      agents.map((name) => [
+        name,
+        {
+          kind: "agent",
+          token_sha256: portableSha256(SECRETS[name]!),
+          may: { max_open: 1000, max_per_day: 1000 },
+        },
+      ]),
+    ),
+  },
+  kpis: { csat: { baseline: 4, target: 5 }, latency: { baseline: 120, target: 80 } },
+  policy: {
+    approvers,
+    required_approvers: { standard: 1, major },
+    owners,
+    apply_when: ["manual", "approved"],
+    on_drift: "restore",
+    targets: [{ match: ["*"], max_step: { absolute: 100_000, hours: 24 } }],
+    ...(mandates && {
+      mandates: {
+        targets: mandates.targets,
+        max_days: mandates.days,
+        max_per_day: mandates.per_day,
+        max_open: mandates.open,
+        apply_when: mandates.apply_when,
+      },
+    }),
+  },
+});
+
+/** Draws bounds that the policy allows, where a few tries find some. */
+export function drawAllowed(roll: Roll, world: World): Bounds {
+  for (let tries = 0; ; tries++) {
+    const bounds = drawBounds(roll, world);
+    if (tries > 6 || notAllowed(bounds, world.now, world.rules).length === 0) return bounds;
+  }
+}
+
+/** Draws bounds, some of which the policy does not allow. */
+export function drawBounds(roll: Roll, { now, rules }: World): Bounds {
+  const policy = rules.mandates ?? { per_day: 50, open: 20, days: 30 };
+  const step = roll(2) === 0 ? { absolute: 3 + roll(10) } : { percent: 3 + roll(8) };
+  const limits = pick(
+    [
+      undefined,
+      { ...step, hours: pick([1, 24, 48], roll) },
+      { minimum: 80 + roll(20), maximum: 105 + roll(10), hours: 0 },
+      { ...step, hours: 24, minimum: 80, maximum: 110 },
+    ],
+    roll,
+  );
+  return {
+    agent: pick(AGENTS, roll),
+    targets: pick([["p.*"], ["p.*"], ["*"], ["p.a"], ["p.a", "p.b"], ["q.*", "p.b"]], roll),
+    kinds: pick([["config"], ["config", "feature_flag"]], roll),
+    tenants: pick(["all", "all", ["t1"], ["t1", "t2"]] as const, roll) as Bounds["tenants"],
+    limits,
+    users: maybe(roll, 3, 50),
+    per_day: roll(3) === 0 ? 1 + roll(6) : policy.per_day,
+    open: roll(3) === 0 ? 1 + roll(4) : policy.open,
+    floor: pick([undefined, undefined, { csat: 4 }, { latency: 110 }, { csat: 4, latency: 120 }], roll),
+    from: maybe(roll, 8, now + (1 + roll(30)) * HOUR),
+    until: now + (roll(10) === 0 ? policy.days + 1 : 2 + roll(policy.days - 2)) * DAY,
+  };
+}
+
+const limitsIn = ({ minimum, maximum, absolute, percent, hours }: NonNullable<Bounds["limits"]>) => ({
+  ...(minimum !== undefined && { schema: { type: "number", minimum, maximum } }),
+  ...(absolute !== undefined && { max_step: { absolute, hours } }),
+  ...(percent !== undefined && { max_step: { relative: percent / 100, hours } }),
+});
+
+/** Bounds as the service takes them. */
+export const toBounds = ({ limits, users, per_day, open, floor, from, until, ...bounds }: Partial<Bounds>): object => ({
+  ...bounds,
+  ...(limits && { limits: limitsIn(limits) }),
+  ...(users !== undefined && { max_affected_users: users }),
+  ...(per_day !== undefined && { max_per_day: per_day }),
+  ...(open !== undefined && { max_open: open }),
+  ...(floor && { kpi_floor: floor }),
+  ...(from !== undefined && { from: iso(from) }),
+  ...(until !== undefined && { until: iso(until) }),
+});
+
+/** Draws one bound that is smaller, or one that is not. */
+export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; after: Bounds; isNarrower: boolean } {
+  const isNarrower = roll(4) > 0;
+  const by = isNarrower ? 1 : -1;
+  const lower = (count: number): number => Math.max(1, count - by);
+  const draw = (): Partial<Bounds> => {
+    const { limits, floor = {} } = before;
+    switch (roll(7)) {
+      case 0:
+        return { per_day: lower(before.per_day) };
+      case 1:
+        return { open: lower(before.open) };
+      case 2:
+        return { users: before.users === undefined ? 60 : Math.max(0, before.users - 20 * by) };
+      case 3:
+        return { until: before.until - by * 12 * HOUR };
+      case 4:
+        return isNarrower ? { targets: before.targets.slice(0, 1) } : { targets: [...before.targets, "p.d"] };
+      case 5:
+        return { floor: { ...floor, csat: (floor["csat"] ?? 3.5) + 0.5 * by } };
+      default: {
+        if (!limits) return { limits: { minimum: 80, maximum: 120, hours: 0 } };
+        const { hours, absolute, percent, minimum, maximum } = limits;
+        return {
+          limits: {
+            hours: hours === 0 ? 0 : hours + by,
+            ...(absolute !== undefined && { absolute: isNarrower ? Math.max(1, absolute - 1) : absolute }),
+            ...(percent !== undefined && { percent: isNarrower ? Math.max(1, percent - 1) : percent }),
+            ...(minimum !== undefined && { minimum: minimum + by, maximum: maximum! - by }),
+          },
+        };
+      }
+    }
+  };
+  const changed = draw();
+  const after = { ...before, ...changed };
+  const isSame = JSON.stringify(after) === JSON.stringify(before);
+  // A bound that was not there bounds nothing: each one is smaller.
+  const [key] = Object.keys(changed) as (keyof Bounds)[];
+  const isNew = before[key!] === undefined || (key === "floor" && before.floor?.["csat"] === undefined);
+  const isCount = (key === "per_day" || key === "open") && after[key] < before[key];
+  return { narrow: toBounds(changed), after, isNarrower: !isSame && (isNarrower || isNew || isCount) };
+}
+
+/** Draws a proposal, most of them inside usual bounds. */
+export function drawIdea(roll: Roll, { mandates }: World): Idea {
+  const entry = () => {
+    const { tenant, target } = pick(roll(4) === 0 ? PLACES : PLACES.slice(0, 2), roll);
+    return { tenant, target: roll(2) === 0 ? "p.a" : target, value: roll(8) === 0 ? 80 + roll(50) : 97 + roll(7) };
+  };
+  const drawn = Array.from({ length: roll(5) === 0 ? 2 + roll(2) : 1 }, entry);
+  const entries = [...new Map(drawn.map((one) => [`${one.tenant} ${one.target}`, one])).values()];
+  const [{ tenant, target }] = entries as [(typeof entries)[number]];
+  const last = mandates.at(-1)?.bounds.agent;
+  return {
+    agent: last && roll(6) > 0 ? last : pick(AGENTS, roll),
+    tenant,
+    target: entries.length === 1 ? target : pick(["p.plan", "p.plan", "q.plan"], roll),
+    entries,
+    kind: roll(16) === 0 ? "feature_flag" : "config",
+    users: pick([10, 10, 10, 10, 10, 10, 10, 30, 70, undefined], roll),
+    risk: roll(12) > 0 ? "low" : pick(["high", undefined] as const, roll),
+    reversible: roll(12) > 0 ? true : pick([false, undefined], roll),
+    itself: roll(5) === 0,
+  };
+}
+
+/** A proposal as the service takes it. */
+export const toFields = ({ tenant, target, entries, kind, users, risk, reversible, itself }: Idea): object => ({
+  tenant_id: tenant,
+  target,
+  kind,
+  summary: "Follow the market",
+  ...(entries.length === 1
+    ? { value: entries[0]!.value }
+    : { sets: entries.map((one) => ({ tenant_id: one.tenant, target: one.target, value: one.value })) }),
+  ...(users !== undefined && { affected_users: users }),
+  ...(risk && { risk }),
+  ...(reversible !== undefined && { reversible }),
+  ...(itself && { apply_when: "approved" }),
+});
