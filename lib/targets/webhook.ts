@@ -73,6 +73,13 @@ function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<
 
 const timer = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Returns the address of a webhook without its path, which may be a secret: of that a digest, since another path is another place. */
+export function describeWebhook(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  const path = pathname + search;
+  return path === "/" ? origin : `${origin} path ${fastestSha256()(path).slice(0, 32)}`;
+}
+
 /** Refuses an address that would let others read along, or that holds a password; throws an error for people. */
 export function checkWebhookUrl(url: string): string {
   if (!URL.canParse(url)) throw new TypeError("must be an https URL");
@@ -159,15 +166,13 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     }
   };
 
-  const { origin, pathname, search } = new URL(url);
-  // The path may be a secret; another one is another place all the same.
-  const path = pathname + search === "/" ? "" : ` path ${fastestSha256()(pathname + search).slice(0, 32)}`;
+  const address = describeWebhook(url);
 
   return {
     name,
     locate: ({ tenant_id, target }) => ({
       system: name,
-      place: `webhook ${origin}${path} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
+      place: `webhook ${address} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
     }),
     validate: (change, signal) => ask("validate", change, signal),
     apply: (change, signal) => ask("apply", change, signal),

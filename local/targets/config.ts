@@ -24,6 +24,8 @@ import { TYPES, type SystemParts } from "./types.ts";
 /** The system of one entry of the file. */
 interface ConfiguredSystem {
   stated: Stated;
+  /** The system for the log. */
+  shown: object;
   open(parts: SystemParts): ProductAdapter;
 }
 
@@ -57,7 +59,7 @@ export function readTargets(path: string, env: Environment): TargetsFile {
   });
   refuseDoubles(stated, option);
   const hash = sha256(text);
-  const shown = stated.map((one) => TYPES[one.type]!.show(one));
+  const shown = systems.map((one) => one.shown);
   return {
     hash,
     systems: shown,
@@ -149,6 +151,7 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
   type.check?.(stated, secrets, wrong, path);
   return {
     stated,
+    shown: type.show(stated, secrets),
     open(parts) {
       const made = opened(() => type.open({ stated, secrets, key, path, ...parts }), wrong);
       if (!("compareAndSet" in made)) return made;

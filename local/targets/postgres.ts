@@ -219,7 +219,7 @@ function parseTable(table: string): string[] {
 }
 
 /** Throws an error that does not quote the address. */
-function describeAddress(url: string): string {
+export function describeAddress(url: string): string {
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw new TypeError("the address of the database must read postgres://user@host:port/database");
   const { hostname, port, pathname, searchParams } = new URL(url);

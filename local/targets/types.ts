@@ -11,13 +11,13 @@ import { checkGithub, githubFields, openGithub } from "./github.ts";
 import { gateAdapter } from "../../lib/targets/gate.ts";
 import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { Entry, TargetSystem } from "../../lib/targets/port.ts";
-import { checkWebhookUrl, webhookAdapter } from "../../lib/targets/webhook.ts";
+import { checkWebhookUrl, describeWebhook, webhookAdapter } from "../../lib/targets/webhook.ts";
 import type { OptionError } from "../secrets.ts";
 import { etcdTarget, parseOrigin } from "./etcd.ts";
 import { fileTarget } from "./file.ts";
 import { flagdTarget } from "./flagd.ts";
 import { gitTarget } from "./git.ts";
-import { postgresTarget } from "./postgres.ts";
+import { describeAddress, postgresTarget } from "./postgres.ts";
 import { unleashTarget } from "./unleash.ts";
 import { parseUnleashUrl } from "./unleash_api.ts";
 
@@ -55,8 +55,8 @@ interface SystemType {
     wrong: Wrong,
     path: Opening["path"],
   ): void;
-  /** The system for the log: without secrets. */
-  show(stated: Fields): object;
+  /** The system for the log and for the signers of mandates: where it is, without secrets. */
+  show(stated: Fields, secrets: Readonly<Record<string, string | undefined>>): object;
   open(opening: Opening): TargetSystem | ProductAdapter;
 }
 
@@ -137,7 +137,8 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       key: filled().optional(),
     },
     template: keyTemplate,
-    show: asStated,
+    check: (_, { url_env }, wrong) => checkField("url_env", wrong, () => describeAddress(url_env!)),
+    show: (stated, { url_env }) => ({ ...stated, address: describeAddress(url_env!) }),
     open: ({ stated, secrets, key }) =>
       postgresTarget({
         name: stated.name,
@@ -203,8 +204,12 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       checkField("url", wrong, () => checkWebhookUrl(String(url)));
       checkField("secret_env", wrong, () => keyOf(secret_env!));
     },
-    // The path of a webhook may be a secret.
-    show: ({ url, ...stated }) => ({ ...stated, url: new URL(String(url)).origin }),
+    // The path of a webhook may be a secret: its digest tells it from another.
+    show: ({ url, ...stated }) => ({
+      ...stated,
+      url: new URL(String(url)).origin,
+      address: describeWebhook(String(url)),
+    }),
     open: ({ stated, secrets, identity, clock, observer, log }) =>
       webhookAdapter({
         name: stated.name,

@@ -150,6 +150,47 @@ test("the log gets every system without a secret", async () => {
   expect(JSON.stringify(file.systems)).not.toMatch(/0123456789abcdef|app:secret|hooks/);
 });
 
+const ETCD = {
+  name: "edge",
+  type: "etcd",
+  match: ["edge/*"],
+  key: "/{tenant}/{rest}",
+  url: "https://etcd.example:2379",
+};
+const GIT = {
+  name: "repo",
+  type: "git",
+  match: ["repo/*"],
+  tenants: ["a"],
+  url: "u@h:r.git",
+  branch: "main",
+  path: "{rest}",
+};
+
+test.each([
+  ["the host of a database", SETTINGS, {}, { SETTINGS_DB: "postgres://app:secret@127.0.0.2:1/app" }],
+  ["the name of a database", SETTINGS, {}, { SETTINGS_DB: "postgres://app:secret@127.0.0.1:1/other" }],
+  ["a table", SETTINGS, { table: "app.other" }],
+  ["the path of a webhook", HOOK, { url: "https://crm.example/hooks/y" }],
+  ["the query of a webhook", HOOK, { url: "https://crm.example/hooks/x?y" }],
+  ["the environment of Unleash", UNLEASH, { environment: "development" }],
+  ["the project of Unleash", UNLEASH, { project: "other" }],
+  ["the file of flagd", FLAGS, { file: "other.flagd.json" }],
+  ["a product file", FILE, { path: "other.json" }],
+  ["the server of etcd", ETCD, { url: "https://other.example:2379" }],
+  ["the key in etcd", ETCD, { key: "/other/{tenant}/{rest}" }],
+  ["the remote of git", GIT, { url: "u@other:r.git" }],
+  ["the branch of git", GIT, { branch: "other" }],
+  ["the path in git", GIT, { path: "other/{rest}" }],
+])("what signers of a mandate see shows another address: %s", async (_, system, over, env: object = {}) => {
+  const shown = async (one: object, given: object) =>
+    readTargets(await written({ systems: [one] }), { ...ENV, ...given }).systems;
+  expect(
+    await shown(system, { CRM_SECRET: "another secret..", SETTINGS_DB: "postgres://b:c@127.0.0.1:1/app" }),
+  ).toEqual(await shown(system, {}));
+  expect(await shown({ ...system, ...over }, env)).not.toEqual(await shown(system, {}));
+});
+
 test.each(["--product-config=config.json", "--product-adapter=https://crm.example/hook"])(
   "--targets excludes %s",
   async (other) => {
