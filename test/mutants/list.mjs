@@ -26,6 +26,7 @@ import { targets } from "./targets.mjs";
 import { reports } from "./reports.mjs";
 import { link } from "./link.mjs";
 import { model } from "./model.mjs";
+import { mandates } from "./mandates.mjs";
 import { mcp } from "./mcp.mjs";
 import { memory } from "./memory.mjs";
 import { moving } from "./moving.mjs";
@@ -60,6 +61,7 @@ const ROOMS = {
   proof,
   plans,
   policy,
+  mandates,
   principals,
   github,
   operations,

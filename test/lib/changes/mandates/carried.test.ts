@@ -1,0 +1,56 @@
+/** Mandates in another store, after a target that somebody else edited, and for an agent that has none. */
+import { expect, test } from "vitest";
+import { migrate } from "../../../../lib/changes/moving/migrate.ts";
+import { agentKey } from "../../../../lib/changes/records.ts";
+import { fastestSha256 } from "../../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { AS_OTHER, MANDATED, mandated } from "../../../support/mandates.ts";
+
+const VALUES = { "price.basic": 100, "price.pro": 100 };
+
+test("a move keeps a mandate, its counts, its suspension and the signatures of its resumption", async () => {
+  const api = await mandated({}, VALUES);
+  const id = await api.active({ max_open: 2, max_per_day: 3 });
+  const { change_id } = (await api.propose()).body;
+  await api.apply(change_id);
+  await api.propose({ target: "price.pro" });
+  await api.send("rollback", { change_id, actor: "ana" });
+  await api.decideOn("mandate_resume", id, "ana");
+  const before = await api.mandate(id);
+  expect(before).toMatchObject({ state: "suspended", used: { today: 2, open: 1 }, missing: [{ of: ["bo"] }] });
+  const { store, clock } = api.api.deps;
+  const to = memoryStore();
+  const ends = [
+    { from: store.whole!, name: "here" },
+    { to, name: "there", actor: "ana" },
+  ] as const;
+  await migrate(...ends, { clock, sha256: fastestSha256() });
+  const moved = await api.restart({ intent: MANDATED, store: to });
+  expect(await moved.mandate(id)).toEqual(before);
+  expect((await moved.decideOn("mandate_resume", id, "bo")).body).toMatchObject({ state: "active", revision: 2 });
+  expect(await moved.mandate(id)).toMatchObject({ state: "active", left: { today: 1, open: 1 } });
+});
+
+test("a rollback that finds another value suspends the mandate", async () => {
+  const api = await mandated();
+  const id = await api.active();
+  const { change_id } = (await api.propose()).body;
+  await api.apply(change_id);
+  api.target.overwrite({ tenant_id: "t1", target: "price.basic", kind: "config", value: null } as never, "7");
+  const rollback = await api.send("rollback", { change_id, actor: "ana" });
+  expect(rollback).toMatchObject({ status: 409, body: { code: "target_drifted" } });
+  expect(await api.mandate(id)).toMatchObject({
+    state: "suspended",
+    suspension: { reason: "target_drifted", change_id },
+  });
+});
+
+test("a row of the store that gives a mandate to another agent approves nothing", async () => {
+  const api = await mandated();
+  const id = await api.active();
+  await api.api.deps.store.transact(async (tx) => void tx.put("mandates_by_agent", agentKey("agent:other") + id, true));
+  expect((await api.propose({}, AS_OTHER)).body).toMatchObject({
+    status: "pending_consent",
+    outside: [{ mandate_id: id, bound: "agent" }],
+  });
+});
