@@ -193,9 +193,9 @@ export const model = [
   },
   {
     name: "a model asks for one tenant and is told of all",
-    file: "lib/chat/reading_tools.ts",
-    find: "tenant_id: tenant_id === undefined ? undefined : [tenant_id],",
-    replace: "tenant_id: undefined,",
+    file: "lib/chat/event_query.ts",
+    find: "  (tenant_id === undefined || tenant_id === entry.tenant) &&\n",
+    replace: "",
     tests: ["test/lib/chat/model_tools.test.ts"],
   },
 ];
