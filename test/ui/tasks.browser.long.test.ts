@@ -99,7 +99,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     const freeze = counting(page);
     await freeze.click(button(page, "Stop…"));
     await freeze.click(button(page, "Freeze…"));
-    await freeze.click(button(page, "Freeze now"));
+    await freeze.click(button(page, "Freeze as ana"));
     await page.getByText("Only an emergency is applied meanwhile").waitFor();
     freeze.end("e, freeze", 3);
     await service.propose({ target: "limits.urgent", summary: "Urgent" });
@@ -134,8 +134,8 @@ describe.skipIf(!browser)("what a task takes", () => {
     pack.end("f, pack of October", 3);
     const report = counting(page);
     await report.click(page.getByRole("navigation").getByRole("link", { name: "Settings" }));
-    await report.click(page.getByRole("region", { name: "Reports" }).getByRole("button").first());
-    await page.getByRole("dialog").locator("pre").waitFor();
+    await report.click(page.getByRole("region", { name: "Reports" }).locator("summary").first());
+    await page.locator(".files pre").waitFor();
     report.end("j, a report", 2);
   });
 
