@@ -57,8 +57,11 @@ export function seconds(value: string): number {
 
 /** An address to send to: https, or http. */
 export function url(value: string): string {
-  if (/^https?:\/\//i.test(value) && URL.canParse(value) && new URL(value).password === "") return value;
-  throw new Error("must be an http or https URL without a password in it");
+  if (/^https?:\/\//i.test(value) && URL.canParse(value)) {
+    const { username, password } = new URL(value);
+    if (username === "" && password === "") return value;
+  }
+  throw new Error("must be an http or https URL without a user name or password in it");
 }
 
 /** Where a page is, without what stands behind its path: https, or http. */

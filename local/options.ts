@@ -99,7 +99,8 @@ function valueOf(spec: Option, flag: string | undefined, env: Environment): unkn
     return spec.parse(given);
   } catch (error) {
     const name = flag === undefined ? variableOf(spec.flag) : `--${spec.flag}`;
-    const shown = spec.secret ? "" : `, not ${JSON.stringify(given)}`;
+    // An address with an @ may hold a password.
+    const shown = spec.secret || given.includes("@") ? "" : `, not ${JSON.stringify(given)}`;
     throw malformed(`${name} ${(error as Error).message}${shown}`);
   }
 }

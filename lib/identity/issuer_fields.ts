@@ -23,8 +23,8 @@ const text = () =>
 /** Returns true for https, and for http on this machine: over plain http anybody on the way could put keys of their own. */
 export function isSafeAddress(address: string): boolean {
   if (!URL.canParse(address)) return false;
-  const { protocol, hostname, username, hash } = new URL(address);
-  if (username !== "" || hash !== "") return false;
+  const { protocol, hostname, username, password, hash } = new URL(address);
+  if (username !== "" || password !== "" || hash !== "") return false;
   const isLocal = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
   return protocol === "https:" || (protocol === "http:" && isLocal);
 }

@@ -481,9 +481,13 @@ test("the address of notifications may be a secret: it is never repeated, and wh
   for (const [argv, env] of [
     [["--notify-url=hidden"], {}],
     [[], { SVC_NOTIFY_URL: "ftp://hidden" }],
+    // Errors of fetch repeat such an address, in the log and in the capabilities.
+    [["--audit-otlp=https://hidden@otel.example"], {}],
+    [["--audit-otlp=https://x:hidden@otel.example"], {}],
+    [["--audit-otlp=https://:hidden@otel.example"], {}],
   ] as const) {
     const { message } = refusal([...argv], env);
-    expect(message).toMatch(/(--notify-url|SVC_NOTIFY_URL) must be an http or https URL/);
+    expect(message).toMatch(/(--notify-url|SVC_NOTIFY_URL|--audit-otlp) must be an http or https URL/);
     expect(message).not.toContain("hidden");
   }
 });

@@ -300,6 +300,7 @@ test.each<[unknown, string]>([
   [{ ...CF, algorithms: ["none"] }, "algorithms.0: must be among ES256, ES384"],
   [{ ...CF, jwks_url: "http://acme.example/jwks" }, "jwks_url: must be an https URL, or http on this machine"],
   [{ ...CF, jwks_url: "http://127.0.0.1.evil.example/" }, "jwks_url: must be an https URL"],
+  [{ ...CF, jwks_url: "https://:secret@acme.example/jwks" }, "jwks_url: must be an https URL"],
   [{ ...CF, jwks_url: "file:///etc/passwd" }, "jwks_url: must be an https URL"],
   [{ ...CF, header: "Authorization" }, "header: must not be Authorization"],
   [{ ...CF, header: "x y" }, "header: must be the name of an HTTP header"],
