@@ -1,0 +1,39 @@
+/**
+ * A month of agents under mandates, in simulation: how often people are asked, and that each loss suspends within one cycle.
+ * `npm run simulate:mandates` lives thirty days of 1,000 changes; the test lives one day of 48.
+ */
+import { expect, test } from "vitest";
+import { type Lived, liveMonth } from "./mandates_month.ts";
+
+const DAYS = Number(process.env["MANDATE_DAYS"] ?? 1);
+const CHANGES = Number(process.env["MANDATE_CHANGES"] ?? 48);
+const SEED = Number(process.env["MANDATE_SEED"] ?? 1);
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+
+function show(mandated: Lived, without: Lived): void {
+  const lines = [
+    `proposals: ${mandated.proposed}, approved by a mandate: ${mandated.by_mandate}, applied: ${mandated.applied}`,
+    `prompts a day: ${(sum(mandated.prompts) / DAYS).toFixed(1)} with mandates, ${(sum(without.prompts) / DAYS).toFixed(1)} without`,
+    ...mandated.prompts.map((count, day) => `day ${day + 1}: ${count} prompts with, ${without.prompts[day]} without`),
+    ...mandated.suspensions.map(
+      ({ mandate_id, reason, cycles }) => `${mandate_id} suspended: ${reason}, after ${cycles} cycles`,
+    ),
+    `refused after a suspension: ${mandated.refused}; applied in spite of one: ${mandated.wrongly_applied.length}`,
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+test("losses suspend mandates within a cycle, and what they approved is not applied any more", async () => {
+  const month = { days: DAYS, changes_a_day: CHANGES, seed: SEED, every: DAYS > 4 ? 5 : 0 };
+  const mandated = await liveMonth({ ...month, isMandated: true });
+  const without = await liveMonth({ ...month, isMandated: false });
+  if (process.env["MANDATE_DAYS"]) show(mandated, without);
+  expect([mandated.late, mandated.wrongly_applied]).toEqual([[], []]);
+  const reasons = new Set(mandated.suspensions.map(({ reason }) => reason));
+  expect([...reasons].sort()).toEqual(["contested", "kpi_floor", "rollback"]);
+  expect(mandated.suspensions.every(({ cycles }) => cycles <= 1)).toBe(true);
+  expect(mandated.refused).toBeGreaterThan(0);
+  expect(without.proposed).toBe(mandated.proposed);
+  expect(sum(mandated.prompts)).toBeLessThan(sum(without.prompts) / (DAYS > 4 ? 2 : 1));
+}, 7_200_000);

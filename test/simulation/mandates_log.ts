@@ -1,0 +1,92 @@
+/** Facts of a log about mandates: the suspension that followed each loss, and that nothing was applied by one that was not active. */
+import type { AuditEntry } from "../../lib/audit/entry.ts";
+import type { Store } from "../../lib/store/store.ts";
+
+/** A suspension, and how many cycles after its cause it was recorded. */
+interface Suspension {
+  mandate_id: string;
+  reason: string;
+  cycle: number;
+  cycles: number;
+}
+
+/** Facts of a log. */
+export interface Judged {
+  applied: number;
+  suspensions: Suspension[];
+  /** Causes after which the mandate was not suspended within a cycle. */
+  late: string[];
+  /** Applied changes that no person had approved, and a mandate that was not active then. */
+  wrongly_applied: string[];
+}
+
+/** Sightings alongside the log: contests, and the length of the log at the end of each cycle. */
+interface Sightings {
+  contested: ReadonlyMap<string, { mandate_id: string | undefined; cycle: number }>;
+  cycleEnds: readonly number[];
+}
+
+interface Detail {
+  decision?: string;
+  approver?: string;
+  mandate_id?: string;
+  status?: string;
+  suspension?: { reason: string };
+}
+
+/** Reads a log from its beginning, and judges it. */
+export async function judgeLog(store: Store, { contested, cycleEnds }: Sightings): Promise<Judged> {
+  const judged: Judged = { applied: 0, suspensions: [], late: [], wrongly_applied: [] };
+  const approved = new Map<string, { mandate: string; isByPeople: boolean }>();
+  const active = new Set<string>();
+  /** Rollbacks that no suspension has followed yet, by mandate. */
+  const causes = new Map<string, { cycle: number; change_id: string }>();
+  let cycle = 0;
+  const read = ({ id, event_type, change_id, detail: text }: AuditEntry): void => {
+    while (id > cycleEnds[cycle]!) cycle++;
+    const detail = JSON.parse(text) as Detail;
+    const { mandate_id = "", approver = "" } = detail;
+    const consent = approved.get(change_id);
+    if (event_type === "consent_decision" && detail.decision === "approved") {
+      if (approver.startsWith("mandate:")) approved.set(change_id, { mandate: approver.slice(8), isByPeople: false });
+      else if (consent) consent.isByPeople = true;
+    } else if (event_type === "change_applied") {
+      judged.applied++;
+      if (consent && !consent.isByPeople && !active.has(consent.mandate)) judged.wrongly_applied.push(change_id);
+    } else if (event_type === "change_rolled_back") {
+      if (consent && active.has(consent.mandate)) causes.set(consent.mandate, { cycle, change_id });
+    } else if (event_type === "mandate_signed" || event_type === "mandate_resumed") {
+      if (detail.status === "active") active.add(mandate_id);
+    } else if (event_type === "mandate_suspended") {
+      const { reason } = detail.suspension!;
+      const isOf = reason === "contested";
+      const seen =
+        isOf && [...contested.values()].findLast((one) => one.mandate_id === mandate_id && one.cycle <= cycle);
+      const from = (seen || causes.get(mandate_id))?.cycle ?? cycle;
+      judged.suspensions.push({ mandate_id, reason, cycle, cycles: cycle - from });
+      active.delete(mandate_id);
+      causes.delete(mandate_id);
+    }
+  };
+  for (let after = ""; ;) {
+    const page = await store.list("audit", { limit: 500, after });
+    if (page.length === 0) break;
+    for (const { value } of page) {
+      read(value);
+      for (const [mandate, { cycle: from, change_id }] of causes)
+        if (cycle > from + 1) {
+          judged.late.push(`${mandate}: rollback of ${change_id}`);
+          causes.delete(mandate);
+        }
+    }
+    after = page.at(-1)!.id;
+  }
+  for (const [mandate, { change_id }] of causes) judged.late.push(`${mandate}: rollback of ${change_id}`);
+  for (const [change, { mandate_id, cycle: found }] of contested) {
+    const isFollowed = judged.suspensions.some(
+      (one) => one.mandate_id === mandate_id && one.cycle >= found - 1 && one.cycle <= found + 1,
+    );
+    if (mandate_id !== undefined && !isFollowed) judged.late.push(`${mandate_id}: contest of ${change}`);
+  }
+  return judged;
+}

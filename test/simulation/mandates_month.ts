@@ -1,0 +1,319 @@
+/**
+ * A month of agents that change a product under mandates, and of the people alongside them: the service in this process, on a target
+ * system in memory that another program edits now and then. The same seed makes the same proposals, with mandates or without.
+ */
+import { app } from "../../handlers/index.ts";
+import { runCycle } from "../../lib/operations/cycle.ts";
+import { portableSha256 } from "../../lib/kit/platform.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { targetAdapter } from "../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../lib/targets/routing.ts";
+import type { Reply } from "../support/client.ts";
+import { DAY, HOUR, MINUTE, testClock } from "../support/clock.ts";
+import { opened, type TestDeps } from "../support/deps.ts";
+import { dice } from "../support/dice.ts";
+import { memoryTarget } from "../support/memory_target.ts";
+import { passkey } from "../support/passkeys.ts";
+import { json } from "../support/requests.ts";
+import { STAGES, totals } from "../support/rollouts.ts";
+import { person } from "../support/signed.ts";
+import { judgeLog, type Judged } from "./mandates_log.ts";
+
+const PENS = { ana: passkey(), bo: passkey() };
+type Person = keyof typeof PENS;
+const PEOPLE: readonly Person[] = ["ana", "bo"];
+/** Agents by what they change. */
+const AREAS = ["price", "limits", "copy", "flags"] as const;
+type Area = (typeof AREAS)[number];
+const TARGETS_OF_AN_AREA = 40;
+const MANDATE = "mandate:";
+const makeSecret = (name: string): string => `the secret of ${name}`;
+const agent = (name: string) => ({
+  [`agent:${name}`]: {
+    kind: "agent",
+    token_sha256: portableSha256(makeSecret(name)),
+    may: { max_open: 10_000, max_per_day: 100_000 },
+  },
+});
+
+const makeIntent = (isMandated: boolean) => ({
+  principals: {
+    ...Object.fromEntries(PEOPLE.map((name) => [name, person(PENS[name])])),
+    ...Object.assign({}, ...AREAS.map(agent), agent("analytics")),
+  },
+  kpis: {
+    conversion: { baseline: 0.2, target: 0.3 },
+    incident_rate: { baseline: 0.03, target: 0.01 },
+    csat: { baseline: 4, target: 4.5 },
+  },
+  policy: {
+    approvers: PEOPLE,
+    required_approvers: { standard: 1, major: 2 },
+    apply_when: ["manual", "approved"],
+    on_drift: "restore",
+    guardrails: [{ kpi: "incident_rate", max_regression: 0.02, action: "rollback" }],
+    stages: { watch: ["conversion"], fed_by: ["agent:analytics"], max_allowed: { conversion: 0.05 } },
+    ...(isMandated && {
+      mandates: {
+        targets: AREAS.map((area) => `${area}.*`),
+        max_days: 60,
+        max_per_day: 5000,
+        max_open: 500,
+        apply_when: true,
+      },
+    }),
+  },
+});
+
+/** The bounds of each agent's mandate. */
+const makeBounds = (area: Area) => ({
+  agent: `agent:${area}`,
+  targets: [`${area}.*`],
+  kinds: ["config"],
+  tenants: ["t1"],
+  max_affected_users: 1000,
+  ...(area !== "flags" && { limits: { max_step: { relative: 0.05, hours: 24 } } }),
+  ...(area === "copy" && { kpi_floor: { csat: 3.5 } }),
+});
+
+/** A proposal of an agent. */
+interface Idea {
+  area: Area;
+  fields: { target: string } & Record<string, unknown>;
+}
+
+/** Draws a proposal: nineteen of twenty lie within the usual bounds. */
+function drawIdea(roll: ReturnType<typeof dice>): Idea {
+  const area = AREAS[roll(AREAS.length)]!;
+  const target = `${area}.${roll(TARGETS_OF_AN_AREA)}`;
+  const value = area === "flags" ? roll(2) === 0 : 980 + roll(41);
+  const usual = {
+    tenant_id: "t1",
+    kind: "config",
+    target,
+    value,
+    summary: "Follow the market",
+    apply_when: "approved",
+  };
+  const stated = { affected_users: 1 + roll(900), risk: "low", reversible: true };
+  const unusual = [{ affected_users: 5000 }, { risk: "high" }, { reversible: false }, { kind: "feature_flag" }];
+  const more = area === "flags" ? [] : [{ value: 1200 + roll(200) }];
+  const outside = [...unusual, ...more];
+  return { area, fields: { ...usual, ...stated, ...(roll(20) === 0 && outside[roll(outside.length)]) } };
+}
+
+/** The size of a simulation. */
+export interface Month {
+  days: number;
+  changes_a_day: number;
+  isMandated: boolean;
+  seed: number;
+  /** Days from one loss of a kind to the next; 0: each kind on each day. */
+  every: number;
+}
+
+/** Figures of a simulation. */
+export interface Lived extends Judged {
+  proposed: number;
+  by_mandate: number;
+  /** Signatures that people were asked for, by day. */
+  prompts: number[];
+  /** Changes that a suspended mandate had approved, and that were refused. */
+  refused: number;
+}
+
+/** Lives the days of a month. */
+export async function liveMonth(month: Month): Promise<Lived> {
+  const life = await begin(month);
+  for (let day = 0; day < month.days; day++) await liveDay(life, month, day);
+  return { ...life.lived, ...(await judgeLog(life.deps.store, life)) };
+}
+
+interface Life {
+  deps: TestDeps;
+  send(path: string, body: object, by?: string): Promise<Reply>;
+  target: ReturnType<typeof memoryTarget>;
+  roll: ReturnType<typeof dice>;
+  lived: Omit<Lived, keyof Judged>;
+  /** Changes that wait for people, and how many of them each needs. */
+  waiting: Map<string, number>;
+  /** Changes that a mandate approved, until they are seen applied. */
+  open: Set<string>;
+  /** Contests, the mandate behind each, and the cycle that found it. */
+  contested: Map<string, { mandate_id: string | undefined; cycle: number }>;
+  /** Length of the log at the end of each cycle. */
+  cycleEnds: number[];
+  day: number;
+  /** The rollout of the day. */
+  rollout: string;
+}
+
+async function begin({ isMandated, seed, days }: Month): Promise<Life> {
+  const [store, clock, target] = [memoryStore(), testClock("2026-11-01T00:00:00.000Z"), memoryTarget()];
+  const toEntry = (name: string) => ({ tenant_id: "t1", target: name, kind: "config", value: null }) as never;
+  for (const area of AREAS)
+    for (let at = 0; at < TARGETS_OF_AN_AREA; at++)
+      target.overwrite(toEntry(`${area}.${at}`), area === "flags" ? "false" : "1000");
+  const inner = targetAdapter(target.system, { store, clock });
+  const systems = [{ name: "product", type: "memory", address: "memory" }];
+  const adapter = routedAdapter([{ name: "product", match: ["*"], adapter: inner }], { hash: "1", systems });
+  const deps = await opened({ store, clock, adapter, intent: makeIntent(isMandated) });
+  // It restores edits as a process that lasts, without the timers of one.
+  Object.assign(deps, { longLived: true });
+  const fetch = app(deps);
+  const send = async (path: string, body: object, by?: string): Promise<Reply> => {
+    const headers = by === undefined ? {} : { authorization: `Bearer ${makeSecret(by)}` };
+    const response = await fetch(json(path, body, headers));
+    const text = await response.text();
+    return { status: response.status, text, body: JSON.parse(text), headers: response.headers };
+  };
+  const prompts = Array.from({ length: days }, () => 0);
+  const lived = { proposed: 0, by_mandate: 0, refused: 0, prompts };
+  const life: Life = {
+    ...{ deps, send, target, lived, roll: dice(seed), day: 0, rollout: "" },
+    ...{ waiting: new Map(), open: new Set(), contested: new Map(), cycleEnds: [] },
+  };
+  if (isMandated)
+    for (const area of AREAS) {
+      const until = new Date(clock.now() + (days + 5) * DAY).toISOString();
+      const { mandate_id } = must(await send("mandates", { ...makeBounds(area), until }));
+      for (const name of PEOPLE) await sign(life, "mandate", "mandate-sign", name, { mandate_id });
+    }
+  return life;
+}
+
+function must(reply: Reply): Reply["body"] {
+  if (reply.status >= 300) throw new Error(reply.text);
+  return reply.body;
+}
+
+/** A person signs a decision: one prompt. */
+async function sign({ send, lived, day }: Life, decision: string, path: string, approver: Person, fields: object) {
+  const { statement } = must(await send("consent-statement", { decision, approver, ...fields }));
+  lived.prompts[day]!++;
+  return must(
+    await send(path, { approver, ...fields, proof: PENS[approver].sign(statement), at: JSON.parse(statement).at }),
+  );
+}
+
+async function propose(life: Life, { area, fields }: Idea): Promise<string> {
+  const { lived, waiting, open } = life;
+  const { change_id, status, missing } = must(await life.send("propose", fields, area));
+  lived.proposed++;
+  if (status === "approved") {
+    lived.by_mandate++;
+    open.add(change_id);
+  } else waiting.set(change_id, missing[0].count);
+  return change_id;
+}
+
+async function cycle(life: Life, ms: number): Promise<void> {
+  const { deps, cycleEnds } = life;
+  deps.clock.advance(ms);
+  const { failed_steps } = await runCycle(deps);
+  if (failed_steps.length > 0) throw new Error(`failed: ${failed_steps.join(", ")}`);
+  cycleEnds.push((await deps.store.get("meta", "chain"))!.value.length);
+  for (const { id, value } of await deps.store.list("drift", { limit: 100 })) {
+    if (!value.contested_until || life.contested.has(`${id} ${value.contested_until}`)) continue;
+    const { approvals } = (await deps.store.get("changes", id))!.value.change;
+    const by = approvals?.find(({ approver }) => approver.startsWith(MANDATE))?.approver;
+    const cause = { mandate_id: by?.slice(MANDATE.length), cycle: cycleEnds.length - 1 };
+    life.contested.set(`${id} ${value.contested_until}`, cause);
+  }
+}
+
+/** People answer what waits for them. */
+async function answerPrompts(life: Life): Promise<void> {
+  for (const [change_id, count] of life.waiting)
+    for (const name of PEOPLE.slice(0, count)) await sign(life, "approve", "approve", name, { change_id });
+  life.waiting.clear();
+}
+
+/** Looks what became of changes that mandates approved. Those of a suspended mandate are tried by hand, and then approved by a person. */
+async function lookAfter(life: Life): Promise<void> {
+  const { deps, open, send, lived } = life;
+  for (const change_id of [...open]) {
+    const { change } = (await deps.store.get("changes", change_id))!.value;
+    if (change.status !== "approved") {
+      open.delete(change_id);
+      continue;
+    }
+    const tried = await send("apply", { change_id, actor: "ana" });
+    // The value that its consent saw may be there again.
+    if (tried.status === 200) {
+      open.delete(change_id);
+      continue;
+    }
+    if (tried.body.code === "target_moved") {
+      await sign(life, "revoke", "revoke", "ana", { change_id });
+      open.delete(change_id);
+      continue;
+    }
+    if (tried.body.code !== "consent_incomplete") throw new Error(tried.text);
+    lived.refused++;
+    await sign(life, "approve", "approve", "ana", { change_id });
+    await send("apply", { change_id, actor: "ana" });
+    open.delete(change_id);
+  }
+}
+
+/** People resume what is suspended. */
+async function resume(life: Life): Promise<void> {
+  for (const { value } of await life.deps.store.list("mandates", { limit: 100 }))
+    if (value.state === "suspended")
+      for (const name of PEOPLE)
+        await sign(life, "mandate_resume", "mandate-resume", name, { mandate_id: value.mandate_id });
+}
+
+/** Losses, by the hour at which it begins. Each kind has its days. */
+async function goWrong(life: Life, hour: number, every: number): Promise<void> {
+  const { send, deps, target, day } = life;
+  const isTurn = (kind: number): boolean => every === 0 || day % every === kind;
+  const usual = {
+    tenant_id: "t1",
+    kind: "config",
+    summary: "Try it",
+    affected_users: 10,
+    risk: "low",
+    reversible: true,
+  };
+  const feed = async (kpis: object): Promise<void> => void must(await send("kpi", kpis));
+  if (hour === 0) await feed({ incident_rate: 0.03, csat: 4 });
+  const bring = (area: Area, fields: Idea["fields"]): Promise<string> =>
+    propose(life, { area, fields: { ...usual, apply_when: "approved", ...fields } });
+  // One more change is approved right before each loss, and not applied yet.
+  if (isTurn(0) && hour === 10) await bring("price", { target: "price.1", value: 1002 });
+  if (isTurn(1) && hour === 12) await bring("flags", { target: "flags.1", value: true });
+  if (isTurn(3) && hour === 18) await bring("copy", { target: "copy.1", value: 1002 });
+  if (isTurn(0) && hour === 9)
+    await bring("price", { target: "price.0", value: 1001 + (day % 2), kpi: "incident_rate" });
+  if (isTurn(0) && hour === 10) await feed({ incident_rate: 0.09 });
+  if (isTurn(0) && hour === 11) await feed({ incident_rate: 0.03 });
+  if (isTurn(1) && hour === 9)
+    life.rollout = await bring("flags", { target: `flags.new_${day}`, value: true, stages: STAGES });
+  if (isTurn(1) && hour === 12) {
+    const row = { step: 0, kpi: "conversion", as_of: deps.clock.iso(), ...totals(100_000, 1000, [0.05, 0.2]) };
+    must(await send("samples", { change_id: life.rollout, rows: [row] }, "analytics"));
+  }
+  if (isTurn(2) && hour === 14) await bring("limits", { target: "limits.0", value: 1001 + (day % 2) });
+  if (isTurn(2) && hour === 15)
+    for (let edit = 0; edit < 10; edit++) {
+      target.overwrite({ tenant_id: "t1", target: "limits.0", kind: "config", value: null } as never, String(edit));
+      await cycle(life, 5 * MINUTE);
+    }
+  if (isTurn(3) && hour === 18) await feed({ csat: 3 });
+  if (isTurn(3) && hour === 20) await feed({ csat: 4 });
+}
+
+async function liveDay(life: Life, { changes_a_day, every }: Month, day: number): Promise<void> {
+  life.day = day;
+  for (let hour = 0; hour < 24; hour++) {
+    const count = Math.floor((changes_a_day * (hour + 1)) / 24) - Math.floor((changes_a_day * hour) / 24);
+    for (let made = 0; made < count; made++) await propose(life, drawIdea(life.roll));
+    await goWrong(life, hour, every);
+    await answerPrompts(life);
+    await cycle(life, HOUR);
+    await lookAfter(life);
+    if (hour % 6 === 3) await resume(life);
+  }
+}
