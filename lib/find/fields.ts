@@ -70,7 +70,7 @@ function isState(row: Row, value: string, context: Context): boolean {
     case "minor":
       return change.tier === "minor";
     case "automatic":
-      return change.tier === "minor" || change.approvals.some(({ approver }) => approver.startsWith("mandate:"));
+      return change.tier === "minor" || change.approvals.some(({ approver }) => mandateIn(approver).length > 0);
     default:
       return change.status === value;
   }
@@ -92,6 +92,10 @@ function isWaiting(change: Change, caller: string | null, intent: Intent): boole
 
 /** A field of data that this version does not record yet: it is known, and no change has any. */
 const LATER: Field = { type: "later", of: () => [] };
+
+const BY_MANDATE = "mandate:";
+const mandateIn = (approver: string): string[] =>
+  approver.startsWith(BY_MANDATE) ? [approver.slice(BY_MANDATE.length)] : [];
 
 export const FIELDS = {
   is: { type: "is", values: [...STATUSES, ...STATES], is: isState },
@@ -132,7 +136,7 @@ export const FIELDS = {
   system: LATER,
   stage: LATER,
   plan: { type: "pattern", of: ({ change }) => (isPlan(change) ? [change.target] : []) },
-  mandate: LATER,
+  mandate: { type: "pattern", of: ({ change }) => change.approvals.flatMap(({ approver }) => mandateIn(approver)) },
 } as const satisfies Record<string, Field>;
 export type FieldName = keyof typeof FIELDS;
 

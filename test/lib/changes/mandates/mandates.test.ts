@@ -207,6 +207,18 @@ test("a draft that one person has signed is revoked, and nobody completes it", a
   expect((await propose()).body).toMatchObject({ status: "pending_consent" });
 });
 
+test("find lists the changes that a mandate approved", async () => {
+  const { active, propose, api } = await mandated();
+  const id = await active();
+  const { change_id } = (await propose()).body;
+  await propose({ value: 200 });
+  const found = async (q: string) =>
+    (await api.get(`../find?q=${encodeURIComponent(q)}`)).body.rows.map((row: { change_id: string }) => row.change_id);
+  expect(await found(`mandate:${id}`)).toEqual([change_id]);
+  expect(await found("mandate:*")).toEqual([change_id]);
+  expect(await found("mandate:mdt_other")).toEqual([]);
+});
+
 test("people approve what a suspended mandate approved", async () => {
   const { active, decideOn, propose, apply, statement, send } = await mandated();
   const id = await active();
