@@ -79,16 +79,15 @@ function requireHeader(
 
 /** Returns the person in verified claims. Errors: `TokenRefused`. */
 function personIn(claims: Claims, { name_claim, groups_claim }: PersonTokenSettings): VerifiedPerson {
-  const name = claimAt(claims, requestPath(name_claim));
+  const name = claimAt(claims, claimPath(name_claim));
   if (typeof name !== "string" || name.trim() === "") throw new TokenRefused(`it names nobody in ${name_claim}`);
-  if (isUnverified(claims, requestPath(name_claim)))
-    throw new TokenRefused("its email is not verified (email_verified)");
-  const groups = groups_claim === undefined ? [] : [claimAt(claims, requestPath(groups_claim))].flat();
+  if (isUnverified(claims, claimPath(name_claim))) throw new TokenRefused("its email is not verified (email_verified)");
+  const groups = groups_claim === undefined ? [] : [claimAt(claims, claimPath(groups_claim))].flat();
   return { name, groups: groups.filter((group) => typeof group === "string") };
 }
 
 /** Returns the steps to a claim: its name, or a path through objects that begins with `/`, as `/custom/groups`. */
-const requestPath = (name: string): string[] => (name.startsWith("/") ? name.slice(1).split("/") : [name]);
+const claimPath = (name: string): string[] => (name.startsWith("/") ? name.slice(1).split("/") : [name]);
 
 /** Returns true for an `email` whose object, or the token itself, has a false `email_verified`. */
 function isUnverified(claims: Claims, path: readonly string[]): boolean {

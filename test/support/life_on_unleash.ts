@@ -30,8 +30,8 @@ export async function lifeOnUnleash(
   entries: readonly Entry[],
 ): Promise<LifeSystem> {
   const flagName = ({ tenant_id, target }: Entry): string => `${tenant_id}.${target}`;
-  const requestPath = (entry: Entry): string => `${FEATURES}/${flagName(entry)}`;
-  const environmentOf = (entry: Entry): string => `${requestPath(entry)}/environments/${ENVIRONMENT}`;
+  const featureUrl = (entry: Entry): string => `${FEATURES}/${flagName(entry)}`;
+  const environmentOf = (entry: Entry): string => `${featureUrl(entry)}/environments/${ENVIRONMENT}`;
 
   const read = async (entry: Entry): Promise<(FlagValue & { ids: string[] }) | undefined> => {
     const { features } = await server.call("POST", "/api/admin/features-batch/export", {

@@ -4,6 +4,7 @@ import {
   describeMeasured,
   judgeRolloutOutcome,
   type MeasuredKpi,
+  measureRollout,
 } from "../../../../lib/changes/rules/rollout_outcome.ts";
 
 const bounds = (worse_at_least: number | null, worse_at_most: number | null, over = {}): MeasuredKpi => ({
@@ -38,4 +39,28 @@ test.each<[verdict: string, expected: number | null, measured: MeasuredKpi[], wo
     judgeRolloutOutcome({ kpi: "conversion", expected_delta_k }, { kpis, is_worse }, isDue);
   expect([judge(false, true), judge(false, false), judge(true, false)]).toEqual([verdict, "too_early", "regressed"]);
   expect(describeMeasured(kpis)).toBe(`Measured against users without it: ${words}.`);
+});
+
+test("a KPI is measured in its newest step with figures, and any worse reading counts", () => {
+  const watch = [
+    { kpi: "conversion", allowed: 0.01 },
+    { kpi: "errors", allowed: { relative: 0.1 } },
+    { kpi: "unfed", allowed: 0.01 },
+  ];
+  const reading = (step: number, kpi: string, figures: object = {}) => ({ step, kpi, ...figures });
+  const readings = [
+    reading(0, "conversion", { treated: 0.2, worse_low: -0.05, worse_high: -0.01, is_worse: true }),
+    reading(0, "errors", { treated: 3, worse_low: null, worse_high: 0.2, is_worse: false }),
+    reading(0, "unfed"),
+    reading(1, "conversion", { treated: 0.3, worse_low: -0.04, worse_high: 0.02, is_worse: false }),
+    reading(1, "errors"),
+  ];
+  expect(measureRollout({ watch } as never, readings)).toEqual({
+    kpis: [
+      { kpi: "conversion", step: 1, worse_at_least: -0.04, worse_at_most: 0.02 },
+      { kpi: "errors", step: 0, relative: true, worse_at_least: null, worse_at_most: 0.2 },
+    ],
+    is_worse: true,
+  });
+  expect(measureRollout({ watch } as never, readings.slice(1)).is_worse).toBe(false);
 });

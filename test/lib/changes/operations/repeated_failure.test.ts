@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { findSameFailure } from "../../../../lib/changes/operations/repeated_failure.ts";
+import { DAY_MS } from "../../../../lib/kit/days.ts";
+
+const NOW = Date.UTC(2026, 5, 2);
+const FAILURE = { stage: "rollback", error: "down", host: "unknown" } as const;
+const REQUEST = { operation: "rollback", actor: "policy:stages", authenticated: null };
+
+/** Finds the failure among these entries, the oldest first, each some milliseconds old. */
+async function find(entries: { age?: number; type?: string; detail?: object }[], request: object = {}) {
+  const stored = entries.map(({ age = 1000, type = "change_rollback_failed", detail = {} }, id) => ({
+    id,
+    event_type: type,
+    timestamp: new Date(NOW - age).toISOString(),
+    detail: JSON.stringify({ by: "policy:stages", ...FAILURE, ...detail }),
+  }));
+  const found = await findSameFailure(
+    { now: NOW, evidence: { kept: async (id: number) => stored[id] } } as never,
+    { audit: stored.map(({ id }) => id) } as never,
+    { ...REQUEST, ...request } as never,
+    FAILURE as never,
+  );
+  return found && (found.value as { id: number }).id;
+}
+
+const others = (count: number) => Array.from({ length: count }, () => ({ type: "stage_held" }));
+
+test.each([
+  ["the same failure a second ago", [{}], 0],
+  ["the newest of two", [{}, {}], 1],
+  ["one behind entries of other types", [{}, { type: "stage_held" }], 0],
+  ["one a millisecond younger than a day", [{ age: DAY_MS - 1 }], 0],
+  ["one that is a day old", [{ age: DAY_MS }], undefined],
+  ["another type of entry", [{ type: "change_apply_failed" }], undefined],
+  ["another actor", [{ detail: { by: "policy:guardrail" } }], undefined],
+  ["another stage", [{ detail: { stage: "verify" } }], undefined],
+  ["another reason", [{ detail: { error: "full" } }], undefined],
+  ["another state of the host", [{ detail: { host: "applied" } }], undefined],
+  ["one behind fifty other entries", [{}, ...others(50)], undefined],
+  ["one behind 49 other entries", [{}, ...others(49)], 0],
+])("a failed rollback is recorded once a day for a reason: %s", async (_, entries, expected) => {
+  expect(await find(entries)).toBe(expected);
+});
+
+test.each([
+  ["an apply", { operation: "apply" }],
+  ["a person", { actor: "ana" }],
+  ["a caller under the name of the policy", { authenticated: "proxy" }],
+])("each failure of %s is recorded", async (_, request) => {
+  expect(
+    await find([{ detail: { by: (request as { actor?: string }).actor ?? "policy:stages" } }], request),
+  ).toBeUndefined();
+});
